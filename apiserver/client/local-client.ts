@@ -1,0 +1,214 @@
+import { ensureObject, freezeDeep } from '@homeostat/controller-runtime';
+import type {
+  Client,
+  DeleteOptions,
+  Desired,
+  GetOptions,
+  Informer,
+  InformerOptions,
+  ListOptions,
+  NamespaceOptions,
+  Patch,
+  PatchOptions,
+  StatusOf,
+  WatchOptions,
+  WriteOptions,
+} from '@homeostat/controller-runtime';
+import {
+  ApiError,
+  apiVersionOf,
+  descriptorOf,
+  keyOf,
+  parseFieldSelector,
+  parseLabelSelector,
+} from '@homeostat/controller-runtime/api';
+import type {
+  ApiObject,
+  Logger,
+  Model,
+  NewObject,
+  ObjectKey,
+  ObjectList,
+  WatchEvent,
+} from '@homeostat/controller-runtime/api';
+import { parseJson } from '../http/json-body.ts';
+import { maxDepth } from '../http/object-body.ts';
+import { parseSortTerm } from '../http/list-options.ts';
+import type { Lister, ListRequest } from '../registry/lister.ts';
+import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Revisions } from '../registry/revisions.ts';
+import { LocalInformer } from './local-informer.ts';
+import { watchLocally } from './local-watch.ts';
+import type { ObjectReader } from './object-reader.ts';
+
+export interface LocalClientParts {
+  readonly registry: Registry;
+  readonly lister: Lister;
+  readonly table: ResourceTable;
+  readonly revisions: Revisions;
+  readonly reader: ObjectReader;
+  readonly logger: Logger;
+}
+
+/** The client of what runs in the server's own process: straight to the registry, and its cache is the server's. */
+export class LocalClient implements Client {
+  readonly #parts: LocalClientParts;
+
+  constructor(parts: LocalClientParts) {
+    this.#parts = parts;
+  }
+
+  async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
+    const resource = await this.#resource(model);
+    return this.#parts.reader.read(
+      await this.#parts.registry.get(resource, keyFor(name, options), options.resourceVersion),
+    );
+  }
+
+  async list<T extends ApiObject>(model: Model<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const page = await this.#parts.lister.list(await this.#resource(model), listRequest(options));
+    return { ...page.envelope(), items: page.entries.map((entry) => this.#parts.reader.read<T>(entry)) };
+  }
+
+  async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
+    const resource = await this.#resource(model);
+    const namespace = options.namespace ?? object.metadata.namespace;
+    const body = bodyOf({
+      ...object,
+      apiVersion: object.apiVersion ?? resource.apiVersion,
+      kind: object.kind ?? resource.model.kind,
+    });
+    return this.#answer(
+      await this.#parts.registry.create(resource, body, {
+        ...options,
+        ...(namespace === undefined ? {} : { namespace }),
+      }),
+    );
+  }
+
+  async update<T extends ApiObject>(object: T, options: WriteOptions = {}): Promise<T> {
+    const resource = await this.#resourceOf(object);
+    return this.#answer(await this.#parts.registry.update(resource, keyOf(object), bodyOf(object), options));
+  }
+
+  async updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options: WriteOptions = {}): Promise<T> {
+    const resource = await this.#resourceOf(object);
+    const body = bodyOf({ ...object, status });
+    return this.#answer(
+      await this.#parts.registry.update(resource, keyOf(object), body, { ...options, subresource: 'status' }),
+    );
+  }
+
+  async patch<T extends ApiObject>(
+    model: Model<T>,
+    name: string,
+    patch: Patch,
+    options: PatchOptions = {},
+  ): Promise<T> {
+    const resource = await this.#resource(model);
+    const change = bodyOf(patch.type === 'json' ? patch.operations : patch.patch)();
+    const body =
+      patch.type === 'json'
+        ? ({ type: 'json', operations: change } as const)
+        : ({ type: 'merge', patch: change } as const);
+    return this.#answer(await this.#parts.registry.patch(resource, keyFor(name, options), body, options));
+  }
+
+  async delete<T extends ApiObject>(
+    model: Model<T>,
+    name: string,
+    options: DeleteOptions = {},
+  ): Promise<T | undefined> {
+    const resource = await this.#resource(model);
+    const written = await this.#parts.registry.delete(resource, keyFor(name, options), options);
+    return written.outcome === 'removed' ? undefined : this.#answer(written);
+  }
+
+  ensure<T extends ApiObject>(
+    model: Model<T>,
+    key: string | ObjectKey,
+    desired: Desired<T>,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return ensureObject(this, model, { key, desired, options });
+  }
+
+  watch<T extends ApiObject>(model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
+    const { lister, table, revisions, reader } = this.#parts;
+    return watchLocally<T>({ resource: () => this.#resource(model), lister, table, revisions, reader }, options);
+  }
+
+  informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {
+    const { lister, table, revisions, reader, logger } = this.#parts;
+    return new LocalInformer<T>({ model: descriptorOf(model), options, lister, table, revisions, reader, logger });
+  }
+
+  /** Waits while the kind is being indexed; NotFound when it is not registered. */
+  async #resource(model: Model): Promise<Resource> {
+    const descriptor = descriptorOf(model);
+    return this.#ready(descriptor);
+  }
+
+  async #resourceOf(object: ApiObject): Promise<Resource> {
+    const slash = object.apiVersion.indexOf('/');
+    const group = slash < 0 ? '' : object.apiVersion.slice(0, slash);
+    return this.#ready({ group, version: object.apiVersion.slice(slash + 1), kind: object.kind });
+  }
+
+  async #ready(gvk: { group: string; version: string; kind: string }): Promise<Resource> {
+    try {
+      return await this.#parts.table.whenReady(gvk);
+    } catch (cause) {
+      throw new ApiError('NotFound', `${apiVersionOf(gvk)} ${gvk.kind} is not served`, { cause });
+    }
+  }
+
+  #answer<T extends ApiObject>(written: WriteResult): T {
+    for (const warning of written.warnings)
+      this.#parts.logger.warn({ object: written.name, warning }, 'write with a warning');
+    return freezeDeep(JSON.parse(written.bytes.toString('utf8')) as T);
+  }
+}
+
+/** A private copy, by way of JSON: what a program sends is judged exactly as it would be over HTTP. */
+function bodyOf(value: unknown): BodySource {
+  let text: string | undefined;
+  return () => {
+    text ??= stringify(value);
+    return parseJson(text, { maxDepth });
+  };
+}
+
+function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new ApiError('BadRequest', 'the object cannot be written as JSON', { cause });
+  }
+}
+
+function keyFor(name: string, { namespace }: NamespaceOptions): ObjectKey {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function listRequest(options: ListOptions): ListRequest {
+  const { page, size, limit, sort = [], namespace, resourceVersion } = options;
+  const paged = page !== undefined || size !== undefined;
+  const chunked = limit !== undefined || options.continue !== undefined;
+  if (paged && chunked)
+    throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
+  return {
+    labelSelector: parseLabelSelector(options.labelSelector ?? ''),
+    fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
+    sort: (typeof sort === 'string' ? [sort] : sort).map(parseSortTerm),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(paged ? { page: { page: page ?? 1, size: size ?? 0 } } : {}),
+    ...(chunked
+      ? { chunk: { limit: limit ?? 0, ...(options.continue === undefined ? {} : { token: options.continue }) } }
+      : {}),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(options.resourceVersionMatch === 'Exact' ? { exact: true } : {}),
+  };
+}

@@ -1,0 +1,125 @@
+import { HandlerBuffer } from '@homeostat/controller-runtime';
+import type { HandlerRegistration, Informer, InformerHandler, InformerOptions } from '@homeostat/controller-runtime';
+import { formatKey, parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Logger, ModelDescriptor, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { FeedChange } from '../index/change-feed.ts';
+import type { Lister, Selection } from '../registry/lister.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Revisions } from '../registry/revisions.ts';
+import { translate } from '../registry/watch-translation.ts';
+import type { ObjectReader } from './object-reader.ts';
+
+export interface LocalInformerParts {
+  readonly model: ModelDescriptor;
+  readonly options: InformerOptions;
+  readonly lister: Lister;
+  readonly table: ResourceTable;
+  readonly revisions: Revisions;
+  readonly reader: ObjectReader;
+  readonly logger: Logger;
+}
+
+/** The kind while it is followed. */
+interface Followed {
+  readonly resource: Resource;
+  readonly selection: Selection;
+  readonly unsubscribe: () => void;
+}
+
+/** An informer whose cache is the server's own: no copy, never behind. It stops following when the kind goes. */
+export class LocalInformer<T extends ApiObject> implements Informer<T> {
+  readonly #parts: LocalInformerParts;
+  readonly #buffers = new Set<HandlerBuffer<T>>();
+  #followed: Followed | undefined;
+  #users = 0;
+
+  constructor(parts: LocalInformerParts) {
+    this.#parts = parts;
+  }
+
+  get resourceVersion(): string {
+    return this.#followed === undefined ? '0' : String(this.#parts.revisions.current);
+  }
+
+  get(key: ObjectKey): T | undefined {
+    if (this.#followed === undefined) return undefined;
+    const entry = this.#followed.resource.cache.get(formatKey(key));
+    return entry !== undefined && this.#followed.selection.selects(entry)
+      ? this.#parts.reader.read<T>(entry)
+      : undefined;
+  }
+
+  list(): readonly T[] {
+    return this.#followed?.selection.entries().map((entry) => this.#parts.reader.read<T>(entry)) ?? [];
+  }
+
+  hasSynced(): boolean {
+    return this.#followed !== undefined;
+  }
+
+  addHandler(handler: InformerHandler<T>): HandlerRegistration {
+    const buffer = new HandlerBuffer<T>(handler, {
+      report: (err) =>
+        this.#parts.logger.error(
+          { err, kind: this.#parts.model.kind },
+          'an informer handler failed; it goes on with the next event',
+        ),
+      onRemove: () => this.#buffers.delete(buffer),
+    });
+    this.#buffers.add(buffer);
+    if (this.#followed !== undefined) this.#pushInitial(buffer);
+    return buffer;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#users += 1;
+    try {
+      if (this.#users === 1) this.#follow(await this.#parts.table.whenReady(this.#parts.model));
+      if (!signal.aborted) await aborted(signal);
+    } finally {
+      this.#users -= 1;
+      if (this.#users === 0) this.#unfollow();
+    }
+    await Promise.all([...this.#buffers].map((buffer) => buffer.drained()));
+  }
+
+  #follow(resource: Resource): void {
+    const { options, lister } = this.#parts;
+    const selection = lister.select(resource, {
+      labelSelector: parseLabelSelector(options.labelSelector ?? ''),
+      fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
+      sort: [{ field: 'metadata.name' }],
+      ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
+    });
+    this.#followed = { resource, selection, unsubscribe: resource.feed.subscribe((change) => this.#onChange(change)) };
+    for (const buffer of this.#buffers) this.#pushInitial(buffer);
+  }
+
+  #unfollow(): void {
+    this.#followed?.unsubscribe();
+    this.#followed = undefined;
+  }
+
+  #pushInitial(buffer: HandlerBuffer<T>): void {
+    for (const object of this.list()) buffer.push({ kind: 'add', object, initial: true });
+    buffer.push({ kind: 'synced' });
+  }
+
+  #onChange(change: FeedChange): void {
+    const { selection } = this.#followed as Followed;
+    const seen = translate(change, selection.selects);
+    if (seen === undefined || this.#buffers.size === 0) return;
+    const object = this.#parts.reader.read<T>(seen.entry);
+    const previous = change.previous === undefined ? object : this.#parts.reader.read<T>(change.previous);
+    for (const buffer of this.#buffers) {
+      if (seen.type === 'ADDED') buffer.push({ kind: 'add', object, initial: false });
+      else if (seen.type === 'DELETED') buffer.push({ kind: 'delete', object });
+      else buffer.push({ kind: 'update', previous, object });
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,26 @@
+import { freezeDeep } from '@homeostat/controller-runtime';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { LRUCache } from 'lru-cache';
+import type { Entry } from '../index/entry.ts';
+import { decodeObject } from '../registry/object-codec.ts';
+
+/** Parsed objects take about this many times their JSON. */
+const parsedFactor = 4;
+
+const maxCachedBytes = 64 * 1024 * 1024;
+
+/** Parsed objects, deeply frozen, made on demand and kept for a while; their identity is not promised. */
+export class ObjectReader {
+  readonly #parsed = new LRUCache<Entry, ApiObject>({
+    maxSize: maxCachedBytes,
+    sizeCalculation: (_object, entry) => entry.bytes.length * parsedFactor,
+  });
+
+  read<T extends ApiObject>(entry: Entry): T {
+    const known = this.#parsed.get(entry);
+    if (known !== undefined) return known as T;
+    const object = freezeDeep(decodeObject(entry.bytes));
+    this.#parsed.set(entry, object);
+    return object as T;
+  }
+}

@@ -1,0 +1,49 @@
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import { wantsProblem } from './accept.ts';
+
+/**
+ * Stands first: whatever is thrown behind it becomes a Status (or RFC 9457) answer. An error that is no ApiError is a
+ * bug: logged with the request's id, answered without inner text.
+ */
+export function errorResponses(logger: Logger): Middleware {
+  return async function answerErrors(context, next): Promise<void> {
+    try {
+      await next();
+    } catch (error) {
+      writeError(context, asApiError(error, context, logger));
+    }
+  };
+}
+
+function asApiError(error: unknown, context: Context, logger: Logger): ApiError {
+  if (isApiError(error)) return error;
+  const requestId: unknown = context.state['requestId'];
+  logger.error({ err: error, requestId, method: context.method, path: context.path }, 'request failed');
+  return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);
+}
+
+/** Writes the error in the form that the client accepts; drops headers that were meant for a success. */
+export function writeError(context: Context, error: ApiError): void {
+  const status = ApiError.prototype.toStatus.call(error);
+  context.status = error.code;
+  if (error.retryAfterSeconds !== undefined) context.set('Retry-After', String(error.retryAfterSeconds));
+  if (error.reason === 'Unauthorized') context.set('WWW-Authenticate', 'Bearer');
+  const problem = wantsProblem(context.get('Accept'));
+  context.type = problem ? 'application/problem+json' : 'application/json';
+  context.body = Buffer.from(JSON.stringify(problem ? problemOf(error, context) : status));
+}
+
+/** RFC 9457; `causes` and `reason` are extension members. */
+function problemOf(error: ApiError, context: Context): Record<string, unknown> {
+  return {
+    type: 'about:blank',
+    title: error.reason,
+    status: error.code,
+    detail: error.message,
+    instance: context.path,
+    reason: error.reason,
+    causes: error.causes,
+  };
+}

@@ -1,0 +1,109 @@
+import { ApiError, parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
+import type { ListRequest } from '../registry/lister.ts';
+import type { SortRequest } from '../index/query.ts';
+import { parseRevision } from '../registry/revisions.ts';
+import { allOf, choiceOf, firstOf, integerOf, quote, refuse } from './query.ts';
+import type { Query } from './query.ts';
+
+const maxSortTerms = 8;
+
+/** Selection and order of a list or watch. 400 on what cannot be parsed. */
+export function readSelection(query: Query): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
+  return {
+    labelSelector: parseLabelSelector(allOf(query, 'labelSelector')),
+    fieldSelector: parseFieldSelector(allOf(query, 'fieldSelector')),
+  };
+}
+
+/** Everything that a list can be asked (objects-and-http "Lists"). */
+export function readListOptions(query: Query): ListRequest {
+  const page = readPage(query);
+  const chunk = readChunk(query);
+  if (page !== undefined && chunk !== undefined) {
+    throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
+  }
+  const resourceVersion = firstOf(query, 'resourceVersion');
+  return {
+    ...readSelection(query),
+    sort: readSort(query),
+    ...(page === undefined ? {} : { page }),
+    ...(chunk === undefined ? {} : { chunk }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...readMatch(query, resourceVersion),
+  };
+}
+
+function readPage(query: Query): ListRequest['page'] {
+  const page = integerOf(query, 'page', 1);
+  const size = integerOf(query, 'size', 0);
+  return page === undefined && size === undefined ? undefined : { page: page ?? 1, size: size ?? 0 };
+}
+
+function readChunk(query: Query): ListRequest['chunk'] {
+  const limit = integerOf(query, 'limit', 0);
+  const token = firstOf(query, 'continue');
+  if (limit === undefined && token === undefined) return undefined;
+  return { limit: limit ?? 0, ...(token === undefined ? {} : { token }) };
+}
+
+function readMatch(query: Query, resourceVersion: string | undefined): Pick<ListRequest, 'exact'> {
+  const options = 'ListOptions';
+  const match = choiceOf(query, { name: 'resourceVersionMatch', supported: ['Exact', 'NotOlderThan'], options });
+  const token = firstOf(query, 'continue');
+  if (firstOf(query, 'sendInitialEvents') !== undefined) {
+    throw refuse(options, 'sendInitialEvents', {
+      reason: 'FieldValueForbidden',
+      message: 'Forbidden: sendInitialEvents is forbidden for list',
+    });
+  }
+  if (token !== undefined && resourceVersion !== undefined && resourceVersion !== '0') {
+    throw new ApiError('BadRequest', 'specifying resource version is not allowed when using continue');
+  }
+  if (resourceVersion !== undefined) parseRevision(resourceVersion);
+  // Kubernetes' old rule: a chunk from a given revision without a match is exactly from it.
+  const legacyExact = firstOf(query, 'limit') !== undefined && resourceVersion !== undefined && resourceVersion !== '0';
+  if (match === undefined) return legacyExact && integerOf(query, 'limit', 0) !== 0 ? { exact: true } : {};
+  const forbidden = forbiddenMatch(match, resourceVersion, token);
+  if (forbidden !== undefined) {
+    throw refuse(options, 'resourceVersionMatch', {
+      reason: 'FieldValueForbidden',
+      message: `Forbidden: ${forbidden}`,
+    });
+  }
+  return match === 'Exact' ? { exact: true } : {};
+}
+
+function forbiddenMatch(
+  match: string,
+  resourceVersion: string | undefined,
+  token: string | undefined,
+): string | undefined {
+  if (token !== undefined) return 'resourceVersionMatch is forbidden when continue is provided';
+  if (resourceVersion === undefined) return 'resourceVersionMatch is forbidden unless resourceVersion is provided';
+  if (match === 'Exact' && resourceVersion === '0')
+    return 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"';
+  return undefined;
+}
+
+function readSort(query: Query): readonly SortRequest[] {
+  const terms = allOf(query, 'sort').filter((term) => term !== '');
+  if (terms.length > maxSortTerms) throw new ApiError('BadRequest', `sort: at most ${maxSortTerms} fields`);
+  return terms.map(parseSortTerm);
+}
+
+/** `<field>` or `<field>,<asc|desc>`. */
+export function parseSortTerm(text: string): SortRequest {
+  const comma = text.indexOf(',');
+  const field = (comma < 0 ? text : text.slice(0, comma)).trim();
+  const direction =
+    comma < 0
+      ? undefined
+      : text
+          .slice(comma + 1)
+          .trim()
+          .toLowerCase();
+  if (field === '') throw new ApiError('BadRequest', `sort: Invalid value: ${quote(text)}: names no field`);
+  if (direction === undefined) return { field };
+  if (direction === 'asc' || direction === 'desc') return { field, direction };
+  throw new ApiError('BadRequest', `sort: Invalid value: ${quote(text)}: the direction must be asc or desc`);
+}

@@ -1,0 +1,31 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { BodySource } from '../registry/registry.ts';
+import { parseJson } from './json-body.ts';
+import { mediaTypeOf, readText } from './request-body.ts';
+import { parseYaml } from './yaml-body.ts';
+
+/** Objects may nest this deep; deeper ones are refused before they are parsed. */
+export const maxDepth = 64;
+
+const limits = { maxDepth };
+
+/** The request's object, in JSON or YAML; a missing Content-Type is JSON, since `kubectl replace --raw` sends none. */
+export async function readObjectBody(context: Context): Promise<BodySource> {
+  const type = mediaTypeOf(context);
+  if (type !== '' && type !== 'application/json' && type !== 'application/yaml')
+    throw unsupported(['application/json', 'application/yaml']);
+  const text = await readText(context);
+  return type === 'application/yaml' ? () => parseYaml(text, limits) : () => parseJson(text, limits);
+}
+
+/** A JSON body of which nothing is known yet; undefined when it is empty. */
+export async function readOptionalJson(context: Context): Promise<unknown> {
+  const text = await readText(context);
+  return text.trim() === '' ? undefined : parseJson(text, limits);
+}
+
+export function unsupported(accepted: readonly string[]): ApiError {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
+  return new ApiError('UnsupportedMediaType', message);
+}

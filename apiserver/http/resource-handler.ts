@@ -1,0 +1,206 @@
+import { ApiError, isNotFound, strategicMergeDirective } from '@homeostat/controller-runtime/api';
+import type { ObjectKey, Status } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { PatchBody, Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
+import type { Lister } from '../registry/lister.ts';
+import type { Resource } from '../registry/resource.ts';
+import { negotiate } from './accept.ts';
+import type { Format } from './accept.ts';
+import { readDeleteOptions, readWriteOptions } from './write-options.ts';
+import { readListOptions } from './list-options.ts';
+import { parseJson } from './json-body.ts';
+import { maxDepth, readObjectBody, unsupported } from './object-body.ts';
+import { firstOf } from './query.ts';
+import { mediaTypeOf, readText } from './request-body.ts';
+import type { ResourcePath } from './resource-path.ts';
+import { sendBytes } from './responses.ts';
+import type { WatchHandler } from './watch-handler.ts';
+
+export interface ResourceHandlerParts {
+  readonly registry: Registry;
+  readonly lister: Lister;
+  readonly watches: WatchHandler;
+}
+
+interface Call {
+  readonly context: Context;
+  readonly path: ResourcePath;
+  readonly resource: Resource;
+  readonly format: Format;
+}
+
+const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
+
+const patchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+];
+
+/** A verb on a path becomes one call of the registry, and its result an answer. */
+export class ResourceHandler {
+  readonly #parts: ResourceHandlerParts;
+
+  constructor(parts: ResourceHandlerParts) {
+    this.#parts = parts;
+  }
+
+  handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
+    if (
+      context.method === 'GET' &&
+      path.subresource === undefined &&
+      (path.watch || (path.name === undefined && isWatch(context)))
+    ) {
+      return this.#parts.watches.handle(context, path, resource);
+    }
+    // Before anything is done: a client that cannot read the answer must not cause a write.
+    const call: Call = { context, path, resource, format: negotiate(context.headers.accept, objectFormats) };
+    if (path.name === undefined) return this.#onCollection(call);
+    if (path.subresource !== undefined && path.subresource !== 'status') throw pathNotFound();
+    return this.#onObject(call, keyAt(path, path.name));
+  }
+
+  #onCollection(call: Call): Promise<void> | void {
+    switch (call.context.method) {
+      case 'GET':
+      case 'HEAD':
+        return this.#list(call);
+      case 'POST':
+        return this.#create(call);
+      case 'DELETE':
+        return this.#deleteCollection(call);
+      default:
+        throw methodNotAllowed(call);
+    }
+  }
+
+  #onObject(call: Call, key: ObjectKey): Promise<void> {
+    const { method } = call.context;
+    const isStatus = call.path.subresource === 'status';
+    if (method === 'GET' || method === 'HEAD') return this.#get(call, key);
+    if (method === 'PUT') return this.#update(call, key);
+    if (method === 'PATCH') return this.#patch(call, key);
+    if (method === 'DELETE' && !isStatus) return this.#delete(call, key);
+    throw methodNotAllowed(call);
+  }
+
+  async #get({ context, resource, format }: Call, key: ObjectKey): Promise<void> {
+    const entry = await this.#parts.registry.get(resource, key, firstOf(context.query, 'resourceVersion'));
+    sendBytes(context, entry.bytes, format);
+  }
+
+  async #list({ context, path, resource, format }: Call): Promise<void> {
+    const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
+    sendBytes(context, list.toBytes(), format);
+  }
+
+  async #create(call: Call): Promise<void> {
+    const { context, path, resource } = call;
+    const options = readWriteOptions(context.query, 'CreateOptions');
+    const body = await readObjectBody(context);
+    const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
+    context.status = 201;
+    context.set('Location', `${context.path.replace(/\/$/, '')}/${written.name}`);
+    this.#answer(call, written);
+  }
+
+  async #update(call: Call, key: ObjectKey): Promise<void> {
+    const options = withSubresource(call.path, readWriteOptions(call.context.query, 'UpdateOptions'));
+    const body = await readObjectBody(call.context);
+    this.#answer(call, await this.#parts.registry.update(call.resource, key, body, options));
+  }
+
+  async #patch(call: Call, key: ObjectKey): Promise<void> {
+    const options = withSubresource(call.path, readWriteOptions(call.context.query, 'PatchOptions'));
+    const patch = await readPatch(call.context);
+    this.#answer(call, await this.#parts.registry.patch(call.resource, key, patch, options));
+  }
+
+  async #delete(call: Call, key: ObjectKey): Promise<void> {
+    const options = await readDeleteOptions(call.context);
+    const written = await this.#parts.registry.delete(call.resource, key, options);
+    if (written.outcome !== 'removed') return this.#answer(call, written);
+    const status = deleted(call.resource, written);
+    sendBytes(call.context, Buffer.from(JSON.stringify(status)), call.format);
+  }
+
+  async #deleteCollection({ context, path, resource, format }: Call): Promise<void> {
+    const options = await readDeleteOptions(context);
+    const request = withNamespace(path, readListOptions(context.query));
+    const list = await this.#parts.lister.list(resource, request);
+    await Promise.all(list.entries.map((entry) => this.#deleteOne(resource, entry, options)));
+    sendBytes(context, list.toBytes(), format);
+  }
+
+  /** One of a collection: who was faster has done the work. */
+  async #deleteOne(resource: Resource, entry: ObjectKeyed, options: WriteOptions): Promise<void> {
+    try {
+      await this.#parts.registry.delete(resource, keyOfEntry(entry), options);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  #answer({ context, format }: Call, written: WriteResult): void {
+    for (const warning of written.warnings) context.append('Warning', `299 - ${JSON.stringify(warning)}`);
+    sendBytes(context, written.bytes, format);
+  }
+}
+
+interface ObjectKeyed {
+  readonly name: string;
+  readonly namespace: string | undefined;
+}
+
+function keyOfEntry({ name, namespace }: ObjectKeyed): ObjectKey {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function keyAt(path: ResourcePath, name: string): ObjectKey {
+  return path.namespace === undefined ? { name } : { name, namespace: path.namespace };
+}
+
+function withNamespace<T extends object>(path: ResourcePath, options: T): T & { namespace?: string } {
+  return path.namespace === undefined ? options : { ...options, namespace: path.namespace };
+}
+
+function withSubresource(path: ResourcePath, options: WriteOptions): WriteOptions {
+  return path.subresource === 'status' ? { ...options, subresource: 'status' } : options;
+}
+
+/** Any value but `false` and `0` watches; Python sends `True`. */
+function isWatch(context: Context): boolean {
+  const value = firstOf(context.query, 'watch');
+  return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
+}
+
+async function readPatch(context: Context): Promise<PatchBody> {
+  const type = mediaTypeOf(context);
+  if (!patchTypes.includes(type)) throw unsupported(patchTypes);
+  const patch = parseJson(await readText(context), { maxDepth });
+  if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
+  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
+    throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
+  }
+  const directive = type === 'application/strategic-merge-patch+json' ? strategicMergeDirective(patch) : undefined;
+  if (directive !== undefined) throw unsupported(patchTypes.slice(0, 2));
+  return { type: 'merge', patch };
+}
+
+function deleted({ model }: Resource, { name, uid }: WriteResult): Status {
+  const details = { name, group: model.group, kind: model.plural, uid };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}
+
+function methodNotAllowed({ context, resource }: Call): ApiError {
+  const { group, plural } = resource.model;
+  const verb = context.method.toLowerCase().slice(0, 16);
+  return new ApiError('MethodNotAllowed', `${verb} is not supported on resources of kind "${plural}.${group}"`, {
+    details: { group, kind: plural },
+  });
+}
+
+/** 404 of a path that is nobody's. */
+export function pathNotFound(): ApiError {
+  return new ApiError('NotFound', 'the server could not find the requested resource');
+}

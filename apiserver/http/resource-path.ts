@@ -1,0 +1,69 @@
+import { ApiError, checkDnsLabel } from '@homeostat/controller-runtime/api';
+
+/** What a path under /apis or /api names. */
+export interface ResourcePath {
+  /** Empty for the core group (`/api/v1`). */
+  readonly group: string;
+  readonly version: string;
+  readonly namespace?: string;
+  readonly plural: string;
+  readonly name?: string;
+  readonly subresource?: string;
+  /** The old form `/apis/<g>/<v>/watch/<plural>`. */
+  readonly watch: boolean;
+}
+
+/** Longest path that is looked at; names are at most 253 characters. */
+const maxPathLength = 2048;
+
+/**
+ * Reads `/apis/<group>/<version>/[namespaces/<ns>/]<plural>[/<name>[/<subresource>]]` and `/api/v1/…`. undefined when the
+ * path is another's. One trailing slash is ignored; an empty segment inside is nobody's path (objects-and-http "Endpoints").
+ */
+export function parseResourcePath(path: string): ResourcePath | undefined {
+  if (path.length > maxPathLength) return undefined;
+  const segments = splitPath(path);
+  if (segments[0] === 'apis' && segments.length >= 4) return readSegments(segments[1] as string, segments.slice(2));
+  if (segments[0] === 'api' && segments.length >= 3) return readSegments('', segments.slice(1));
+  return undefined;
+}
+
+/** The decoded segments; none for a path that has an empty one. */
+export function splitPath(path: string): readonly string[] {
+  const trimmed = path.endsWith('/') ? path.slice(1, -1) : path.slice(1);
+  const segments = trimmed.split('/');
+  if (segments.includes('')) return [];
+  return trimmed.includes('%') ? segments.map(decodeSegment) : segments;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new ApiError('BadRequest', 'the path is not valid percent-encoded UTF-8', { cause });
+  }
+}
+
+function readSegments(group: string, [version, ...rest]: readonly string[]): ResourcePath | undefined {
+  const watch = rest[0] === 'watch' && rest.length > 1;
+  const names = watch ? rest.slice(1) : rest;
+  // `/namespaces/<ns>` alone is the Namespace object itself.
+  const namespaced = names[0] === 'namespaces' && names.length > 2;
+  const [plural, name, subresource, ...more] = namespaced ? names.slice(2) : names;
+  const namespace = namespaced ? names[1] : undefined;
+  if (version === undefined || plural === undefined || more.length > 0) return undefined;
+  if (namespace !== undefined && !isSafe(namespace)) return undefined;
+  return {
+    group,
+    version,
+    plural,
+    watch,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(subresource === undefined ? {} : { subresource }),
+  };
+}
+
+function isSafe(namespace: string): boolean {
+  return checkDnsLabel(namespace).length === 0;
+}

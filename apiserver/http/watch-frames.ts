@@ -1,0 +1,45 @@
+import type { Entry } from '../index/entry.ts';
+import type { Translated } from '../registry/watch-translation.ts';
+
+/** How one event looks on the wire. */
+export interface FrameFormat {
+  readonly contentType: string;
+  event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision: string): Buffer;
+  readonly heartbeat: Buffer;
+}
+
+/** One JSON document a line; a blank line shows that the connection lives. */
+export const jsonLines: FrameFormat = {
+  contentType: 'application/json',
+  event: (type, object) => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]),
+  heartbeat: Buffer.from('\n'),
+};
+
+/** Server-sent events for browsers; the id is the resourceVersion, from which a reconnect resumes. */
+export const serverSentEvents: FrameFormat = {
+  contentType: 'text/event-stream',
+  event: (type, object, revision) =>
+    Buffer.concat([Buffer.from(`id: ${revision}\ndata: {"type":"${type}","object":`), object, Buffer.from('}\n\n')]),
+  heartbeat: Buffer.from(':\n\n'),
+};
+
+/** Serializes an event once for all the watchers of one pass. */
+export class FrameCache {
+  readonly #frames = new Map<FrameFormat, Map<Entry, Translated & { readonly frame: Buffer }>>();
+
+  frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
+    let byEntry = this.#frames.get(format);
+    if (byEntry === undefined) this.#frames.set(format, (byEntry = new Map()));
+    const known = byEntry.get(entry);
+    // An object that enters one selection and stays in another is two events; the rarer one is made again.
+    if (known !== undefined && known.type === type) return known.frame;
+    const frame = format.event(type, entry.bytes, String(entry.revision));
+    byEntry.set(entry, { type, entry, frame });
+    return frame;
+  }
+
+  /** Forgets the pass. */
+  clear(): void {
+    this.#frames.clear();
+  }
+}

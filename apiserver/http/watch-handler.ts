@@ -1,0 +1,128 @@
+import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { Lister } from '../registry/lister.ts';
+import type { Resource } from '../registry/resource.ts';
+import { parseRevision } from '../registry/revisions.ts';
+import type { Revisions } from '../registry/revisions.ts';
+import { negotiate } from './accept.ts';
+import { FlushCycle } from './flush-cycle.ts';
+import { readSelection } from './list-options.ts';
+import { booleanOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
+import type { Query } from './query.ts';
+import type { ResourcePath } from './resource-path.ts';
+import { jsonLines, serverSentEvents } from './watch-frames.ts';
+import { WatchStream } from './watch-stream.ts';
+import type { WatchStreamOptions } from './watch-stream.ts';
+
+export interface WatchHandlerParts {
+  readonly lister: Lister;
+  readonly revisions: Revisions;
+  readonly clock: Clock;
+  /** Uniform in [0, 1): spreads the ends of watches that name no time limit. */
+  readonly random: () => number;
+  readonly bookmarkIntervalMs: number;
+  /** More watchers than this are refused (429). */
+  readonly maxWatches: number;
+}
+
+const options = 'ListOptions';
+
+/** Starts the streams of `?watch=true`, and ends them when their kind or the server goes. */
+export class WatchHandler {
+  readonly #parts: WatchHandlerParts;
+  readonly #flushes: FlushCycle;
+  readonly #streams = new Map<WatchStream, Resource>();
+
+  constructor(parts: WatchHandlerParts) {
+    this.#parts = parts;
+    this.#flushes = new FlushCycle(parts.clock);
+  }
+
+  /** Answers 4xx before the stream begins; after that, errors are events. */
+  handle(context: Context, path: ResourcePath, resource: Resource): void {
+    const start = this.#plan(context, path, resource);
+    if (this.#streams.size >= this.#parts.maxWatches) {
+      throw new ApiError('TooManyRequests', 'too many watches, please try again later', { retryAfterSeconds: 1 });
+    }
+    context.respond = false;
+    const stream: WatchStream = new WatchStream(start, () => this.#streams.delete(stream));
+    this.#streams.set(stream, resource);
+  }
+
+  /** Ends the watches of a kind that is no longer served: 410, list again. */
+  closeKind(resource: Resource): void {
+    const gone = new ApiError('Expired', `${apiVersionOf(resource.model)} ${resource.model.kind} is no longer served`);
+    for (const [stream, watched] of this.#streams) if (watched === resource) stream.fail(gone);
+  }
+
+  /** Ends all watches, each with a bookmark where it asked for them. */
+  close(): void {
+    for (const stream of this.#streams.keys()) stream.end();
+  }
+
+  #plan(context: Context, path: ResourcePath, resource: Resource): WatchStreamOptions {
+    const { lister, revisions, clock, random, bookmarkIntervalMs } = this.#parts;
+    const { query } = context;
+    const format = negotiate(context.headers.accept, ['json', 'sse']) === 'sse' ? serverSentEvents : jsonLines;
+    const from = readStart(query, context.get('Last-Event-ID'));
+    const selection = lister.select(resource, readWatchSelection(query, path));
+    const bookmarks = booleanOf(query, 'allowWatchBookmarks', options) === true;
+    const timeoutSeconds = integerOf(query, 'timeoutSeconds', 0) ?? 0;
+    return {
+      response: context.res,
+      resource,
+      format,
+      flushes: this.#flushes,
+      clock,
+      selects: selection.selects,
+      initial: from.initial ? selection.entries() : [],
+      revision: from.initial || from.revision === 0 ? revisions.current : from.revision,
+      markInitialEnd: bookmarks && from.markEnd,
+      bookmarkIntervalMs: bookmarks ? bookmarkIntervalMs : undefined,
+      timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : (30 + 30 * random()) * 60_000,
+      currentRevision: () => revisions.current,
+    };
+  }
+}
+
+function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister['select']>[1] {
+  const { labelSelector, fieldSelector } = readSelection(query);
+  // `/watch/<plural>/<name>` is the old way to watch one object.
+  const named = path.name === undefined ? [] : [{ key: 'metadata.name', operator: 'in' as const, values: [path.name] }];
+  return {
+    labelSelector,
+    fieldSelector: [...fieldSelector, ...named],
+    sort: [{ field: 'metadata.name' }],
+    ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
+  };
+}
+
+interface WatchStart {
+  readonly initial: boolean;
+  readonly markEnd: boolean;
+  readonly revision: number;
+}
+
+/** Where the stream begins (objects-and-http "Watch"). */
+function readStart(query: Query, lastEventId: string): WatchStart {
+  if (firstOf(query, 'continue') !== undefined) {
+    throw refuse(options, 'continue', {
+      reason: 'FieldValueForbidden',
+      message: 'Forbidden: continue is forbidden for watch',
+    });
+  }
+  const match = choiceOf(query, { name: 'resourceVersionMatch', supported: ['Exact', 'NotOlderThan'], options });
+  const send = booleanOf(query, 'sendInitialEvents', options);
+  if (send !== undefined && match !== 'NotOlderThan') {
+    const message = 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan';
+    throw refuse(options, 'resourceVersionMatch', { reason: 'FieldValueForbidden', message });
+  }
+  if (send === undefined && match !== undefined) {
+    const message = 'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided';
+    throw refuse(options, 'resourceVersionMatch', { reason: 'FieldValueForbidden', message });
+  }
+  const revision = parseRevision(lastEventId === '' ? (firstOf(query, 'resourceVersion') ?? '') : lastEventId);
+  const resumed = lastEventId !== '';
+  return { initial: !resumed && (send ?? revision === 0), markEnd: !resumed && send === true, revision };
+}

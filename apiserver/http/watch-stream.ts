@@ -1,0 +1,214 @@
+import type { ServerResponse } from 'node:http';
+import { isApiError } from '@homeostat/controller-runtime/api';
+import type { ApiError, Clock, Timer } from '@homeostat/controller-runtime/api';
+import type { Entry } from '../index/entry.ts';
+import type { Resource } from '../registry/resource.ts';
+import { translate } from '../registry/watch-translation.ts';
+import type { FlushCycle } from './flush-cycle.ts';
+import type { FrameFormat } from './watch-frames.ts';
+
+/** One write takes at most about this much; the rest follows when the client has read it. */
+const batchBytes = 256 * 1024;
+
+/** A blank line this often shows that the connection lives; clients give up after 30 s of silence. */
+const heartbeatMs = 20_000;
+
+/** How long a client that was told of the end may take to read it. */
+const lingerMs = 10_000;
+
+export interface WatchStreamOptions {
+  readonly response: ServerResponse;
+  readonly resource: Resource;
+  readonly format: FrameFormat;
+  readonly flushes: FlushCycle;
+  readonly clock: Clock;
+  readonly selects: (entry: Entry) => boolean;
+  /** Objects that are sent as ADDED first. */
+  readonly initial: readonly Entry[];
+  /** Changes after this revision follow. */
+  readonly revision: number;
+  /** Close the initial objects by a bookmark that says so. */
+  readonly markInitialEnd: boolean;
+  /** undefined: no bookmarks, which clients that did not ask for them take for objects. */
+  readonly bookmarkIntervalMs: number | undefined;
+  readonly timeoutMs: number;
+  /** The revision that memory has reached. */
+  readonly currentRevision: () => number;
+}
+
+/**
+ * One watcher's connection. It holds a place in the kind's change feed and no buffer of its own: what the client has not
+ * read stays in the feed's window, for everybody once. A client that falls out of the window is told 410.
+ */
+export class WatchStream {
+  readonly #options: WatchStreamOptions;
+  readonly #timers = new Set<Timer>();
+  readonly #unsubscribe: () => void;
+  readonly #onEnd: () => void;
+  #sentInitial = 0;
+  #revision: number;
+  #markInitialEnd: boolean;
+  #bookmarkDue = false;
+  #dirty = false;
+  #blocked = false;
+  #ended = false;
+
+  /** Starts at once; `onEnd` is called once, whoever ends it. */
+  constructor(options: WatchStreamOptions, onEnd: () => void) {
+    this.#options = options;
+    this.#onEnd = onEnd;
+    this.#revision = options.revision;
+    this.#markInitialEnd = options.markInitialEnd;
+    const { response, format, resource, bookmarkIntervalMs } = options;
+    // Headers at once: client-go blocks until it has them.
+    response.writeHead(200, { 'Content-Type': format.contentType, 'Cache-Control': 'no-cache, private' });
+    response.flushHeaders();
+    response.on('drain', () => this.#unblock());
+    response.on('close', () => this.#close());
+    response.on('error', () => this.#close());
+    this.#unsubscribe = resource.feed.subscribe(() => this.#wake());
+    this.#every(heartbeatMs, () => this.#heartbeat());
+    if (bookmarkIntervalMs !== undefined) this.#every(bookmarkIntervalMs, () => this.#requestBookmark());
+    this.#after(options.timeoutMs, () => this.end());
+    this.#wake();
+  }
+
+  /** Sends what fits of what is new. */
+  flush(): void {
+    this.#dirty = false;
+    if (this.#ended || this.#blocked) return;
+    try {
+      this.#write(this.#collect());
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      this.fail(error);
+    }
+  }
+
+  /** Tells the client why it ends, and ends. */
+  fail(error: ApiError): void {
+    if (this.#ended) return;
+    const status = Buffer.from(JSON.stringify(error.toStatus()));
+    this.#finish(this.#options.format.event('ERROR', status, String(this.#revision)));
+  }
+
+  /** Ends the stream; with bookmarks, the last frame says up to where the client has seen everything. */
+  end(): void {
+    if (this.#ended) return;
+    this.flush();
+    this.#finish(this.#options.bookmarkIntervalMs === undefined ? undefined : this.#bookmark(false));
+  }
+
+  #wake(): void {
+    if (this.#dirty || this.#blocked || this.#ended) return;
+    this.#dirty = true;
+    this.#options.flushes.add(this);
+  }
+
+  #unblock(): void {
+    this.#blocked = false;
+    this.#wake();
+  }
+
+  /** The next frames, about {@link batchBytes} of them. */
+  #collect(): Buffer[] {
+    const frames: Buffer[] = [];
+    let bytes = this.#collectInitial(frames);
+    if (this.#sentInitial < this.#options.initial.length) return frames;
+    const { resource, format, selects, flushes } = this.#options;
+    for (const change of resource.feed.since(this.#revision)) {
+      if (bytes > batchBytes) {
+        this.#wake();
+        return frames;
+      }
+      this.#revision = change.revision;
+      const seen = translate(change, selects);
+      if (seen === undefined) continue;
+      const frame = flushes.frames.frameOf(format, seen);
+      frames.push(frame);
+      bytes += frame.length;
+    }
+    if (this.#bookmarkDue) frames.push(this.#bookmark(false));
+    this.#bookmarkDue = false;
+    return frames;
+  }
+
+  #collectInitial(frames: Buffer[]): number {
+    const { initial, format } = this.#options;
+    let bytes = 0;
+    while (this.#sentInitial < initial.length && bytes <= batchBytes) {
+      const entry = initial[this.#sentInitial] as Entry;
+      this.#sentInitial += 1;
+      const frame = format.event('ADDED', entry.bytes, String(entry.revision));
+      frames.push(frame);
+      bytes += frame.length;
+    }
+    if (this.#sentInitial < initial.length) this.#wake();
+    else if (this.#markInitialEnd) {
+      frames.push(this.#bookmark(true));
+      this.#markInitialEnd = false;
+    }
+    return bytes;
+  }
+
+  /** Everything up to here has been sent: the feed is read to its end, so that is where memory is. */
+  #bookmark(initialEnd: boolean): Buffer {
+    const { resource, format, currentRevision } = this.#options;
+    const caughtUp = !initialEnd && resource.feed.revision <= this.#revision;
+    const resourceVersion = String(caughtUp ? Math.max(this.#revision, currentRevision()) : this.#revision);
+    const annotations = initialEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
+    const metadata = { resourceVersion, ...annotations };
+    const object = { apiVersion: resource.apiVersion, kind: resource.model.kind, metadata };
+    return format.event('BOOKMARK', Buffer.from(JSON.stringify(object)), resourceVersion);
+  }
+
+  #write(frames: readonly Buffer[]): void {
+    if (frames.length === 0) return;
+    const bytes = frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
+    this.#blocked = !this.#options.response.write(bytes);
+  }
+
+  #heartbeat(): void {
+    if (!this.#blocked) this.#write([this.#options.format.heartbeat]);
+    // Its place is gone and it does not read: there is nobody to tell.
+    else if (this.#revision < this.#options.resource.feed.floor) this.#options.response.destroy();
+  }
+
+  #requestBookmark(): void {
+    this.#bookmarkDue = true;
+    this.#wake();
+  }
+
+  #finish(last: Buffer | undefined): void {
+    const { response, clock } = this.#options;
+    this.#close();
+    response.end(last);
+    const timer = clock.setTimeout(() => response.destroy(), lingerMs);
+    timer.unref?.();
+    response.on('close', () => clock.clearTimeout(timer));
+  }
+
+  #close(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#unsubscribe();
+    for (const timer of this.#timers) this.#options.clock.clearTimeout(timer);
+    this.#onEnd();
+  }
+
+  #after(delayMs: number, action: () => void): void {
+    const timer = this.#options.clock.setTimeout(() => {
+      this.#timers.delete(timer);
+      action();
+    }, delayMs);
+    timer.unref?.();
+    this.#timers.add(timer);
+  }
+
+  #every(intervalMs: number, action: () => void): void {
+    this.#after(intervalMs, () => {
+      action();
+      if (!this.#ended) this.#every(intervalMs, action);
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { WriteOptions } from '../registry/registry.ts';
+import { readOptionalJson } from './object-body.ts';
+import { allOf, choiceOf, firstOf, refuse } from './query.ts';
+import type { Query } from './query.ts';
+
+const maxFieldManagerBytes = 128;
+
+type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions';
+
+/** dryRun, fieldValidation, fieldManager and force, judged as the real server does (422). */
+export function readWriteOptions(query: Query, options: OptionsKind): WriteOptions {
+  const dryRun = readDryRun(allOf(query, 'dryRun'), options);
+  const fieldValidation = choiceOf(query, {
+    name: 'fieldValidation',
+    supported: ['Ignore', 'Warn', 'Strict'],
+    options,
+  });
+  checkFieldManager(firstOf(query, 'fieldManager'), options);
+  if (options === 'PatchOptions' && firstOf(query, 'force') !== undefined) {
+    throw refuse(options, 'force', {
+      reason: 'FieldValueForbidden',
+      message: 'Forbidden: may not be specified for non-apply patch',
+    });
+  }
+  return { dryRun, ...(fieldValidation === undefined ? {} : { fieldValidation }) };
+}
+
+function readDryRun(values: readonly string[], options: OptionsKind): boolean {
+  if (values.every((value) => value === 'All')) return values.length > 0;
+  const message = `Unsupported value: ${JSON.stringify(values.map((value) => value.slice(0, 64)))}: supported values: "All"`;
+  throw refuse(options, 'dryRun', { reason: 'FieldValueNotSupported', message });
+}
+
+function checkFieldManager(manager: string | undefined, options: OptionsKind): void {
+  if (manager === undefined) return;
+  if (Buffer.byteLength(manager) > maxFieldManagerBytes) {
+    const message = `Too long: may not be more than ${maxFieldManagerBytes} bytes`;
+    throw refuse(options, 'fieldManager', { reason: 'FieldValueTooLong', message });
+  }
+  if (!/^[\x20-\x7e]*$/.test(manager)) {
+    throw refuse(options, 'fieldManager', {
+      reason: 'FieldValueInvalid',
+      message: 'Invalid value: should contain printable characters only',
+    });
+  }
+}
+
+interface DeleteBody {
+  readonly kind?: unknown;
+  readonly dryRun?: unknown;
+  readonly propagationPolicy?: unknown;
+  readonly orphanDependents?: unknown;
+  readonly preconditions?: unknown;
+}
+
+const propagationPolicies = ['Foreground', 'Background', 'Orphan'] as const;
+
+/** DeleteOptions, from the body and the query; the body wins. */
+export async function readDeleteOptions(context: Context): Promise<WriteOptions> {
+  const options = 'DeleteOptions';
+  const { query } = context;
+  const body = deleteBody(await readOptionalJson(context));
+  const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
+  checkPropagation(policy, body.orphanDependents ?? firstOf(query, 'orphanDependents'));
+  const dryRun = Array.isArray(body.dryRun) ? body.dryRun.map(String) : allOf(query, 'dryRun');
+  const preconditions = readPreconditions(body.preconditions);
+  return { dryRun: readDryRun(dryRun, options), ...(preconditions === undefined ? {} : { preconditions }) };
+}
+
+function deleteBody(body: unknown): DeleteBody {
+  if (body === undefined || body === null) return {};
+  if (typeof body !== 'object' || Array.isArray(body))
+    throw new ApiError('BadRequest', 'the body must be DeleteOptions');
+  const { kind } = body as DeleteBody;
+  if (kind !== undefined && kind !== 'DeleteOptions') throw new ApiError('BadRequest', 'kind: must be DeleteOptions');
+  return body;
+}
+
+function checkPropagation(policy: unknown, orphanDependents: unknown): void {
+  const options = 'DeleteOptions';
+  if (policy !== undefined && !propagationPolicies.some((known) => known === policy)) {
+    const list = propagationPolicies.map((known) => `"${known}"`).join(', ');
+    const message = `Unsupported value: ${JSON.stringify(String(policy).slice(0, 64))}: supported values: ${list}`;
+    throw refuse(options, 'propagationPolicy', { reason: 'FieldValueNotSupported', message });
+  }
+  if (policy !== undefined && orphanDependents !== undefined) {
+    const message = `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`;
+    throw refuse(options, 'propagationPolicy', { reason: 'FieldValueInvalid', message });
+  }
+}
+
+function readPreconditions(value: unknown): WriteOptions['preconditions'] {
+  if (value === undefined || value === null) return undefined;
+  const { uid, resourceVersion } = value as { uid?: unknown; resourceVersion?: unknown };
+  for (const field of [uid, resourceVersion]) {
+    if (field !== undefined && typeof field !== 'string')
+      throw new ApiError('BadRequest', 'preconditions: uid and resourceVersion must be strings');
+  }
+  return {
+    ...(typeof uid === 'string' ? { uid } : {}),
+    ...(typeof resourceVersion === 'string' ? { resourceVersion } : {}),
+  };
+}

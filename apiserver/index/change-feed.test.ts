@@ -1,0 +1,109 @@
+import { reasonOf } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import type { FeedChange } from './change-feed.ts';
+import { ChangeFeed } from './change-feed.ts';
+import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+
+const cache = createPersonCache();
+
+function added(revision: number): FeedChange {
+  return { type: 'ADDED', revision, entry: entryOf(cache, createPerson({ name: `p${revision}` }), revision) };
+}
+
+function createFeed(errors: unknown[] = []): ChangeFeed {
+  return new ChangeFeed({ floor: 10, onError: (error) => errors.push(error) });
+}
+
+const revisions = (changes: readonly FeedChange[]): number[] => changes.map((change) => change.revision);
+
+describe('ChangeFeed', () => {
+  it('answers what came after a revision, across gaps', () => {
+    const feed = createFeed();
+    for (const revision of [12, 15, 20]) feed.append(added(revision));
+    expect(revisions(feed.since(10))).to.deep.equal([12, 15, 20]);
+    expect(revisions(feed.since(12))).to.deep.equal([15, 20]);
+    expect(revisions(feed.since(13))).to.deep.equal([15, 20]);
+    expect(feed.since(20)).to.deep.equal([]);
+    expect(feed.since(99)).to.deep.equal([]);
+    expect(feed.revision).to.equal(20);
+  });
+
+  it('says Expired for a revision whose successors are gone', () => {
+    const feed = createFeed();
+    for (const revision of [12, 15, 20]) feed.append(added(revision));
+    feed.trim(15);
+    expect(revisions(feed.since(15))).to.deep.equal([20]);
+    expect(feed.floor).to.equal(15);
+    expect(() => feed.since(14))
+      .to.throw('too old resource version: 14 (15)')
+      .that.satisfies((error: unknown) => reasonOf(error) === 'Expired');
+    expect(() => createFeed().since(9)).to.throw('too old resource version: 9 (10)');
+  });
+
+  it('keeps the window and its bytes through any number of appends and trims', () => {
+    const feed = createFeed();
+    let expected: FeedChange[] = [];
+    for (let revision = 11; revision < 1011; revision++) {
+      const change = added(revision);
+      feed.append(change);
+      expected.push(change);
+      if (revision % 7 !== 0) continue;
+      feed.trim(revision - 20);
+      expected = expected.filter((one) => one.revision > revision - 20);
+    }
+    expect(revisions(feed.since(feed.floor))).to.deep.equal(revisions(expected));
+    expect(feed.length).to.equal(expected.length);
+    expect(feed.bytes).to.equal(expected.reduce((sum, change) => sum + change.entry.bytes.length, 0));
+    feed.trim(5000);
+    expect([feed.length, feed.bytes, feed.revision]).to.deep.equal([0, 0, 5000]);
+  });
+
+  it('refuses a change that is not later than the last one', () => {
+    const feed = createFeed();
+    feed.append(added(11));
+    expect(() => feed.append(added(11))).to.throw(RangeError);
+    expect(() => feed.append(added(5))).to.throw(RangeError);
+  });
+
+  it('tells subscribers in order until they unsubscribe', () => {
+    const feed = createFeed();
+    const seen: string[] = [];
+    const unsubscribe = feed.subscribe((change) => seen.push(`first ${change.revision}`));
+    feed.subscribe((change) => seen.push(`second ${change.revision}`));
+    feed.append(added(11));
+    unsubscribe();
+    feed.append(added(12));
+    expect(seen).to.deep.equal(['first 11', 'second 11', 'second 12']);
+  });
+
+  it('reports a listener that throws and goes on with the others, and with it', () => {
+    const errors: unknown[] = [];
+    const feed = createFeed(errors);
+    const seen: number[] = [];
+    feed.subscribe((change) => {
+      throw new Error(`at ${change.revision}`);
+    });
+    feed.subscribe((change) => seen.push(change.revision));
+    feed.append(added(11));
+    feed.append(added(12));
+    expect(seen).to.deep.equal([11, 12]);
+    expect(errors.map(String)).to.deep.equal(['Error: at 11', 'Error: at 12']);
+  });
+
+  it('keeps one order for all when a listener causes a change, and tells a newcomer nothing twice', () => {
+    const feed = createFeed();
+    const late: number[] = [];
+    const seen: number[] = [];
+    feed.subscribe((change) => {
+      if (change.revision !== 11) return;
+      feed.append(added(12));
+      late.push(...revisions(feed.since(10)));
+      feed.subscribe((next) => late.push(next.revision));
+    });
+    feed.subscribe((change) => seen.push(change.revision));
+    feed.append(added(11));
+    feed.append(added(13));
+    expect(seen).to.deep.equal([11, 12, 13]);
+    expect(late).to.deep.equal([11, 12, 13]);
+  });
+});

@@ -1,0 +1,145 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Entry } from './entry.ts';
+
+/** One change of one object. */
+export type FeedChange =
+  | { readonly type: 'ADDED'; readonly revision: number; readonly entry: Entry; readonly previous?: undefined }
+  | {
+      readonly type: 'MODIFIED' | 'DELETED';
+      readonly revision: number;
+      /** The new state. DELETED: the last one, with the revision of the deletion. */
+      readonly entry: Entry;
+      /** The state before the change. */
+      readonly previous: Entry;
+    };
+
+export interface ChangeFeedOptions {
+  /** Changes up to this revision are unknown: the revision at which the kind was loaded, less what is then appended. */
+  readonly floor: number;
+  /** Gets what a listener throws. */
+  readonly onError: (error: unknown) => void;
+}
+
+interface Subscriber {
+  readonly listener: (change: FeedChange) => void;
+  /** It has learned of everything up to here from {@link ChangeFeed.since}. */
+  readonly after: number;
+}
+
+/** The latest changes of one kind, in revision order, and those who want to know of new ones. */
+export class ChangeFeed {
+  readonly #onError: (error: unknown) => void;
+  /** The window begins at #head; what is before it is trimmed. */
+  #changes: (FeedChange | undefined)[] = [];
+  #head = 0;
+  #floor: number;
+  #revision: number;
+  #bytes = 0;
+  readonly #subscribers = new Set<Subscriber>();
+  /** Changes that wait for their turn while listeners are being called. */
+  readonly #undelivered: FeedChange[] = [];
+  #isDelivering = false;
+
+  constructor(options: ChangeFeedOptions) {
+    this.#onError = options.onError;
+    this.#floor = options.floor;
+    this.#revision = options.floor;
+  }
+
+  /** Of the last change; the floor when there was none. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Changes up to here are gone. */
+  get floor(): number {
+    return this.#floor;
+  }
+
+  /** Bytes of the objects in the window. The state before a change is the one that an earlier change, or the load, brought. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Number of changes in the window. */
+  get length(): number {
+    return this.#changes.length - this.#head;
+  }
+
+  /** Takes a change, which must be later than all before, and tells the subscribers before it returns. */
+  append(change: FeedChange): void {
+    if (change.revision <= this.#revision) {
+      throw new RangeError(`change ${change.revision} of ${change.entry.key} comes after revision ${this.#revision}`);
+    }
+    this.#changes.push(change);
+    this.#revision = change.revision;
+    this.#bytes += change.entry.bytes.length;
+    this.#undelivered.push(change);
+    this.#deliver();
+  }
+
+  /** Changes after a revision, in order. Throws ApiError Expired when some of them are gone. */
+  since(revision: number): readonly FeedChange[] {
+    if (revision < this.#floor) {
+      throw new ApiError('Expired', `too old resource version: ${revision} (${this.#floor})`);
+    }
+    return this.#changes.slice(this.#firstAfter(revision)) as FeedChange[];
+  }
+
+  /** Forgets the changes up to a revision. */
+  trim(upTo: number): void {
+    if (upTo <= this.#floor) return;
+    const first = this.#firstAfter(upTo);
+    for (let i = this.#head; i < first; i++) {
+      this.#bytes -= this.#changes[i]?.entry.bytes.length ?? 0;
+      this.#changes[i] = undefined;
+    }
+    this.#head = first;
+    this.#floor = upTo;
+    this.#revision = Math.max(this.#revision, upTo);
+    // Moving when half is empty costs each change one move at most.
+    if (this.#head * 2 < this.#changes.length) return;
+    this.#changes = this.#changes.slice(this.#head);
+    this.#head = 0;
+  }
+
+  /**
+   * Calls the listener for each later change, in order, while the change is appended; so `since` and then `subscribe`
+   * misses nothing and repeats nothing. A listener that throws is reported and stays. Answers how to end it.
+   */
+  subscribe(listener: (change: FeedChange) => void): () => void {
+    const subscriber = { listener, after: this.#revision };
+    this.#subscribers.add(subscriber);
+    return () => void this.#subscribers.delete(subscriber);
+  }
+
+  // A listener that causes a change waits for its own turn like the others: all see one order.
+  #deliver(): void {
+    if (this.#isDelivering) return;
+    this.#isDelivering = true;
+    for (let change = this.#undelivered.shift(); change !== undefined; change = this.#undelivered.shift()) {
+      for (const subscriber of this.#subscribers) this.#tell(subscriber, change);
+    }
+    this.#isDelivering = false;
+  }
+
+  #tell({ listener, after }: Subscriber, change: FeedChange): void {
+    if (change.revision <= after) return;
+    try {
+      listener(change);
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
+  #firstAfter(revision: number): number {
+    let low = this.#head;
+    let high = this.#changes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#changes[middle] as FeedChange).revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

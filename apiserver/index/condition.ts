@@ -1,0 +1,106 @@
+import type { Entry } from './entry.ts';
+import type { KindIndex } from './kind-index.ts';
+import type { SortedIndex } from './sorted-index.ts';
+
+/** Which values under an index meet a condition. */
+export type ValueTest =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'listed'; /** Distinct, encoded. */ readonly values: ReadonlySet<string> }
+  | {
+      /** from ≤ value < to, and accepted where that is asked. */
+      readonly kind: 'range';
+      readonly from: string;
+      readonly to: string;
+      readonly accepts?: (value: string) => boolean;
+    };
+
+/** A requirement of a selector in terms of one index. */
+export interface Condition {
+  readonly index: KindIndex;
+  readonly test: ValueTest;
+  /** Met by the objects of which no value passes the test. */
+  readonly negated: boolean;
+  /** No object has two values that pass: counts of values are counts of objects. */
+  readonly onePerObject: boolean;
+}
+
+/** Ranks from..to-1 of a sorted index. */
+export interface Slice {
+  readonly list: SortedIndex;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Entries among which are all that meet a condition. */
+export interface Candidates {
+  readonly slices: readonly Slice[];
+  /** Length of all slices together. */
+  readonly count: number;
+  /** The slices hold exactly the entries that meet the condition, each once. */
+  readonly exact: boolean;
+}
+
+export function isMet(condition: Condition, entry: Entry): boolean {
+  return condition.index.valuesOf(entry).some((value) => passes(condition.test, value)) !== condition.negated;
+}
+
+function passes(test: ValueTest, value: string): boolean {
+  switch (test.kind) {
+    case 'any':
+      return true;
+    case 'listed':
+      return test.values.has(value);
+    case 'range':
+      // By units: the bounds are ASCII label keys.
+      return value >= test.from && value < test.to && (test.accepts === undefined || test.accepts(value));
+  }
+}
+
+/** What the condition's index can enumerate of it, in O(log n); undefined where only a look at each object tells. */
+export function candidatesOf(condition: Condition): Candidates | undefined {
+  if (!condition.negated) {
+    const isExact = condition.onePerObject && !(condition.test.kind === 'range' && condition.test.accepts);
+    return candidates(slicesOf(condition), isExact);
+  }
+  const { index, test } = condition;
+  if (test.kind === 'any') return candidates([all(index.absent)], true);
+  if (test.kind !== 'listed' || index.spec.indexFunc.multiValued) return undefined;
+  return candidates([...gapsBetween(slicesOf(condition), index.values), all(index.absent)], true);
+}
+
+/** How many of the kind's objects meet the condition, without visiting any; undefined when ranks do not tell. */
+export function countOf(condition: Condition, size: number): number | undefined {
+  const found = candidatesOf(condition.negated ? { ...condition, negated: false } : condition);
+  if (found === undefined || !found.exact) return undefined;
+  return condition.negated ? size - found.count : found.count;
+}
+
+/** Where the values that pass the test stand, in rank order. */
+function slicesOf({ index, test }: Condition): readonly Slice[] {
+  const list = index.values;
+  switch (test.kind) {
+    case 'any':
+      // One item for each object, also under a multi-valued index.
+      return [all(index.order(false))];
+    case 'listed':
+      return [...test.values]
+        .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
+        .sort((a, b) => a.from - b.from);
+    case 'range':
+      return [{ list, from: list.rankOf(test.from), to: list.rankOf(test.to) }];
+  }
+}
+
+function gapsBetween(slices: readonly Slice[], list: SortedIndex): readonly Slice[] {
+  const starts = [0, ...slices.map((slice) => slice.to)];
+  const ends = [...slices.map((slice) => slice.from), list.size];
+  return starts.map((from, i) => ({ list, from, to: ends[i] as number }));
+}
+
+function candidates(slices: readonly Slice[], exact: boolean): Candidates {
+  return { slices, exact, count: slices.reduce((sum, { from, to }) => sum + to - from, 0) };
+}
+
+function all(list: SortedIndex): Slice {
+  return { list, from: 0, to: list.size };
+}

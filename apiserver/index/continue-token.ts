@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Query } from './query.ts';
+
+/** Where a chunked list goes on. */
+export interface ContinuePosition {
+  /** Of the first chunk; all others come from it as well. */
+  readonly revision: number;
+  /** Matches that were delivered. */
+  readonly offset: number;
+}
+
+/** What a token is good for: one query in one epoch of the database. */
+export interface ContinueScope {
+  readonly query: Query;
+  readonly epoch: string;
+}
+
+interface Token {
+  readonly v: 1;
+  readonly rv: number;
+  readonly o: number;
+  readonly e: string;
+  readonly q: string;
+}
+
+// A token of ours has about 150 characters.
+const maxLength = 512;
+
+const expiredMessage =
+  'The provided continue parameter is too old to display a consistent list result. ' +
+  'You can start a new list without the continue parameter.';
+
+/** Base64url, at most 512 characters. */
+export function formatContinueToken({ revision, offset }: ContinuePosition, scope: ContinueScope): string {
+  const token: Token = { v: 1, rv: revision, o: offset, e: scope.epoch, q: fingerprint(scope.query) };
+  return Buffer.from(JSON.stringify(token)).toString('base64url');
+}
+
+/**
+ * Throws ApiError BadRequest for a malformed token and for one of another query, Expired for one of another epoch:
+ * its revision may name another state today.
+ */
+export function parseContinueToken(text: string, scope: ContinueScope): ContinuePosition {
+  const token = decode(text);
+  if (token.e !== scope.epoch) throw new ApiError('Expired', expiredMessage);
+  if (token.q !== fingerprint(scope.query)) throw notValid('it belongs to a list with other parameters');
+  return { revision: token.rv, offset: token.o };
+}
+
+function decode(text: string): Token {
+  if (text.length > maxLength) throw notValid(`it is longer than ${maxLength} characters`);
+  if (!/^[\w-]+$/.test(text)) throw notValid('it is not base64url');
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch (error) {
+    throw notValid('it holds no JSON', error);
+  }
+  if (!isToken(value)) throw notValid('server does not recognize this encoded version');
+  if (!isCount(value.rv) || value.rv === 0) throw notValid('incorrect encoded start resourceVersion');
+  if (!isCount(value.o)) throw notValid('incorrect encoded offset');
+  return value;
+}
+
+function isToken(value: unknown): value is Token {
+  if (typeof value !== 'object' || value === null) return false;
+  const { v, e, q } = value as Partial<Token>;
+  return v === 1 && typeof e === 'string' && typeof q === 'string';
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function notValid(why: string, cause?: unknown): ApiError {
+  return new ApiError('BadRequest', `continue key is not valid: ${why}`, { cause });
+}
+
+// Against mix-ups, not against forgery: a token opens nothing that the query itself does not.
+function fingerprint(query: Query): string {
+  return createHash('sha256').update(query.canonical).digest('base64url').slice(0, 16);
+}

@@ -1,0 +1,52 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
+import { compareUnits } from './code-units.ts';
+
+/** Index values of one object: a list for each index of its kind, encoded, distinct, in code point order. */
+export type IndexValues = readonly (readonly string[])[];
+
+/** One stored object at one revision. Never changed, only replaced: an array of entries is a consistent snapshot. */
+export interface Entry {
+  /** `name`, or `namespace/name`. */
+  readonly key: string;
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly uid: string | undefined;
+  /** Of the object's last change; its resourceVersion. */
+  readonly revision: number;
+  /** The object as clients get it. */
+  readonly bytes: Buffer;
+  readonly values: IndexValues;
+  /** Uids of its ownerReferences; undefined when it has none. */
+  readonly ownerUids: readonly string[] | undefined;
+}
+
+/** The parts of an entry that its object does not hold. */
+export interface EntryParts {
+  readonly revision: number;
+  /** Kept as it is: allocate it outside of Buffer's pool, or one entry pins 8 KB. */
+  readonly bytes: Buffer;
+  /** From `KindCache.draft`. */
+  readonly values: IndexValues;
+}
+
+/** The entry of an object. */
+export function createEntry(object: ApiObject, parts: EntryParts): Entry {
+  const key = keyOf(object);
+  const owners = object.metadata.ownerReferences;
+  return {
+    key: formatKey(key),
+    name: key.name,
+    namespace: key.namespace,
+    uid: object.metadata.uid,
+    revision: parts.revision,
+    bytes: parts.bytes,
+    values: parts.values,
+    ownerUids: owners === undefined || owners.length === 0 ? undefined : owners.map((owner) => owner.uid),
+  };
+}
+
+/** The order of entries that sort alike: by name, then by namespace. Both are ASCII by rule. */
+export function compareNames(a: Entry, b: Entry): number {
+  return compareUnits(a.name, b.name) || compareUnits(a.namespace ?? '', b.namespace ?? '');
+}

@@ -1,0 +1,107 @@
+import { LRUCache } from 'lru-cache';
+import type { ChangeFeed } from './change-feed.ts';
+import type { Entry } from './entry.ts';
+import type { KindCache } from './kind-cache.ts';
+import { compareByOrder } from './order-walk.ts';
+import type { Query } from './query.ts';
+import { matches } from './query.ts';
+import type { Page, Selection } from './select.ts';
+import { select } from './select.ts';
+
+export interface HistoryOptions {
+  /** Snapshots kept, the least recently used goes first. Default 16: as many clients that page through a changing kind. */
+  readonly maxSnapshots?: number;
+  /** Entries in all snapshots together; a larger snapshot is not kept. Default 2,000,000, which is 16 MB of pointers. */
+  readonly maxEntries?: number;
+}
+
+interface Snapshot {
+  readonly revision: number;
+  /** All matches, in order. */
+  readonly entries: readonly Entry[];
+}
+
+/** Answers queries as of earlier revisions, as far back as the feed reaches. */
+export class History {
+  readonly #cache: KindCache;
+  readonly #feed: ChangeFeed;
+  readonly #snapshots: LRUCache<string, Snapshot>;
+
+  /** The feed holds every change that the cache went through after the feed's floor. */
+  constructor(cache: KindCache, feed: ChangeFeed, options: HistoryOptions = {}) {
+    this.#cache = cache;
+    this.#feed = feed;
+    this.#snapshots = new LRUCache({
+      max: options.maxSnapshots ?? 16,
+      maxSize: options.maxEntries ?? 2_000_000,
+      sizeCalculation: ({ entries }) => entries.length + 1,
+    });
+  }
+
+  /** Number of snapshots kept. */
+  get snapshots(): number {
+    return this.#snapshots.size;
+  }
+
+  /**
+   * The page of a query as it was at a revision; one later than the last change is the present. A page costs its own
+   * length, except the first after a change, which costs a pass over all matches. Throws ApiError Expired when the
+   * feed no longer reaches back.
+   */
+  selectAt(query: Query, revision: number, page: Page = {}): Selection {
+    const key = `${revision} ${query.canonical}`;
+    const known = revision < this.#feed.floor ? undefined : this.#snapshots.get(key);
+    if (known !== undefined) return cut(known.entries, page, 0);
+    const later = this.#feed.since(revision);
+    if (later.length === 0) return select(this.#cache, query, page);
+    const present = select(this.#cache, query);
+    const entries = undo(present.entries, query, firstStates(later));
+    this.#snapshots.set(key, { revision, entries });
+    return cut(entries, page, present.visited);
+  }
+
+  /** Lets go of snapshots that the feed no longer reaches; for after each trim. */
+  prune(): void {
+    for (const [key, { revision }] of this.#snapshots.entries()) {
+      if (revision < this.#feed.floor) this.#snapshots.delete(key);
+    }
+  }
+}
+
+function cut(all: readonly Entry[], page: Page, visited: number): Selection {
+  const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
+  const entries = all.slice(offset, offset + count);
+  return { entries, total: all.length, visited: visited + entries.length };
+}
+
+/** What each changed object was before the first of these changes; undefined: absent. */
+function firstStates(
+  changes: Iterable<{ entry: Entry; previous?: Entry | undefined }>,
+): Map<string, Entry | undefined> {
+  const states = new Map<string, Entry | undefined>();
+  for (const { entry, previous } of changes) {
+    if (!states.has(entry.key)) states.set(entry.key, previous);
+  }
+  return states;
+}
+
+/** Puts the former states of changed objects in the place of the present ones; both lists are in the query's order. */
+function undo(
+  present: readonly Entry[],
+  query: Query,
+  states: ReadonlyMap<string, Entry | undefined>,
+): readonly Entry[] {
+  const compare = compareByOrder(query.order);
+  const restored = [...states.values()].filter((entry) => entry !== undefined && matches(query, entry)) as Entry[];
+  restored.sort(compare);
+  const merged: Entry[] = [];
+  let next = 0;
+  for (const entry of present) {
+    if (states.has(entry.key)) continue;
+    while (next < restored.length && compare(restored[next] as Entry, entry) < 0)
+      merged.push(restored[next++] as Entry);
+    merged.push(entry);
+  }
+  while (next < restored.length) merged.push(restored[next++] as Entry);
+  return merged;
+}

@@ -1,0 +1,165 @@
+import type { ApiObject, IndexSpec, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { IndexSpec as Spec } from '@homeostat/controller-runtime/api';
+import type { Entry, IndexValues } from './entry.ts';
+import { compareNames } from './entry.ts';
+import { KindIndex } from './kind-index.ts';
+
+/** One value under one unique index. */
+export interface UniqueValue {
+  readonly index: string;
+  readonly value: string;
+}
+
+/**
+ * The present objects of one kind and their indexes. Every method is synchronous and complete when it returns: a
+ * reader never meets an object under some of its indexes only.
+ */
+export class KindCache {
+  readonly descriptor: ModelDescriptor;
+  /** In the order of {@link Entry.values}. */
+  readonly indexes: readonly KindIndex[];
+  readonly #byName: ReadonlyMap<string, KindIndex>;
+  readonly #unique: readonly KindIndex[];
+  readonly #entries = new Map<string, Entry>();
+
+  /**
+   * @param indexes the default indexes and the declared ones, names distinct. A namespaced kind gets
+   * `metadata.namespace` as well.
+   */
+  constructor(descriptor: ModelDescriptor, indexes: readonly IndexSpec[]) {
+    const hasNamespace = indexes.some((spec) => spec.name === namespaceIndex.name);
+    const specs = descriptor.scope === 'Namespaced' && !hasNamespace ? [...indexes, namespaceIndex] : indexes;
+    this.descriptor = descriptor;
+    this.indexes = specs.map((spec, position) => new KindIndex(spec, position));
+    this.#byName = new Map(this.indexes.map((index) => [index.spec.name, index]));
+    // A name is unique because it is the key, and in its namespace only.
+    this.#unique = this.indexes.filter((index) => index.spec.unique && index.spec.name !== 'metadata.name');
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  index(name: string): KindIndex | undefined {
+    return this.#byName.get(name);
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** All entries, in no particular order. */
+  entries(): IterableIterator<Entry> {
+    return this.#entries.values();
+  }
+
+  /** The index values that an object would have; nothing is stored. Throws IndexValueError. */
+  draft(object: ApiObject): IndexValues {
+    return this.indexes.map((index) => index.compute(object));
+  }
+
+  /** Another object that has one of these values under a unique index; `holder` is its key. */
+  uniqueHolder(values: IndexValues, key: string): (UniqueValue & { readonly holder: string }) | undefined {
+    for (const index of this.#unique) {
+      for (const value of values[index.position] ?? []) {
+        const holder = findOther(index, value, key);
+        if (holder !== undefined) return { index: index.spec.name, value, holder };
+      }
+    }
+    return undefined;
+  }
+
+  /** What an object with these index values claims for itself alone. */
+  claims(values: IndexValues): readonly UniqueValue[] {
+    return this.#unique.flatMap((index) => claimsOf(index, values));
+  }
+
+  /** How an object's claims change with a write; undefined values: it was, or will be, absent. */
+  claimChanges(
+    before: IndexValues | undefined,
+    after: IndexValues | undefined,
+  ): { readonly add: readonly UniqueValue[]; readonly remove: readonly UniqueValue[] } {
+    const add: UniqueValue[] = [];
+    const remove: UniqueValue[] = [];
+    for (const index of this.#unique) {
+      const old = before?.[index.position] ?? [];
+      const current = after?.[index.position] ?? [];
+      add.push(...claimsIn(index, current, old));
+      remove.push(...claimsIn(index, old, current));
+    }
+    return { add, remove };
+  }
+
+  /** Two objects that have the same value under a unique index, if there are such; for the start of a kind. */
+  duplicate(): (UniqueValue & { readonly keys: readonly [string, string] }) | undefined {
+    for (const index of this.#unique) {
+      const found = duplicateIn(index);
+      if (found !== undefined) return { index: index.spec.name, ...found };
+    }
+    return undefined;
+  }
+
+  /** Replaces everything. Entries have distinct keys. 100,000 with five declared indexes take about half a second. */
+  load(entries: Iterable<Entry>): void {
+    const sorted = [...entries].sort(compareNames);
+    this.#entries.clear();
+    for (const entry of sorted) this.#entries.set(entry.key, entry);
+    for (const index of this.indexes) index.load(sorted);
+  }
+
+  /** Stores an entry in place of the one with its key, which is the answer. */
+  put(entry: Entry): Entry | undefined {
+    const before = this.#entries.get(entry.key);
+    this.#entries.set(entry.key, entry);
+    for (const index of this.indexes) {
+      if (before === undefined) index.add(entry);
+      else index.update(before, entry);
+    }
+    return before;
+  }
+
+  /** Answers the entry that went; undefined when there was none. */
+  remove(key: string): Entry | undefined {
+    const before = this.#entries.get(key);
+    if (before === undefined) return undefined;
+    this.#entries.delete(key);
+    for (const index of this.indexes) index.remove(before);
+    return before;
+  }
+}
+
+const namespaceIndex = new Spec({
+  name: 'metadata.namespace',
+  indexFunc: {
+    multiValued: false,
+    valuesOf: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]),
+  },
+});
+
+function claimsOf(index: KindIndex, values: IndexValues): readonly UniqueValue[] {
+  return claimsIn(index, values[index.position] ?? [], []);
+}
+
+function claimsIn(index: KindIndex, values: readonly string[], except: readonly string[]): readonly UniqueValue[] {
+  return values.filter((value) => !except.includes(value)).map((value) => ({ index: index.spec.name, value }));
+}
+
+function findOther(index: KindIndex, value: string, key: string): string | undefined {
+  const end = index.values.rankAfter(value);
+  for (let rank = index.values.rankOf(value); rank < end; rank++) {
+    const holder = index.values.entryAt(rank).key;
+    if (holder !== key) return holder;
+  }
+  return undefined;
+}
+
+function duplicateIn(index: KindIndex): { value: string; keys: readonly [string, string] } | undefined {
+  let found: { value: string; keys: readonly [string, string] } | undefined;
+  let last: { value: string; key: string } | undefined;
+  index.values.forEach(0, index.values.size, (entry, value) => {
+    if (last?.value === value) found = { value, keys: [last.key, entry.key] };
+    last = { value, key: entry.key };
+    return found === undefined;
+  });
+  return found;
+}

@@ -1,0 +1,95 @@
+import type { Selector } from '@homeostat/controller-runtime/api';
+import { IndexSpec, reasonOf } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { KindCache } from './kind-cache.ts';
+import { createPerson, createPersonCache, entryOf, personDescriptor } from './person.fixture.ts';
+import type { QueryOptions } from './query.ts';
+import { compileQuery, matches } from './query.ts';
+
+function refusal(options: QueryOptions): string {
+  try {
+    compileQuery(createPersonCache(), options);
+  } catch (error) {
+    expect(reasonOf(error)).to.equal('BadRequest');
+    return (error as Error).message;
+  }
+  throw new Error('was not refused');
+}
+
+const requirement = (key: string, ...values: string[]): Selector => [{ key, operator: 'in', values }];
+
+describe('compileQuery', () => {
+  it('names a field that is not indexed, and lists those that are', () => {
+    const indexed =
+      'metadata.name, metadata.labels, metadata.creationTimestamp, metadata.deletionTimestamp, ' +
+      'spec.name, spec.age, spec.tags, spec.slug, spec.team';
+    expect(refusal({ fieldSelector: requirement('spec.x', '1') })).to.equal(
+      `field label not supported: spec.x (indexed: ${indexed})`,
+    );
+    expect(refusal({ sort: [{ field: 'spec.x' }] })).to.equal(`sort field not supported: spec.x (indexed: ${indexed})`);
+  });
+
+  it('refuses a literal that the index cannot hold', () => {
+    expect(refusal({ fieldSelector: requirement('spec.age', 'old') })).to.equal(
+      'field selector: bad value for "spec.age": NaN is no age',
+    );
+  });
+
+  it('refuses > and < on fields, and a limit that is no number on labels', () => {
+    expect(refusal({ fieldSelector: [{ key: 'spec.age', operator: 'gt', values: ['1'] }] })).to.contain('labels only');
+    expect(refusal({ labelSelector: [{ key: 'a', operator: 'lt', values: ['x'] }] })).to.contain('not a whole number');
+  });
+
+  it('takes name and creationTimestamp for the metadata fields, unless an index has that name', () => {
+    const fieldOf = (cache: KindCache, field: string) =>
+      compileQuery(cache, { sort: [{ field }] }).order[0]?.index.spec.name;
+    const own = new IndexSpec({ name: 'name', indexFunc: { multiValued: false, valuesOf: () => [] } });
+    const plain = createPersonCache();
+    const cache = new KindCache(personDescriptor(), [...plain.indexes.map((index) => index.spec), own]);
+    expect(fieldOf(plain, 'name')).to.equal('metadata.name');
+    expect(fieldOf(plain, 'creationTimestamp')).to.equal('metadata.creationTimestamp');
+    expect(fieldOf(cache, 'name')).to.equal('name');
+  });
+
+  it('sorts newest first by default, and in the order of the index without a direction', () => {
+    const cache = createPersonCache();
+    const orderOf = (options: QueryOptions) =>
+      compileQuery(cache, options).order.map(
+        ({ index, descending }) => `${index.spec.name} ${descending ? 'desc' : 'asc'}`,
+      );
+    expect(orderOf({})).to.deep.equal(['metadata.creationTimestamp desc']);
+    expect(
+      orderOf({ sort: [{ field: 'spec.team' }, { field: 'spec.name' }, { field: 'spec.age', direction: 'desc' }] }),
+    ).to.deep.equal(['spec.team desc', 'spec.name asc', 'spec.age desc']);
+  });
+
+  it('selects metadata.namespace in a cluster-scoped kind: no object has one', () => {
+    const cache = createPersonCache();
+    const ann = entryOf(cache, createPerson({ name: 'ann' }));
+    const isSelected = (operator: 'in' | 'notin' | 'exists' | 'absent') => {
+      const values = operator === 'in' || operator === 'notin' ? ['x'] : [];
+      return matches(compileQuery(cache, { fieldSelector: [{ key: 'metadata.namespace', operator, values }] }), ann);
+    };
+    expect([isSelected('in'), isSelected('exists'), isSelected('notin'), isSelected('absent')]).to.deep.equal([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it('compares whole numbers of 64 bits with > and <', () => {
+    const cache = createPersonCache();
+    const isSelected = (label: string, operator: 'gt' | 'lt', limit: string) => {
+      const query = compileQuery(cache, { labelSelector: [{ key: 'n', operator, values: [limit] }] });
+      return matches(query, entryOf(cache, createPerson({ name: 'ann', labels: { n: label } })));
+    };
+    expect(isSelected('10', 'gt', '9')).to.equal(true);
+    expect(isSelected('9', 'gt', '9')).to.equal(false);
+    expect(isSelected('0008', 'lt', '9')).to.equal(true);
+    expect(isSelected('9223372036854775807', 'gt', '9223372036854775806')).to.equal(true);
+    expect(isSelected('9223372036854775808', 'gt', '1')).to.equal(false);
+    expect(isSelected('1.5', 'gt', '1')).to.equal(false);
+    expect(isSelected('', 'lt', '1')).to.equal(false);
+  });
+});

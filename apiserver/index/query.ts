@@ -1,0 +1,121 @@
+import type { Requirement, Selector } from '@homeostat/controller-runtime/api';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Condition } from './condition.ts';
+import { isMet } from './condition.ts';
+import type { Entry } from './entry.ts';
+import type { KindCache } from './kind-cache.ts';
+import type { KindIndex } from './kind-index.ts';
+import { labelCondition } from './label-condition.ts';
+
+export interface SortRequest {
+  readonly field: string;
+  /** Default: the index's own order. */
+  readonly direction?: 'asc' | 'desc';
+}
+
+export interface QueryOptions {
+  readonly labelSelector?: Selector;
+  /** Literals as the client wrote them. */
+  readonly fieldSelector?: Selector;
+  /** Objects of this namespace only. */
+  readonly namespace?: string;
+  /** Most significant first. Default: newest first. */
+  readonly sort?: readonly SortRequest[];
+}
+
+export interface SortKey {
+  readonly index: KindIndex;
+  readonly descending: boolean;
+}
+
+/** A selection and its order, checked against the indexes of one cache, and good for that cache alone. */
+export interface Query {
+  /** All must be met. */
+  readonly conditions: readonly Condition[];
+  /** At least one. */
+  readonly order: readonly SortKey[];
+  /** Known to select nothing. */
+  readonly isEmpty: boolean;
+  /** Equal for equal requests; what a continue token is bound to. */
+  readonly canonical: string;
+}
+
+const shortNames: ReadonlyMap<string, string> = new Map([
+  ['name', 'metadata.name'],
+  ['creationTimestamp', 'metadata.creationTimestamp'],
+]);
+
+const newestFirst: readonly SortRequest[] = [{ field: 'metadata.creationTimestamp', direction: 'desc' }];
+
+/**
+ * Throws ApiError BadRequest for a field that has no index (the message names it and lists those that have), and for a
+ * literal that the index cannot hold.
+ */
+export function compileQuery(cache: KindCache, options: QueryOptions): Query {
+  const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = options;
+  const inNamespace: Selector =
+    namespace === undefined ? [] : [{ key: 'metadata.namespace', operator: 'in', values: [namespace] }];
+  const fields = [...inNamespace, ...fieldSelector].map((requirement) => fieldCondition(cache, requirement));
+  const labels = labelSelector.map((requirement) => labelCondition(indexOf(cache, 'metadata.labels'), requirement));
+  const { group, plural } = cache.descriptor;
+  return {
+    conditions: [...fields, ...labels].filter((condition) => typeof condition !== 'string'),
+    order: (sort.length === 0 ? newestFirst : sort).map((request) => sortKey(cache, request)),
+    isEmpty: fields.includes('none'),
+    canonical: JSON.stringify([group, plural, namespace ?? null, labelSelector, fieldSelector, sort]),
+  };
+}
+
+/** True when the entry, of any revision, is in the selection. */
+export function matches(query: Query, entry: Entry): boolean {
+  return !query.isEmpty && query.conditions.every((condition) => isMet(condition, entry));
+}
+
+function sortKey(cache: KindCache, { field, direction }: SortRequest): SortKey {
+  const index = cache.index(field) ?? cache.index(shortNames.get(field) ?? field);
+  if (index === undefined) throw notIndexed(cache, 'sort field', field);
+  return { index, descending: direction === undefined ? index.spec.order === 'DESC' : direction === 'desc' };
+}
+
+/** `none` and `all`: what the requirement selects is known without an index. */
+function fieldCondition(cache: KindCache, requirement: Requirement): Condition | 'none' | 'all' {
+  const { key, operator, values } = requirement;
+  if (operator === 'gt' || operator === 'lt') {
+    throw new ApiError(
+      'BadRequest',
+      `field selector: ${operator === 'gt' ? '>' : '<'} is for labels only, not for "${key}"`,
+    );
+  }
+  const negated = operator === 'notin' || operator === 'absent';
+  const index = cache.index(key) ?? cache.index(shortNames.get(key) ?? key);
+  // Selectable in every kind; the objects of a cluster-scoped one have none.
+  if (index === undefined && key === 'metadata.namespace') return negated ? 'all' : 'none';
+  if (index === undefined) throw notIndexed(cache, 'field label', key);
+  if (operator === 'exists' || operator === 'absent') {
+    return { index, negated, test: { kind: 'any' }, onePerObject: true };
+  }
+  const encoded = new Set(values.map((literal) => encode(index, literal)));
+  const onePerObject = encoded.size < 2 || !index.spec.indexFunc.multiValued;
+  return { index, negated, test: { kind: 'listed', values: encoded }, onePerObject };
+}
+
+function encode(index: KindIndex, literal: string): string {
+  const { name, indexFunc } = index.spec;
+  try {
+    return indexFunc.encode?.(literal) ?? literal;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ApiError('BadRequest', `field selector: bad value for "${name}": ${error.message}`, { cause: error });
+  }
+}
+
+function indexOf(cache: KindCache, name: string): KindIndex {
+  const index = cache.index(name);
+  if (index === undefined) throw notIndexed(cache, 'field label', name);
+  return index;
+}
+
+function notIndexed(cache: KindCache, what: string, field: string): ApiError {
+  const indexed = cache.indexes.map((index) => index.spec.name).join(', ');
+  return new ApiError('BadRequest', `${what} not supported: ${field} (indexed: ${indexed})`);
+}

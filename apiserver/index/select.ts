@@ -1,0 +1,138 @@
+import type { Candidates, Condition } from './condition.ts';
+import { candidatesOf, countOf } from './condition.ts';
+import type { Entry } from './entry.ts';
+import type { KindCache } from './kind-cache.ts';
+import { compareByOrder, walkOrder } from './order-walk.ts';
+import type { Query } from './query.ts';
+import { matches } from './query.ts';
+
+export interface Page {
+  /** Matches to leave out. Default 0. */
+  readonly offset?: number;
+  /** Matches wanted. Default all. */
+  readonly count?: number;
+}
+
+export interface Selection {
+  readonly entries: readonly Entry[];
+  /** All matches, whatever the page. */
+  readonly total: number;
+  /** How many entries were looked at: the cost. */
+  readonly visited: number;
+}
+
+interface Bounds {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Plan {
+  /** The smallest set that an index can enumerate. */
+  readonly candidates: Candidates | undefined;
+  /** Number of matches where ranks tell. */
+  readonly total: number | undefined;
+}
+
+// Below it, sorting the candidates costs less than any cleverness.
+const smallCollection = 512;
+const smallShare = 0.01;
+
+/** Answers a query from the indexes that serve it best. */
+export function select(cache: KindCache, query: Query, page: Page = {}): Selection {
+  const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
+  const bounds = { from: offset, to: offset + count };
+  const plan = planOf(cache, query.conditions);
+  if (query.isEmpty || plan.total === 0) return { entries: [], total: 0, visited: 0 };
+  if (query.conditions.length === 0) return pageByRank(cache, query, bounds);
+  const { candidates } = plan;
+  if (candidates !== undefined && isWorthCollecting(candidates.count, cache.size, { plan, bounds })) {
+    return collectAndSort(candidates, query, bounds);
+  }
+  return walkAndFilter(cache, query, { plan, bounds });
+}
+
+function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
+  const [first] = conditions;
+  if (first === undefined) return { candidates: undefined, total: cache.size };
+  const sets = conditions.map(candidatesOf).filter((set) => set !== undefined);
+  const candidates = sets.reduce<Candidates | undefined>(
+    (a, b) => (a === undefined || b.count < a.count ? b : a),
+    undefined,
+  );
+  if (candidates?.count === 0) return { candidates, total: 0 };
+  return { candidates, total: conditions.length === 1 ? countOf(first, cache.size) : undefined };
+}
+
+interface Choice {
+  readonly plan: Plan;
+  readonly bounds: Bounds;
+}
+
+/**
+ * Collecting costs c·log2(c) comparisons; a walk looks at the whole kind when the total is unknown or all is wanted,
+ * else at the page's share of it. A small set is collected in any case: a walk whose matches happen to stand last in
+ * the order would pass every object.
+ */
+function isWorthCollecting(count: number, size: number, { plan, bounds }: Choice): boolean {
+  if (count <= Math.max(smallCollection, size * smallShare)) return true;
+  const walked = plan.total === undefined ? size : Math.min(size, (bounds.to / plan.total) * size);
+  return count * Math.log2(count) < walked;
+}
+
+function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): Selection {
+  const entries: Entry[] = [];
+  let visited = 0;
+  const wanted = to - from;
+  const accepts = (): boolean => {
+    visited++;
+    return true;
+  };
+  const emit = (entry: Entry): boolean => entries.push(entry) < wanted;
+  if (wanted > 0 && from < cache.size) walkOrder(query.order, { from, accepts, emit });
+  return { entries, total: cache.size, visited };
+}
+
+function collectAndSort(candidates: Candidates, query: Query, { from, to }: Bounds): Selection {
+  const { found, visited } = filterCandidates(candidates, query);
+  const total = found.length;
+  const entries = found.sort(compareByOrder(query.order)).slice(from, to);
+  return { entries, total, visited };
+}
+
+function filterCandidates(candidates: Candidates, query: Query): { found: Entry[]; visited: number } {
+  const found: Entry[] = [];
+  let visited = 0;
+  for (const { list, from, to } of candidates.slices) {
+    list.forEach(from, to, (entry) => {
+      visited++;
+      if (matches(query, entry)) found.push(entry);
+      return true;
+    });
+  }
+  return { found: candidates.exact ? found : [...new Set(found)], visited };
+}
+
+function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice): Selection {
+  const { candidates } = plan;
+  const entries: Entry[] = [];
+  let visited = 0;
+  let matched = 0;
+  const accepts = (entry: Entry): boolean => {
+    visited++;
+    return matches(query, entry);
+  };
+  // With the page complete and the total unknown, it is counted in the smaller of what is left and the candidates.
+  const mayStop = (): boolean =>
+    matched >= bounds.to && (plan.total !== undefined || (candidates?.count ?? cache.size) < cache.size - visited);
+  const emit = (entry: Entry): boolean => {
+    matched++;
+    if (matched > bounds.from && matched <= bounds.to) entries.push(entry);
+    return !mayStop();
+  };
+  const isWalkNeeded = bounds.to > bounds.from || plan.total === undefined;
+  const isComplete = !isWalkNeeded || walkOrder(query.order, { from: 0, accepts, emit });
+  if (plan.total !== undefined) return { entries, total: plan.total, visited };
+  if (isComplete || candidates === undefined) return { entries, total: matched, visited };
+  const counted = filterCandidates(candidates, query);
+  return { entries, total: counted.found.length, visited: visited + counted.visited };
+}

@@ -1,0 +1,104 @@
+import type { Selector } from '@homeostat/controller-runtime/api';
+import { formatContinueToken, parseContinueToken } from '../index/continue-token.ts';
+import type { Entry } from '../index/entry.ts';
+import { compileQuery, matches } from '../index/query.ts';
+import type { Query, SortRequest } from '../index/query.ts';
+import { select } from '../index/select.ts';
+import { ListPage } from './list-page.ts';
+import type { Resource } from './resource.ts';
+import { parseRevision } from './revisions.ts';
+import type { Revisions } from './revisions.ts';
+
+/** Which objects, in which order. */
+export interface SelectionRequest {
+  readonly labelSelector: Selector;
+  readonly fieldSelector: Selector;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  /** Empty: creationTimestamp, newest first. Ties by name. */
+  readonly sort: readonly SortRequest[];
+}
+
+/** Everything that a list can be asked (objects-and-http "Lists"). */
+export interface ListRequest extends SelectionRequest {
+  /** Page from 1; size 0 is everything. */
+  readonly page?: { readonly page: number; readonly size: number };
+  /** Kubernetes' chunks; limit 0 is everything. */
+  readonly chunk?: { readonly limit: number; readonly token?: string };
+  readonly resourceVersion?: string;
+  /** The list as it was at resourceVersion, not a later one. */
+  readonly exact?: boolean;
+}
+
+/** A selection, ready to be asked. */
+export interface Selection {
+  readonly selects: (entry: Entry) => boolean;
+  /** The present objects. */
+  entries(): readonly Entry[];
+}
+
+export interface ListerOptions {
+  readonly revisions: Revisions;
+  /** Part of continue tokens: history that may have gone back has another. */
+  readonly epoch: string;
+}
+
+/** Lists: which entries, at which revision, under which envelope. */
+export class Lister {
+  readonly #options: ListerOptions;
+
+  constructor(options: ListerOptions) {
+    this.#options = options;
+  }
+
+  async list(resource: Resource, request: ListRequest): Promise<ListPage> {
+    const query = compileQuery(resource.cache, request);
+    const { resourceVersion = '0', chunk } = request;
+    await this.#options.revisions.reach(resourceVersion);
+    if (chunk?.token !== undefined) return this.#nextChunk(resource, query, { limit: chunk.limit, token: chunk.token });
+    const revision = request.exact === true ? parseRevision(resourceVersion) : this.#options.revisions.current;
+    if (chunk !== undefined && chunk.limit > 0)
+      return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
+    if (request.exact === true) {
+      const { entries, total } = resource.history.selectAt(query, revision);
+      return new ListPage({ resource, entries, total, revision });
+    }
+    return this.#page(resource, query, { ...request.page, revision });
+  }
+
+  select(resource: Resource, request: SelectionRequest): Selection {
+    const query = compileQuery(resource.cache, request);
+    return { selects: (entry) => matches(query, entry), entries: () => select(resource.cache, query, {}).entries };
+  }
+
+  #page(
+    resource: Resource,
+    query: Query,
+    { page = 1, size = 0, revision }: { page?: number; size?: number; revision: number },
+  ): ListPage {
+    if (size === 0) {
+      const { entries, total } = select(resource.cache, query, page > 1 ? { count: 0 } : {});
+      return new ListPage({ resource, entries, total, revision, page });
+    }
+    const { entries, total } = select(resource.cache, query, { offset: (page - 1) * size, count: size });
+    return new ListPage({ resource, entries, total, revision, page, size });
+  }
+
+  #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): ListPage {
+    const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#options.epoch, query });
+    return this.#chunk(resource, query, { limit: chunk.limit, revision, offset });
+  }
+
+  #chunk(resource: Resource, query: Query, chunk: { limit: number; revision: number; offset: number }): ListPage {
+    const { revision, offset } = chunk;
+    const count = chunk.limit === 0 ? Number.POSITIVE_INFINITY : chunk.limit;
+    const { entries, total } = resource.history.selectAt(query, revision, { offset, count });
+    const next = offset + entries.length;
+    const page = { resource, entries, total, revision };
+    if (next >= total) return new ListPage(page);
+    const token = formatContinueToken({ revision, offset: next }, { epoch: this.#options.epoch, query });
+    // Kubernetes tells how much remains only where no selector makes that a guess; here it is known, but clients compare.
+    const isSelective = query.conditions.length > 0 || query.isEmpty;
+    return new ListPage({ ...page, token, ...(isSelective ? {} : { remaining: total - next }) });
+  }
+}

@@ -1,0 +1,32 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+
+/**
+ * Stored bytes hold no resourceVersion: it is the commit's revision, which is not known before the commit. It is spliced
+ * in once, as the first field of metadata, when the commit has answered; what is in memory is what goes over the wire.
+ */
+const metadataMarker = Buffer.from('"metadata":{');
+
+/** The bytes to store: apiVersion, kind and metadata first, resourceVersion left out. */
+export function encodeObject(object: ApiObject): Buffer {
+  const { apiVersion, kind, metadata, ...rest } = object;
+  const { resourceVersion: _revision, ...stored } = metadata;
+  return Buffer.from(JSON.stringify({ apiVersion, kind, metadata: stored, ...rest }));
+}
+
+/** The bytes to serve. They stand in memory of their own: `Buffer.from` would pin blocks of a shared pool. */
+export function withRevision(stored: Uint8Array, revision: number): Buffer {
+  const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  // apiVersion and kind were checked against the model: they hold no quote, so the first match is the real one.
+  const at = source.indexOf(metadataMarker) + metadataMarker.length;
+  const field = `"resourceVersion":"${revision}",`;
+  const bytes = Buffer.allocUnsafeSlow(source.length + field.length);
+  source.copy(bytes, 0, 0, at);
+  bytes.write(field, at, 'latin1');
+  source.copy(bytes, at + field.length, at);
+  return bytes;
+}
+
+/** A fresh, unfrozen object for one request to work on. */
+export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
+  return JSON.parse(bytes.toString('utf8')) as T;
+}

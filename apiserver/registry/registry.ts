@@ -1,0 +1,274 @@
+import {
+  ApiError,
+  applyJsonPatch,
+  applyMergePatch,
+  formatKey,
+  generateName,
+  keyOf,
+} from '@homeostat/controller-runtime/api';
+import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import { createEntry } from '../index/entry.ts';
+import type { Entry } from '../index/entry.ts';
+import { IndexValueError } from '../index/index-value-error.ts';
+import type { GroupCommit } from '../store/group-commit.ts';
+import type { Operation, Outcome } from '../store/store.ts';
+import { storeErrorCodeOf } from '../store/store-error.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
+import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
+import { lockOf, operationOf, refusalOf } from './operation.ts';
+import type { Resource } from './resource.ts';
+import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
+import type { Revisions } from './revisions.ts';
+import { formatTime } from './time.ts';
+import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
+import type { Decision, WriteRequest } from './write-rules.ts';
+
+/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
+export const maxObjectBytes: number = 1.5 * 1024 * 1024;
+
+/** Names drawn for a generateName before giving up. */
+const maxNameDraws = 8;
+
+/** Decisions on a state that another replica changed meanwhile, before the client is asked to try again. */
+const maxRaces = 16;
+
+export interface WriteOptions {
+  readonly dryRun?: boolean;
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  readonly subresource?: 'status';
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export interface CreateOptions extends WriteOptions {
+  /** From the path; Namespaced kinds only. */
+  readonly namespace?: string;
+}
+
+/** Gives the request's object, a fresh one at each call: the rules work in place, and a lost race decides anew. */
+export type BodySource = () => unknown;
+
+export type PatchBody =
+  { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown };
+
+/** What a write answers. `bytes` is the object as it goes over the wire. */
+export interface WriteResult {
+  readonly bytes: Buffer;
+  readonly name: string;
+  readonly uid: string;
+  /** `removed`: the object is gone, and `bytes` is its last state. */
+  readonly outcome: 'stored' | 'unchanged' | 'removed';
+  readonly warnings: readonly string[];
+}
+
+export interface RegistryOptions {
+  readonly commits: GroupCommit;
+  readonly revisions: Revisions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1); for generated names. */
+  readonly random: () => number;
+  readonly uuid: () => string;
+  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
+  readonly onCommit: (revision: number, bytes: number) => void;
+}
+
+interface Change {
+  readonly op: Operation['op'];
+  readonly object: ApiObject;
+  readonly stored?: Entry;
+}
+
+/**
+ * Every write of every kind goes through here: the rules decide on the stored object, one commit makes it durable, and
+ * index and feed follow before the answer. Rejects with ApiError only; what else is thrown is a bug.
+ */
+export class Registry {
+  readonly #options: RegistryOptions;
+  readonly #locks = new KeyedMutex();
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /** True while no write is under way. */
+  isIdle(): boolean {
+    return this.#locks.size === 0;
+  }
+
+  /** The stored object. `resourceVersion` N: not older than N, which is waited for (504 after 3 s). */
+  async get(resource: Resource, key: ObjectKey, resourceVersion = '0'): Promise<Entry> {
+    await this.#options.revisions.reach(resourceVersion);
+    return this.#stored(resource, key);
+  }
+
+  async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
+    for (let draws = 1; ; draws += 1) {
+      const warnings: string[] = [];
+      const { object, drawn } = this.#decideCreate(resource, body, { options, warnings });
+      const key = formatKey(keyOf(object));
+      const result = await this.#locks.run(lockOf(resource, key), () => this.#create(resource, object, options.dryRun));
+      if (result !== undefined) return { ...result, warnings };
+      if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, object.metadata.name, key);
+    }
+  }
+
+  /** PUT of the object or of a subresource; 404 when absent, no upsert. */
+  update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
+    return this.#change(resource, key, options, (stored, request) =>
+      decideUpdate(resource.rules, stored, body(), request),
+    );
+  }
+
+  patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
+    return this.#change(resource, key, options, (stored, request) => {
+      const patched =
+        patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
+      return decidePatch(resource.rules, stored, patched, request);
+    });
+  }
+
+  delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
+    return this.#change(resource, key, options, (stored, request) => {
+      checkPreconditions(resource.model, stored, options.preconditions ?? {});
+      return decideDelete(stored, request.now);
+    });
+  }
+
+  #stored(resource: Resource, key: ObjectKey): Entry {
+    const entry = resource.cache.get(formatKey(key));
+    if (entry === undefined) throw notFound(resource.model, key.name);
+    return entry;
+  }
+
+  #request(options: WriteOptions, warnings: string[]): WriteRequest {
+    return {
+      fieldValidation: options.fieldValidation ?? 'Warn',
+      now: formatTime(this.#options.clock.now()),
+      warn: (message) => warnings.push(message),
+      ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
+    };
+  }
+
+  #decideCreate(
+    resource: Resource,
+    body: BodySource,
+    call: { options: CreateOptions; warnings: string[] },
+  ): { object: ApiObject; drawn: boolean } {
+    const { namespace } = call.options;
+    let drawn = false;
+    const object = decideCreate(resource.rules, body(), {
+      ...this.#request(call.options, call.warnings),
+      ...(namespace === undefined ? {} : { namespace }),
+      uid: this.#options.uuid(),
+      draw: (base) => {
+        drawn = true;
+        return generateName(base, this.#options.random);
+      },
+    });
+    return { object, drawn };
+  }
+
+  /** undefined: the name is taken. */
+  async #create(
+    resource: Resource,
+    object: ApiObject,
+    dryRun = false,
+  ): Promise<Omit<WriteResult, 'warnings'> | undefined> {
+    if (resource.cache.get(formatKey(keyOf(object))) !== undefined) return undefined;
+    const written = await this.#commit(resource, { op: 'create', object }, dryRun);
+    return typeof written === 'string' ? undefined : resultOf(object, written, 'stored');
+  }
+
+  #alreadyExists(resource: Resource, name: string, key: string): ApiError {
+    const entry = resource.cache.get(key);
+    const deleting = entry !== undefined && decodeObject(entry.bytes).metadata.deletionTimestamp !== undefined;
+    return alreadyExists(resource.model, name, deleting);
+  }
+
+  /** Read, decide, commit; decided anew when another replica was faster. */
+  async #change(
+    resource: Resource,
+    key: ObjectKey,
+    options: WriteOptions,
+    decide: (stored: ApiObject, request: WriteRequest) => Decision,
+  ): Promise<WriteResult> {
+    return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
+      for (let race = 0; race < maxRaces; race += 1) {
+        const warnings: string[] = [];
+        const entry = this.#stored(resource, key);
+        const stored = decodeObject(entry.bytes);
+        const decision = decide(stored, { ...this.#request(options, warnings), ...key });
+        if (decision.kind === 'none') return { ...resultOf(stored, entry.bytes, 'unchanged'), warnings };
+        const op = decision.kind === 'remove' ? 'delete' : 'update';
+        const written = await this.#commit(resource, { op, object: decision.object, stored: entry }, options.dryRun);
+        if (typeof written === 'string') continue;
+        return { ...resultOf(decision.object, written, op === 'delete' ? 'removed' : 'stored'), warnings };
+      }
+      throw conflict(resource.model, key.name);
+    });
+  }
+
+  /** The served bytes of what was stored, or the conflict that has to be decided anew. */
+  async #commit(
+    resource: Resource,
+    change: Change,
+    dryRun = false,
+  ): Promise<Buffer | 'exists' | 'revision' | 'notFound'> {
+    const data = encodeObject(change.object);
+    if (data.length > maxObjectBytes) {
+      throw new ApiError(
+        'RequestEntityTooLarge',
+        `Request entity too large: the object has ${data.length} bytes, limit is ${maxObjectBytes}`,
+      );
+    }
+    const values = this.#indexValues(resource, change);
+    if (dryRun) return change.stored === undefined ? data : withRevision(data, change.stored.revision);
+    let bytes: Buffer | undefined;
+    const outcome = await this.#submit(operationOf(resource, { ...change, data, values }), (revision) => {
+      bytes = withRevision(data, revision);
+      resource.apply({
+        op: change.op,
+        entry: createEntry(change.object, { bytes, revision, values }),
+        previous: change.stored,
+      });
+      this.#options.onCommit(revision, data.length);
+    });
+    return bytes ?? refusalOf(resource, change.object, outcome);
+  }
+
+  async #submit(operation: Operation, apply: (revision: number) => void): Promise<Outcome> {
+    try {
+      return await this.#options.commits.submit(operation, apply);
+    } catch (error) {
+      if (storeErrorCodeOf(error) === undefined) throw error;
+      this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');
+      throw storeUnavailable(error);
+    }
+  }
+
+  /** Index values of the next state; a value that another object holds under a unique index is refused here and in the commit. */
+  #indexValues(resource: Resource, change: Change): Entry['values'] {
+    if (change.op === 'delete' && change.stored !== undefined) return change.stored.values;
+    const { model, cache } = resource;
+    const { name } = change.object.metadata;
+    try {
+      const values = cache.draft(change.object);
+      const taken = cache.uniqueHolder(values, formatKey(keyOf(change.object)));
+      if (taken !== undefined) throw duplicateValue(model, name, taken);
+      return values;
+    } catch (error) {
+      if (!(error instanceof IndexValueError)) throw error;
+      this.#options.logger.warn(
+        { kind: model.kind, group: model.group, owner: resource.owner, index: error.index, err: error },
+        'index function failed',
+      );
+      throw invalid(model, name, [
+        { reason: 'FieldValueInvalid', field: error.index, message: `Invalid value: ${error.message}` },
+      ]);
+    }
+  }
+}
+
+function resultOf(object: ApiObject, bytes: Buffer, outcome: WriteResult['outcome']): Omit<WriteResult, 'warnings'> {
+  return { bytes, name: object.metadata.name, uid: object.metadata.uid, outcome };
+}

@@ -1,0 +1,73 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+type Named = Pick<ModelDescriptor, 'group' | 'kind' | 'plural'>;
+
+// The wording is Kubernetes': clients and people know it.
+function resourceName(model: Named): string {
+  return model.group === '' ? model.plural : `${model.plural}.${model.group}`;
+}
+
+function resourceDetails(model: Named, name: string): { name: string; group: string; kind: string } {
+  return { name, group: model.group, kind: model.plural };
+}
+
+export function notFound(model: Named, name: string): ApiError {
+  return new ApiError('NotFound', `${resourceName(model)} "${name}" not found`, {
+    details: resourceDetails(model, name),
+  });
+}
+
+export function alreadyExists(model: Named, name: string, deleting: boolean): ApiError {
+  const message = `${resourceName(model)} "${name}" already exists`;
+  return new ApiError('AlreadyExists', deleting ? `object is being deleted: ${message}` : message, {
+    details: resourceDetails(model, name),
+  });
+}
+
+/** A precondition failed; `why` defaults to "the object has been modified". */
+export function conflict(model: Named, name: string, why?: string): ApiError {
+  const reason = why ?? 'the object has been modified; please apply your changes to the latest version and try again';
+  return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${reason}`, {
+    details: resourceDetails(model, name),
+  });
+}
+
+export function invalid(model: Named, name: string, causes: readonly FieldCause[]): ApiError {
+  const violations = causes.map((cause) =>
+    cause.field === undefined ? cause.message : `${cause.field}: ${cause.message}`,
+  );
+  const text = violations.length === 1 ? violations[0] : `[${violations.join(', ')}]`;
+  const kind = model.group === '' ? model.kind : `${model.kind}.${model.group}`;
+  return new ApiError('Invalid', `${kind} "${name}" is invalid: ${text}`, {
+    details: { name, group: model.group, kind: model.kind },
+    causes,
+  });
+}
+
+/** 422 about a parameter of the request, as Kubernetes words it (`ListOptions.meta.k8s.io "" is invalid: …`). */
+export function invalidOptions(kind: string, cause: FieldCause): ApiError {
+  return invalid({ group: 'meta.k8s.io', kind, plural: '' }, '', [cause]);
+}
+
+export function badRequest(message: string, causes: readonly FieldCause[] = []): ApiError {
+  return new ApiError('BadRequest', message, { causes });
+}
+
+/** The medium fails: nothing of this write is stored, or nobody knows; the client may try again. */
+export function storeUnavailable(cause: unknown): ApiError {
+  return new ApiError('ServiceUnavailable', 'the database cannot be written at the moment', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** A value that another object holds under a unique index: 422, not AlreadyExists, on which clients would read the wrong object. */
+export function duplicateValue(
+  model: Named,
+  name: string,
+  taken: { index: string; value: string; holder: string },
+): ApiError {
+  const message = `Duplicate value: ${JSON.stringify(taken.value)}: held by ${model.kind} "${taken.holder}"`;
+  return invalid(model, name, [{ reason: 'FieldValueDuplicate', field: taken.index, message }]);
+}

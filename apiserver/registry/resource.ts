@@ -1,0 +1,102 @@
+import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ChangeFeed, FeedChange } from '../index/change-feed.ts';
+import type { Entry, IndexValues } from '../index/entry.ts';
+import type { History } from '../index/history.ts';
+import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
+import type { Claim, Operation } from '../store/store.ts';
+import { keyPrefix } from './operation.ts';
+import type { Rules } from './write-rules.ts';
+
+export interface ResourceParts {
+  readonly rules: Rules;
+  /** Who registered the model: a plugin's name, or `service`. */
+  readonly owner: string;
+  readonly kindNumber: number;
+  readonly cache: KindCache;
+  readonly feed: ChangeFeed;
+  readonly history: History;
+  /** The store's numbers of the unique indexes, by name. */
+  readonly indexNumbers: ReadonlyMap<string, number>;
+}
+
+/** A kind that is being served: its rules, its objects in memory, its changes. */
+export class Resource {
+  readonly rules: Rules;
+  readonly model: ModelDescriptor;
+  readonly apiVersion: string;
+  readonly owner: string;
+  readonly keyPrefix: string;
+  readonly kindNumber: number;
+  readonly cache: KindCache;
+  readonly feed: ChangeFeed;
+  readonly history: History;
+  readonly #indexNumbers: ReadonlyMap<string, number>;
+
+  constructor(parts: ResourceParts) {
+    this.rules = parts.rules;
+    this.model = parts.rules.model;
+    this.apiVersion = apiVersionOf(parts.rules.model);
+    this.owner = parts.owner;
+    this.keyPrefix = keyPrefix(parts.rules.model);
+    this.kindNumber = parts.kindNumber;
+    this.cache = parts.cache;
+    this.feed = parts.feed;
+    this.history = parts.history;
+    this.#indexNumbers = parts.indexNumbers;
+  }
+
+  /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
+  apply(change: { op: Operation['op']; entry: Entry; previous: Entry | undefined }): void {
+    const { op, entry, previous } = change;
+    if (op === 'delete') this.cache.remove(entry.key);
+    else this.cache.put(entry);
+    this.feed.append(feedChange(op, entry, previous));
+  }
+
+  /** Forgets changes up to a revision. */
+  trim(revision: number): void {
+    this.feed.trim(revision);
+    this.history.prune();
+  }
+
+  /** What a write claims and gives up in the store; undefined when no unique value changes, which costs the commit nothing. */
+  claimChanges(before: IndexValues | undefined, after: IndexValues | undefined): Operation['unique'] {
+    if (this.#indexNumbers.size === 0) return undefined;
+    const { add, remove } = this.cache.claimChanges(before, after);
+    if (add.length + remove.length === 0) return undefined;
+    return { add: add.map((unique) => this.#claimOf(unique)), remove: remove.map((unique) => this.#claimOf(unique)) };
+  }
+
+  /** Every claim that the present objects have, for the store to hold exactly these. */
+  claims(): { claim: Claim; key: string }[] {
+    return [...this.cache.entries()].flatMap((entry) =>
+      this.cache
+        .claims(entry.values)
+        .map((unique) => ({ claim: this.#claimOf(unique), key: this.keyPrefix + entry.key })),
+    );
+  }
+
+  /** The name of a unique index by the store's number. */
+  indexName(number: number): string {
+    for (const [name, known] of this.#indexNumbers) if (known === number) return name;
+    throw new Error(`no unique index of ${this.model.kind} has the number ${number}`);
+  }
+
+  #claimOf({ index, value }: UniqueValue): Claim {
+    return [this.#indexNumbers.get(index) as number, value];
+  }
+}
+
+/** A change of the store, as the feed holds it. */
+export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | undefined): FeedChange {
+  const { revision } = entry;
+  if (previous === undefined) return { type: 'ADDED', revision, entry };
+  return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
+}
+
+/** 503: the kind is known, and not served yet. */
+export function notReady(model: ModelDescriptor): ApiError {
+  const message = `${model.plural}.${model.group} is being indexed; try again`;
+  return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
+}

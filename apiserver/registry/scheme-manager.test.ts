@@ -1,0 +1,206 @@
+import { expect } from 'chai';
+import {
+  AbstractExtension,
+  defineModel,
+  GVK,
+  IndexSpec,
+  ModelError,
+  Schema,
+  simpleAttribute,
+} from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { SchemeManager } from './scheme-manager.ts';
+
+@Schema()
+class PersonSpec {
+  @Schema({ type: 'string' }) name!: string;
+}
+
+@GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
+class Person extends AbstractExtension {
+  @Schema({ type: () => PersonSpec, requireMode: 'REQUIRED' }) spec!: PersonSpec;
+}
+
+const gvk = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person' };
+const plugin = { owner: 'people' };
+
+function model(change: {
+  version?: string;
+  kind?: string;
+  plural?: string;
+  singular?: string;
+  group?: string;
+}): ModelDescriptor {
+  const names = { ...gvk, plural: 'persons', ...change };
+  return defineModel({
+    ...names,
+    schema: { type: 'object', properties: { spec: { type: 'object', properties: {} } } },
+  });
+}
+
+describe('SchemeManager', () => {
+  let manager: SchemeManager;
+  const byName = new IndexSpec({ name: 'spec.name', indexFunc: simpleAttribute(Person, ({ spec }) => spec.name) });
+
+  beforeEach(() => {
+    manager = new SchemeManager({ serviceDomain: 'homeostat.internal' });
+  });
+
+  it('registers a model with the indexes of its callback, and finds it by kind and by plural', () => {
+    const registration = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
+    expect(registration.owner).to.equal('people');
+    expect(registration.descriptor.indexes).to.deep.equal([byName]);
+    expect(manager.lookup(gvk)).to.equal(registration);
+    expect(manager.lookupPlural('people.example.com', 'v1alpha1', 'persons')).to.equal(registration);
+    expect(manager.lookupPlural('people.example.com', 'v1', 'persons')).to.equal(undefined);
+    expect(manager.list()).to.deep.equal([registration]);
+    expect(Object.isFrozen(registration.descriptor) && Object.isFrozen(registration.descriptor.indexes)).to.equal(true);
+  });
+
+  it('joins the indexes of the model and of the callback, names being unique across both', () => {
+    const schema = {
+      type: 'object',
+      properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },
+    } as const;
+    const described = defineModel({ ...gvk, plural: 'persons', schema, indexes: ['spec.a'] });
+    const spec = new IndexSpec({ name: 'b', indexFunc: simpleAttribute(described, () => 'x') });
+    const { descriptor } = manager.register(described, (indexSpecs) => indexSpecs.add(spec), plugin);
+    expect(descriptor.indexes.map(({ name }) => name)).to.deep.equal(['spec.a', 'b']);
+    manager.unregister(described, 'people');
+    const again = new IndexSpec({ name: 'spec.a', indexFunc: spec.indexFunc });
+    expect(() => manager.register(described, (indexSpecs) => indexSpecs.add(again), plugin)).to.throw(
+      ModelError,
+      'declared twice',
+    );
+    expect(manager.list()).to.deep.equal([]);
+  });
+
+  it('replaces nothing when the same owner registers the same kind again', () => {
+    const first = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
+    expect(manager.register(Person, undefined, plugin)).to.equal(first);
+    expect(manager.lookup(gvk)?.descriptor.indexes).to.deep.equal([byName]);
+  });
+
+  it('refuses a kind that another owner has, naming both', () => {
+    manager.register(Person, undefined, plugin);
+    expect(() => manager.register(Person, undefined, { owner: 'intruder' }))
+      .to.throw(ModelError, 'gvk')
+      .with.property('message')
+      .that.includes('intruder')
+      .and.includes('"people"');
+    expect(() => manager.register(model({ version: 'v1' }), undefined, { owner: 'intruder' })).to.throw(
+      ModelError,
+      'kind',
+    );
+    expect(manager.list()).to.have.length(1);
+  });
+
+  it('keeps plural and singular distinct from those of other kinds of the group, and of that alone', () => {
+    manager.register(Person, undefined, plugin);
+    const taken = [
+      { kind: 'Human', plural: 'persons', singular: 'human' },
+      { kind: 'Human', plural: 'humans', singular: 'person' },
+      { kind: 'Human', plural: 'person', singular: 'human' },
+      { kind: 'Human', plural: 'humans', singular: 'persons' },
+    ];
+    for (const names of taken) {
+      expect(() => manager.register(model(names), undefined, plugin), JSON.stringify(names)).to.throw(
+        ModelError,
+        'Person of "people"',
+      );
+    }
+    manager.register(model({ kind: 'Human', singular: 'human', group: 'other.example.com' }), undefined, plugin);
+    manager.register(model({ kind: 'Human', plural: 'humans', singular: 'human' }), undefined, plugin);
+    expect(manager.list()).to.have.length(3);
+  });
+
+  it('takes further versions of a kind under the same names only', () => {
+    manager.register(Person, undefined, plugin);
+    expect(() =>
+      manager.register(model({ version: 'v1', plural: 'people', singular: 'person' }), undefined, plugin),
+    ).to.throw(ModelError, 'plural: "people" must be "persons", as in version v1alpha1');
+    const second = manager.register(model({ version: 'v1', singular: 'person' }), undefined, plugin);
+    expect(manager.lookupPlural('people.example.com', 'v1', 'persons')).to.equal(second);
+  });
+
+  it('checks the rules of names: reserved groups are the service’s own', () => {
+    const reserved = model({ group: 'homeostat.internal' });
+    expect(() => manager.register(reserved, undefined, plugin)).to.throw(ModelError, 'group');
+    expect(manager.register(reserved).owner).to.equal('service');
+  });
+
+  it('registers nothing when the callback throws or is asynchronous', () => {
+    const fails = (): never => {
+      throw new Error('no index today');
+    };
+    expect(() => manager.register(Person, fails, plugin)).to.throw('no index today');
+    expect(() => manager.register(Person, async () => {}, plugin)).to.throw(ModelError, 'asynchronous');
+    expect(manager.list()).to.deep.equal([]);
+  });
+
+  it('tells listeners, and stops when they leave', () => {
+    const heard: string[] = [];
+    const leave = manager.on('registered', ({ descriptor }) => heard.push(`+${descriptor.kind}`));
+    manager.on('unregistered', ({ descriptor }) => heard.push(`-${descriptor.kind}`));
+    manager.register(Person, undefined, plugin);
+    expect(manager.unregister(Person, 'people')).to.equal(true);
+    expect(manager.unregister(gvk, 'people')).to.equal(false);
+    leave();
+    manager.register(Person, undefined, plugin);
+    expect(heard).to.deep.equal(['+Person', '-Person']);
+  });
+
+  it('undoes a registration that a listener refuses, and rethrows its error', () => {
+    const undone: string[] = [];
+    const failure = new Error('table is full');
+    manager.on('registered', () => {
+      throw failure;
+    });
+    manager.on('unregistered', ({ descriptor }) => undone.push(descriptor.kind));
+    expect(() => manager.register(Person, undefined, plugin)).to.throw(failure);
+    expect(undone).to.deep.equal(['Person']);
+    expect(manager.lookup(gvk)).to.equal(undefined);
+    expect(manager.lookupPlural(gvk.group, gvk.version, 'persons')).to.equal(undefined);
+  });
+
+  it('takes a kind back even when a listener throws, and tells all others', () => {
+    const heard: string[] = [];
+    manager.on('unregistered', () => {
+      throw new Error('first');
+    });
+    manager.on('unregistered', () => {
+      throw new Error('second');
+    });
+    manager.on('unregistered', ({ descriptor }) => heard.push(descriptor.kind));
+    manager.register(Person, undefined, plugin);
+    expect(() => manager.unregister(gvk, 'people'))
+      .to.throw(AggregateError, 'first')
+      .with.property('errors')
+      .that.has.length(2);
+    expect(heard).to.deep.equal(['Person']);
+    expect(manager.lookup(gvk)).to.equal(undefined);
+  });
+
+  it('lets nobody take back the kind of another owner', () => {
+    manager.register(Person, undefined, plugin);
+    expect(() => manager.unregister(gvk, 'intruder')).to.throw(ModelError, '"people"');
+    expect(manager.lookup(gvk)?.owner).to.equal('people');
+  });
+
+  it('gives a plugin a view of its own that knows what it registered', () => {
+    const scheme = manager.forOwner('people', { group: 'people.example.com' });
+    manager.register(model({ group: 'other.example.com' }), undefined, { owner: 'other' });
+    const registration = scheme.register(Person, (indexSpecs) => {
+      indexSpecs.add(byName);
+    });
+    expect(scheme.registered()).to.deep.equal([registration]);
+    expect(() => scheme.register(model({ group: 'else.example.com' }))).to.throw(
+      ModelError,
+      'own group people.example.com',
+    );
+    expect(() => scheme.unregister({ ...gvk, group: 'other.example.com' })).to.throw(ModelError, '"other"');
+    for (const { descriptor } of scheme.registered()) scheme.unregister(descriptor);
+    expect(scheme.registered()).to.deep.equal([]);
+    expect(manager.list()).to.have.length(1);
+  });
+});

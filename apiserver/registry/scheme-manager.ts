@@ -1,0 +1,227 @@
+import { EventEmitter } from 'eventemitter3';
+import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeostat/controller-runtime/api';
+import type { ApiObject, GroupVersionKind, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+/** One registered kind. Frozen. */
+export interface Registration<T extends ApiObject = ApiObject> {
+  /** With the indexes of the model and those of the registration's callback. */
+  readonly descriptor: ModelDescriptor<T>;
+  /** Name of the plugin, or `service`. */
+  readonly owner: string;
+}
+
+export interface RegisterOptions {
+  /** Default `service`, whose groups may be reserved. */
+  readonly owner?: string;
+  /** The group that the owner's manifest names: models must be in it or below it. */
+  readonly group?: string;
+}
+
+/** Declares indexes while a model is being registered (spec 2.8). Synchronous. */
+export type IndexCallback<T extends ApiObject> = (indexSpecs: IndexSpecs<T>) => void;
+
+interface SchemeEvents {
+  readonly registered: (registration: Registration) => void;
+  readonly unregistered: (registration: Registration) => void;
+}
+
+/** Owner of the service's own models. */
+export const serviceOwner = 'service';
+
+/** The kinds that are registered now, each with its owner. Synchronous; what follows from a registration is the listeners' affair. */
+export class SchemeManager {
+  readonly #serviceDomain: string;
+  readonly #registrations = new Map<string, Registration>();
+  /** The same, for the paths of requests. */
+  readonly #byPlural = new Map<string, Registration>();
+  readonly #emitter = new EventEmitter<SchemeEvents>();
+
+  constructor(options: { readonly serviceDomain: string }) {
+    this.#serviceDomain = options.serviceDomain;
+  }
+
+  /**
+   * Registers a model. The same one again by the same owner changes nothing and answers the first registration; its
+   * callback is not called.
+   * @throws ModelError that names attribute and rule, or both owners; whatever the callback or a listener throws. Then nothing is registered.
+   */
+  register<T extends ApiObject>(
+    model: Model<T>,
+    callback?: IndexCallback<T>,
+    options: RegisterOptions = {},
+  ): Registration<T> {
+    const { owner = serviceOwner, group } = options;
+    const declared = descriptorOf(model);
+    const existing = this.lookup(declared);
+    if (existing?.owner === owner) return existing as Registration<T>;
+    if (existing !== undefined) throw takenBy(declared, 'gvk', existing, owner);
+    const descriptor = withIndexes(declared, callback);
+    checkDescriptor(descriptor, {
+      serviceDomain: this.#serviceDomain,
+      reservedAllowed: owner === serviceOwner,
+      ...(group === undefined ? {} : { ownGroup: group }),
+    });
+    this.#checkNames(descriptor, owner);
+    const registration: Registration<T> = Object.freeze({ descriptor, owner });
+    this.#publish(registration);
+    return registration;
+  }
+
+  /**
+   * Takes a kind back; false when it is not registered. Every listener hears of it, also when one throws; the errors come together.
+   * @throws ModelError when the kind is another owner's.
+   */
+  unregister(model: Model | GroupVersionKind, owner: string): boolean {
+    const gvk = typeof model === 'function' ? descriptorOf(model) : model;
+    const registration = this.lookup(gvk);
+    if (registration === undefined) return false;
+    if (registration.owner !== owner) throw takenBy(registration.descriptor, 'gvk', registration, owner);
+    this.#remove(registration.descriptor);
+    const errors = this.#notify('unregistered', registration);
+    if (errors.length > 0) throw joined(errors);
+    return true;
+  }
+
+  lookup(gvk: GroupVersionKind): Registration | undefined {
+    return this.#registrations.get(keyOf(gvk));
+  }
+
+  lookupPlural(group: string, version: string, plural: string): Registration | undefined {
+    return this.#byPlural.get(pluralKeyOf({ group, version, plural }));
+  }
+
+  /** In the order of registration. */
+  list(): readonly Registration[] {
+    return [...this.#registrations.values()];
+  }
+
+  /**
+   * Hears of every registration from now on; answers what ends that. A listener of `registered` that throws undoes the
+   * registration, and `unregistered` follows for all listeners: also for those that had not yet heard of it.
+   */
+  on<E extends keyof SchemeEvents>(event: E, listener: (registration: Registration) => void): () => void {
+    this.#emitter.on(event, listener);
+    return () => this.#emitter.off(event, listener);
+  }
+
+  /** What a plugin registers its models with: everything is the owner's, and in `group` or below it. */
+  forOwner(owner: string, options: { readonly group?: string } = {}): OwnedScheme {
+    return new OwnedScheme(this, { ...options, owner });
+  }
+
+  #publish(registration: Registration): void {
+    const { descriptor } = registration;
+    this.#registrations.set(keyOf(descriptor), registration);
+    this.#byPlural.set(pluralKeyOf(descriptor), registration);
+    const [error] = this.#notify('registered', registration);
+    if (error === undefined) return;
+    this.#remove(descriptor);
+    throw joined([error, ...this.#notify('unregistered', registration)]);
+  }
+
+  #remove(descriptor: ModelDescriptor): void {
+    this.#registrations.delete(keyOf(descriptor));
+    this.#byPlural.delete(pluralKeyOf(descriptor));
+  }
+
+  // Not emit: it stops at the first listener that throws. A registration may stop there, its undoing must reach everyone.
+  #notify(event: keyof SchemeEvents, registration: Registration): unknown[] {
+    const errors: unknown[] = [];
+    for (const listener of this.#emitter.listeners(event)) {
+      try {
+        listener(registration);
+      } catch (error) {
+        errors.push(error);
+        if (event === 'registered') break;
+      }
+    }
+    return errors;
+  }
+
+  #checkNames(descriptor: ModelDescriptor, owner: string): void {
+    for (const other of this.list()) {
+      if (other.descriptor.group !== descriptor.group) continue;
+      if (other.descriptor.kind === descriptor.kind) checkVersionOf(other, descriptor, owner);
+      else checkDistinct(other, descriptor, owner);
+    }
+  }
+}
+
+/** The scheme manager as one plugin sees it. */
+export class OwnedScheme {
+  readonly #manager: SchemeManager;
+  readonly #options: RegisterOptions & { readonly owner: string };
+
+  constructor(manager: SchemeManager, options: RegisterOptions & { readonly owner: string }) {
+    this.#manager = manager;
+    this.#options = options;
+  }
+
+  /** Registers a model; `callback` declares its indexes. @throws as {@link SchemeManager.register}. */
+  register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T> {
+    return this.#manager.register(model, callback, this.#options);
+  }
+
+  /** @throws ModelError when the kind is another owner's. */
+  unregister(model: Model | GroupVersionKind): boolean {
+    return this.#manager.unregister(model, this.#options.owner);
+  }
+
+  /** What this owner has registered and not taken back, in order. */
+  registered(): readonly Registration[] {
+    return this.#manager.list().filter(({ owner }) => owner === this.#options.owner);
+  }
+}
+
+function withIndexes<T extends ApiObject>(
+  declared: ModelDescriptor<T>,
+  callback?: IndexCallback<T>,
+): ModelDescriptor<T> {
+  const indexSpecs = new IndexSpecs<T>(declared.kind, declared.indexes);
+  const returned: unknown = callback?.(indexSpecs);
+  if (returned instanceof Promise) {
+    // Nobody would hear of what it throws, nor of the indexes that it adds later.
+    returned.catch(() => undefined);
+    throw new ModelError(declared.kind, 'indexes', 'the callback that declares them must not be asynchronous');
+  }
+  return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
+}
+
+/** Another version of the same kind: of the same owner, under the same names. */
+function checkVersionOf(other: Registration, descriptor: ModelDescriptor, owner: string): void {
+  if (other.owner !== owner) throw takenBy(descriptor, 'kind', other, owner);
+  for (const attribute of ['plural', 'singular', 'scope'] as const) {
+    if (other.descriptor[attribute] === descriptor[attribute]) continue;
+    const rule = `"${descriptor[attribute]}" must be "${other.descriptor[attribute]}", as in version ${other.descriptor.version} of the same kind`;
+    throw new ModelError(descriptor.kind, attribute, rule);
+  }
+}
+
+function checkDistinct(other: Registration, descriptor: ModelDescriptor, owner: string): void {
+  const taken = [other.descriptor.plural, other.descriptor.singular];
+  for (const attribute of ['plural', 'singular'] as const) {
+    if (taken.includes(descriptor[attribute])) throw takenBy(descriptor, attribute, other, owner);
+  }
+}
+
+function takenBy(descriptor: ModelDescriptor, attribute: string, other: Registration, owner: string): ModelError {
+  const { group, version, kind } = other.descriptor;
+  const value = attribute === 'plural' || attribute === 'singular' ? ` "${descriptor[attribute]}"` : '';
+  const rule = `"${owner}" cannot register${value}: it belongs to ${group}/${version} ${kind} of "${other.owner}"`;
+  return new ModelError(descriptor.kind, attribute, rule);
+}
+
+function joined(errors: readonly unknown[]): unknown {
+  const [first] = errors;
+  return errors.length === 1
+    ? first
+    : new AggregateError(errors, first instanceof Error ? first.message : String(first));
+}
+
+function keyOf({ group, version, kind }: GroupVersionKind): string {
+  return `${group}/${version}/${kind}`;
+}
+
+function pluralKeyOf({ group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>): string {
+  return `${group}/${version}/${plural}`;
+}

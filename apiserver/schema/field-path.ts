@@ -1,0 +1,16 @@
+/** A property's name, or an index of a list. */
+export type PathSegment = string | number;
+
+/** Longest path that a message shows: keys come from clients and can be megabytes. */
+const maxPathLength = 1024;
+
+/** `spec.items[1].b`, Kubernetes' form; cut at 1,024 characters. Empty for the object itself. */
+export function formatPath(segments: readonly PathSegment[]): string {
+  let path = '';
+  for (const segment of segments) {
+    if (typeof segment === 'number') path += `[${segment}]`;
+    else path += path === '' ? segment : `.${segment}`;
+    if (path.length > maxPathLength) return `${path.slice(0, maxPathLength)}…`;
+  }
+  return path;
+}

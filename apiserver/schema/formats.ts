@@ -1,0 +1,69 @@
+import { fastFormats, fullFormats } from 'ajv-formats/dist/formats.js';
+
+/** Says whether a text has a format. Takes time linear in the text. */
+export type Format = (text: string) => boolean;
+
+const isDate = formatOf(fullFormats.date);
+const isIpv4 = formatOf(fullFormats.ipv4);
+const isIpv6 = formatOf(fullFormats.ipv6);
+
+const dateTimeForm =
+  /^(\d{4}-\d\d-\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/**
+ * The formats that are checked: Kubernetes' own, as far as they concern data on networks and calendars. Every other one
+ * is ignored, as Kubernetes does; so are `int32` and its like, which Kubernetes does not check either. ajv-formats serves
+ * where it agrees with Kubernetes: its date-time takes a blank for the T, its uri no path, its byte any line of several.
+ */
+export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
+  ['date', isDate],
+  ['date-time', isDateTime],
+  ['datetime', isDateTime],
+  ['duration', matcher(/^-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$|^P(?=.)(?:\d+[YMWD])*(?:T(?:\d+[HMS])+)?$/)],
+  // The bounded one; the other refuses hosts without a dot.
+  ['email', formatOf(fastFormats.email)],
+  ['hostname', formatOf(fullFormats.hostname)],
+  ['ipv4', isIpv4],
+  ['ipv6', isIpv6],
+  ['cidr', isCidr],
+  ['mac', matcher(/^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,7}$/i)],
+  ['uri', matcher(/^(?:[a-z][a-z0-9+.-]*:|\/)(?:[^\s%<>"{}|\\^`]|%[0-9a-f]{2})*$/i)],
+  ['uuid', uuidOfVersion('[0-9a-f]')],
+  ['uuid3', uuidOfVersion('3')],
+  ['uuid4', uuidOfVersion('4')],
+  ['uuid5', uuidOfVersion('5')],
+  ['byte', isBase64],
+]);
+
+function isDateTime(text: string): boolean {
+  const match = dateTimeForm.exec(text);
+  return match?.[1] !== undefined && isDate(match[1]);
+}
+
+function isCidr(text: string): boolean {
+  const match = /^([^/]*)\/(\d{1,3})$/.exec(text);
+  if (match?.[1] === undefined) return false;
+  const bits = Number(match[2]);
+  return (bits <= 32 && isIpv4(match[1])) || (bits <= 128 && isIpv6(match[1]));
+}
+
+function isBase64(text: string): boolean {
+  return text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+function uuidOfVersion(digit: string): Format {
+  return matcher(new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${digit}[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$`, 'i'));
+}
+
+function matcher(form: RegExp): Format {
+  return (text) => form.test(text);
+}
+
+function formatOf(definition: unknown): Format {
+  if (definition instanceof RegExp) return matcher(definition);
+  // Formats with an order are objects that hold the check.
+  const check = typeof definition === 'object' && definition !== null ? Reflect.get(definition, 'validate') : definition;
+  if (check instanceof RegExp) return matcher(check);
+  if (typeof check !== 'function') throw new TypeError('ajv-formats has changed the form of its definitions');
+  return (text) => check(text) === true;
+}

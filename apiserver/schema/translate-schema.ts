@@ -1,0 +1,104 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import type { Identity } from './distinct.ts';
+import { formats } from './formats.ts';
+
+type Draft2020 = Readonly<Record<string, unknown>>;
+
+const referencePrefix = '#/components/schemas/';
+
+// Mean the same in both dialects.
+const sameKeywords = [
+  'required',
+  'minProperties',
+  'maxProperties',
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'multipleOf',
+  'enum',
+  'const',
+] as const;
+
+/** The component that a reference means. */
+export function componentOf(reference: string): string {
+  return reference.startsWith(referencePrefix) ? reference.slice(referencePrefix.length) : reference;
+}
+
+/** How a list's items are told apart; undefined when they need not be. */
+export function identityOfItems(schema: JsonSchema): Identity | undefined {
+  const listType = schema['x-kubernetes-list-type'];
+  if (listType === 'map') return { kind: 'map', keys: schema['x-kubernetes-list-map-keys'] ?? [] };
+  return listType === 'set' || schema.uniqueItems === true ? { kind: 'set' } : undefined;
+}
+
+/** The types that a schema allows, without null; empty when it says nothing. */
+export function typesOf(schema: JsonSchema): readonly string[] {
+  if (schema['x-kubernetes-int-or-string'] === true) return ['integer', 'string'];
+  return schema.type === undefined ? [] : [schema.type];
+}
+
+/**
+ * One schema of the OpenAPI v3 dialect in JSON Schema 2020-12, for ajv with the keywords `distinct` and `embedded`.
+ * References become `#/$defs/<name>`; what does not judge values (default, example, description) is left out.
+ */
+export function translateSchema(schema: JsonSchema): Draft2020 {
+  const types = typesOf(schema);
+  const rest = translateRules(schema);
+  if (schema.nullable !== true) return { ...(types.length === 0 ? {} : { type: types }), ...rest };
+  // All other rules judge one type only and let null pass.
+  const judgesNull = ['enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf', 'not'].some((keyword) => keyword in rest);
+  if (!judgesNull) return { ...(types.length === 0 ? {} : { type: [...types, 'null'] }), ...rest };
+  return { anyOf: [{ type: 'null' }, { ...(types.length === 0 ? {} : { type: types }), ...rest }] };
+}
+
+function translateRules(schema: JsonSchema): Draft2020 {
+  const rules: Record<string, unknown> = { ...translateBounds(schema), ...translateChildren(schema) };
+  for (const keyword of sameKeywords) if (schema[keyword] !== undefined) rules[keyword] = schema[keyword];
+  if (schema.format !== undefined && formats.has(schema.format)) rules['format'] = schema.format;
+  if (schema['x-kubernetes-embedded-resource'] === true) rules['embedded'] = true;
+  const identity = identityOfItems(schema);
+  if (identity !== undefined) rules['distinct'] = identity;
+  return rules;
+}
+
+/** In OpenAPI 3.0 a boolean makes `minimum` exclusive; in 2020-12 the bound itself stands in `exclusiveMinimum`. */
+function translateBounds(schema: JsonSchema): Draft2020 {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  return {
+    ...bound('Minimum', minimum, exclusiveMinimum),
+    ...bound('Maximum', maximum, exclusiveMaximum),
+  };
+}
+
+function bound(name: 'Minimum' | 'Maximum', limit: number | undefined, exclusive: boolean | number | undefined): Draft2020 {
+  const inclusive = limit === undefined ? {} : { [name.toLowerCase()]: limit };
+  if (typeof exclusive === 'number') return { ...inclusive, [`exclusive${name}`]: exclusive };
+  return exclusive === true && limit !== undefined ? { [`exclusive${name}`]: limit } : inclusive;
+}
+
+function translateChildren(schema: JsonSchema): Draft2020 {
+  const { $ref, properties, additionalProperties, items, not } = schema;
+  const children: Record<string, unknown> = {};
+  if ($ref !== undefined) children['$ref'] = `#/$defs/${escapePointer(componentOf($ref))}`;
+  if (properties !== undefined) children['properties'] = translateNamed(properties);
+  if (typeof additionalProperties === 'object') children['additionalProperties'] = translateSchema(additionalProperties);
+  if (additionalProperties === false) children['additionalProperties'] = false;
+  if (items !== undefined) children['items'] = translateSchema(items);
+  if (not !== undefined) children['not'] = translateSchema(not);
+  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
+    const branches = schema[keyword];
+    if (branches !== undefined) children[keyword] = branches.map(translateSchema);
+  }
+  return children;
+}
+
+/** Schemas by name, translated; for `properties` and for `$defs`. */
+export function translateNamed(schemas: Readonly<Record<string, JsonSchema>>): Draft2020 {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, translateSchema(schema)]));
+}
+
+function escapePointer(name: string): string {
+  return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
+}

@@ -1,0 +1,91 @@
+import { metadataShapeErrors } from '@homeostat/controller-runtime/api';
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { _, Ajv2020 } from 'ajv/dist/2020.js';
+import type { CodeKeywordDefinition, ErrorObject, KeywordCxt } from 'ajv/dist/2020.js';
+import { isLongerThan, isShorterThan } from './code-points.ts';
+import { isDistinct } from './distinct.ts';
+import { formats } from './formats.ts';
+import type { LinearPatterns } from './linear-pattern.ts';
+import { translateNamed, translateSchema } from './translate-schema.ts';
+
+/** 0.3 is a multiple of 0.1, whatever binary fractions say. */
+export const multipleOfPrecision = 9;
+
+/** Undefined for a value that keeps all the rules; else the first violation, as ajv words it. */
+export type ValueGate = (value: unknown) => ErrorObject | undefined;
+
+/**
+ * Compiles a schema to code that says yes or no and stops at the first violation: what is wrong, and all of it, is told by
+ * the explainer, which hostile input cannot make long.
+ * @throws Error for a reference to nothing, and for a pattern that RE2 cannot hold.
+ */
+export function compileGate(root: JsonSchema, components: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): ValueGate {
+  const regExp = Object.assign((pattern: string) => patterns.get(pattern), { code: 'linearPattern' });
+  const ajv = new Ajv2020({
+    strict: true,
+    // The author's schema was judged at registration; these would refuse what the dialect allows.
+    strictTypes: false,
+    strictRequired: false,
+    validateSchema: false,
+    meta: false,
+    addUsedSchema: false,
+    logger: false,
+    messages: false,
+    multipleOfPrecision,
+    ownProperties: namesInherited({ root, components }),
+    // ajv asks for the type of `new RegExp`, and uses test() and toString() of it.
+    code: { regExp: regExp as never },
+  });
+  for (const [name, check] of formats) ajv.addFormat(name, check);
+  for (const keyword of ['minLength', 'maxLength']) ajv.removeKeyword(keyword);
+  for (const keyword of keywords) ajv.addKeyword(keyword);
+  const check = ajv.compile({ ...translateSchema(root), $defs: translateNamed(components) });
+  return (value) => (check(value) ? undefined : check.errors?.[0]);
+}
+
+const keywords: readonly CodeKeywordDefinition[] = [
+  lengthKeyword('maxLength', isLongerThan),
+  lengthKeyword('minLength', isShorterThan),
+  {
+    keyword: 'distinct',
+    type: 'array',
+    code(context: KeywordCxt): void {
+      const isOk = context.gen.scopeValue('func', { ref: isDistinct });
+      context.fail(_`!${isOk}(${context.data}, ${context.schemaValue})`);
+    },
+  },
+  {
+    keyword: 'embedded',
+    type: 'object',
+    code(context: KeywordCxt): void {
+      const isOk = context.gen.scopeValue('func', { ref: isEmbeddedResource });
+      context.fail(_`!${isOk}(${context.data})`);
+    },
+  },
+];
+
+/** ajv's own keywords count the code points of every text, also of those that are far from the limit. */
+function lengthKeyword(keyword: string, isWrong: (text: string, limit: number) => boolean): CodeKeywordDefinition {
+  return {
+    keyword,
+    type: 'string',
+    schemaType: 'number',
+    code(context: KeywordCxt): void {
+      const check = context.gen.scopeValue('func', { ref: isWrong });
+      context.fail(_`${check}(${context.data}, ${context.schemaValue})`);
+    },
+  };
+}
+
+function isEmbeddedResource(value: Readonly<Record<string, unknown>>): boolean {
+  const { apiVersion, kind, metadata = {} } = value;
+  const isNamed = typeof apiVersion === 'string' && apiVersion !== '' && typeof kind === 'string' && kind !== '';
+  return isNamed && metadataShapeErrors(metadata).length === 0;
+}
+
+/** A field named as a member of every object (`constructor`) must be looked for among an object's own, which is slower. */
+function namesInherited(schemas: unknown): boolean {
+  if (Array.isArray(schemas)) return schemas.some((each) => (typeof each === 'string' ? each in {} : namesInherited(each)));
+  if (typeof schemas !== 'object' || schemas === null) return false;
+  return Object.entries(schemas).some(([name, child]) => name in {} || namesInherited(child));
+}

@@ -1,0 +1,208 @@
+import { expect } from 'chai';
+
+import { GroupCommit, type GroupCommitOptions } from './group-commit.ts';
+import { createSqliteStore } from './sqlite-store.ts';
+import type { Operation, Outcome, Store } from './store.ts';
+import { StoreError } from './store-error.ts';
+
+interface Commit {
+  readonly keys: readonly string[];
+  /** Writes all, but for what `outcomes` says of a key. */
+  finish(outcomes?: Readonly<Record<string, Outcome>>): Promise<void>;
+  fail(error: Error): Promise<void>;
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const operation = (key: string, rest: Partial<Operation> = {}): Operation => ({ op: 'create', key, kind: 1, ...rest });
+
+/** A store whose commits finish when the test says so. */
+function manualStore(): { readonly store: Store; readonly commits: Commit[] } {
+  const commits: Commit[] = [];
+  let revision = 0;
+  const commit = (batch: readonly Operation[]): Promise<readonly Outcome[]> =>
+    new Promise((resolve, reject) => {
+      const keys = batch.map(({ key }) => key);
+      const finish = (outcomes: Readonly<Record<string, Outcome>> = {}): Promise<void> => {
+        resolve(keys.map((key) => outcomes[key] ?? { revision: ++revision }));
+        return settled();
+      };
+      commits.push({ keys, finish, fail: (error) => (reject(error), settled()) });
+    });
+  return { store: { commit } as Store, commits };
+}
+
+function setUp(options: Partial<GroupCommitOptions> = {}): {
+  group: GroupCommit;
+  commits: Commit[];
+  errors: unknown[];
+} {
+  const { store, commits } = manualStore();
+  const errors: unknown[] = [];
+  return { group: new GroupCommit(store, { onError: (error) => errors.push(error), ...options }), commits, errors };
+}
+
+const keysOf = (commits: readonly Commit[]): unknown => commits.map(({ keys }) => keys);
+
+describe('GroupCommit batches', () => {
+  it('commits at once when idle, and then all that came meanwhile, one batch at a time', async () => {
+    const { group, commits } = setUp();
+    for (const key of ['/a', '/b']) void group.submit(operation(key));
+    await settled();
+    for (const key of ['/c', '/d']) void group.submit(operation(key));
+    await settled();
+    expect(keysOf(commits)).to.deep.equal([['/a', '/b']]);
+    await commits[0]?.finish();
+    expect(keysOf(commits)).to.deep.equal([
+      ['/a', '/b'],
+      ['/c', '/d'],
+    ]);
+    await commits[1]?.finish();
+    expect([group.isIdle(), commits.length]).to.deep.equal([true, 2]);
+  });
+
+  it('keeps to the limits of operations and bytes, and lets a large operation go alone', async () => {
+    const { group, commits } = setUp({ maxOperations: 3, maxBytes: 100 });
+    const sizes = { '/a': 10, '/b': 10, '/c': 10, '/d': 60, '/e': 41, '/f': 500, '/g': 1 };
+    for (const [key, size] of Object.entries(sizes)) void group.submit(operation(key, { data: new Uint8Array(size) }));
+    for (let at = 0; !group.isIdle(); at += 1) {
+      await settled();
+      await commits[at]?.finish();
+    }
+    expect(keysOf(commits)).to.deep.equal([['/a', '/b', '/c'], ['/d'], ['/e'], ['/f'], ['/g']]);
+  });
+
+  it('puts operations on one key into batches of their own, in order', async () => {
+    const { group, commits } = setUp();
+    const done: string[] = [];
+    for (const [at, key] of ['/a', '/a', '/b', '/a', '/b'].entries()) {
+      void group.submit(operation(key)).then(() => done.push(`${key}${at}`));
+    }
+    for (const at of [0, 1, 2]) {
+      await settled();
+      await commits[at]?.finish();
+    }
+    expect(keysOf(commits)).to.deep.equal([['/a', '/b'], ['/a', '/b'], ['/a']]);
+    expect(done).to.deep.equal(['/a0', '/b2', '/a1', '/b4', '/a3']);
+  });
+
+  it('never lets two operations that touch one claim share a batch, whatever else they touch', async () => {
+    const { group, commits } = setUp();
+    const unique = (...values: string[]): Partial<Operation> => {
+      return { unique: { add: [[1, values[0] ?? '']], remove: values.slice(1).map((value) => [1, value]) } };
+    };
+    void group.submit(operation('/a', unique('x', 'x', 'y')));
+    void group.submit(operation('/b', unique('y', 'z')));
+    void group.submit(operation('/c', unique('z')));
+    void group.submit(operation('/d', unique('w')));
+    void group.submit(operation('/e', { ...unique('x'), kind: 2 }));
+    for (const at of [0, 1, 2]) {
+      await settled();
+      await commits[at]?.finish();
+    }
+    expect(keysOf(commits)).to.deep.equal([['/a', '/d', '/e'], ['/b'], ['/c']]);
+  });
+
+  it('starves nobody: a hot key waits for its own kind only', async () => {
+    const { group, commits } = setUp({ maxOperations: 2 });
+    for (let at = 0; at < 5; at += 1) void group.submit(operation('/hot'));
+    for (const key of ['/a', '/b', '/c']) void group.submit(operation(key));
+    for (let at = 0; !group.isIdle(); at += 1) {
+      await settled();
+      await commits[at]?.finish();
+    }
+    expect(keysOf(commits.slice(0, 3))).to.deep.equal([['/hot', '/a'], ['/b', '/c'], ['/hot']]);
+    expect(commits.flatMap(({ keys }) => keys)).to.have.lengthOf(8);
+  });
+
+  it('takes 10,000 and answers 429 with a time to come back beyond', async () => {
+    const { group, commits } = setUp();
+    void group.submit(operation('/first'));
+    await settled();
+    for (let at = 0; at < 10_000; at += 1) void group.submit(operation(`/${at}`));
+    const error = await group.submit(operation('/late')).catch((reason: unknown) => reason);
+    expect(error).to.include({ name: 'ApiError', reason: 'TooManyRequests', code: 429, retryAfterSeconds: 1 });
+    await commits[0]?.finish();
+    void group.submit(operation('/now'));
+    for (let at = 1; !group.isIdle(); at += 1) await commits[at]?.finish();
+    expect(commits.flatMap(({ keys }) => keys)).to.have.lengthOf(10_002);
+  });
+});
+
+describe('GroupCommit outcomes', () => {
+  it('applies all of a batch in revision order before any promise of it resolves', async () => {
+    const { group, commits } = setUp();
+    const told: string[] = [];
+    for (const key of ['/a', '/b', '/c', '/d']) {
+      const apply = (revision: number): void => void told.push(`apply ${revision}`);
+      void group.submit(operation(key), apply).then((outcome) => told.push(JSON.stringify(outcome)));
+    }
+    await settled();
+    await commits[0]?.finish({ '/a': { revision: 9 }, '/b': { conflict: 'exists' }, '/c': { revision: 7 } });
+    expect(told).to.deep.equal([
+      'apply 1',
+      'apply 7',
+      'apply 9',
+      '{"revision":9}',
+      '{"conflict":"exists"}',
+      '{"revision":7}',
+      '{"revision":1}',
+    ]);
+  });
+
+  it('reports an apply that throws, and calls the others', async () => {
+    const { group, commits, errors } = setUp();
+    const applied: number[] = [];
+    const broken = new Error('broken');
+    const first = group.submit(operation('/a'), () => {
+      throw broken;
+    });
+    void group.submit(operation('/b'), (revision) => applied.push(revision));
+    await settled();
+    await commits[0]?.finish();
+    expect([await first, applied, errors]).to.deep.equal([{ revision: 1 }, [2], [broken]]);
+  });
+
+  it('rejects a batch whose outcome is unknown as it is, never trying again, and goes on', async () => {
+    const { group, commits } = setUp();
+    const lost = ['/a', '/b'].map((key) => group.submit(operation(key)).catch((reason: unknown) => reason));
+    const next = group.submit(operation('/a'));
+    await settled();
+    const error = new StoreError('crashed', 'gone');
+    await commits[0]?.fail(error);
+    expect(await Promise.all(lost)).to.deep.equal([error, error]);
+    await commits[1]?.finish();
+    expect([await next, keysOf(commits)]).to.deep.equal([{ revision: 1 }, [['/a', '/b'], ['/a']]]);
+  });
+
+  it('halves a refused batch until the one operation at fault fails alone', async () => {
+    const store = createSqliteStore({ memory: true });
+    await store.open();
+    const group = new GroupCommit(store, { onError: (error) => expect.fail(String(error)) });
+    const applied: number[] = [];
+    const submitted = Array.from({ length: 9 }, (_, at) => {
+      // Without data SQLite refuses it.
+      const data = at === 5 ? {} : { data: new Uint8Array([at]) };
+      return group.submit(operation(`/${at}`, data), (revision) => applied.push(revision));
+    });
+    const results = await Promise.allSettled(submitted);
+    expect(results.flatMap(({ status }, at) => (status === 'rejected' ? [at] : []))).to.deep.equal([5]);
+    expect(results[5]).to.have.nested.property('reason.code', 'refused');
+    expect(applied).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8]);
+    await store.close();
+  });
+
+  it('drains, and takes nothing more once closed', async () => {
+    const { group, commits } = setUp();
+    await group.drain();
+    void group.submit(operation('/a'));
+    let isClosed = false;
+    const closing = group.close().then(() => (isClosed = true));
+    const error = await group.submit(operation('/b')).catch((reason: unknown) => reason);
+    expect(error).to.include({ name: 'StoreError', code: 'closed' });
+    await settled();
+    expect([isClosed, group.isIdle()]).to.deep.equal([false, false]);
+    await commits[0]?.finish();
+    await closing;
+    expect([isClosed, group.isIdle()]).to.deep.equal([true, true]);
+  });
+});

@@ -1,0 +1,191 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+
+import type { Operation, Outcome, Store } from './store.ts';
+import { StoreError, storeErrorCodeOf } from './store-error.ts';
+
+export interface GroupCommitOptions {
+  /** Operations in one batch; default 1,000: more did not make the store faster. */
+  readonly maxOperations?: number;
+  /** Bytes of data in one batch; default 4 MB. An operation above it goes alone. */
+  readonly maxBytes?: number;
+  /** Operations that wait, beside the batch in flight; default 10,000. Beyond it `submit` rejects with 429. */
+  readonly maxQueued?: number;
+  /** Told of what an `apply` threw; the write itself stands. */
+  readonly onError: (error: unknown) => void;
+}
+
+interface Entry {
+  readonly operation: Operation;
+  readonly apply: ((revision: number) => void) | undefined;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+  /** The key and the claims: what no other operation of the same batch may touch. */
+  readonly tokens: readonly string[];
+  /** Those that were submitted later and touch a token of this one. */
+  readonly successors: Entry[];
+  /** How many earlier ones this one waits for. */
+  blockers: number;
+}
+
+/**
+ * Makes one commit of the writes that arrive while the last one is under way. No timer: idle, it commits at once.
+ * Operations on one key or one claim go in the order of their submission, each in a batch of its own.
+ */
+export class GroupCommit {
+  readonly #store: Store;
+  readonly #options: Required<GroupCommitOptions>;
+  /** The last submitted operation of each token that is not settled. */
+  readonly #tails = new Map<string, Entry>();
+  #ready: Entry[] = [];
+  #readyFrom = 0;
+  #queued = 0;
+  #isRunning = false;
+  #isClosed = false;
+  #drained: (() => void)[] = [];
+
+  constructor(store: Store, options: GroupCommitOptions) {
+    this.#store = store;
+    this.#options = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000, ...options };
+  }
+
+  /**
+   * Resolves once the operation is durable, or with its conflict. `apply` is called first, in revision order over all
+   * operations, before the promise of any operation of the batch resolves.
+   * Rejects with ApiError TooManyRequests when the queue is full, and with StoreError when the store fails: `refused`
+   * is this operation's own fault, never a neighbour's.
+   */
+  submit(operation: Operation, apply?: (revision: number) => void): Promise<Outcome> {
+    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'no more writes are taken'));
+    if (this.#queued >= this.#options.maxQueued) {
+      const message = `${this.#queued} writes are waiting; try again later`;
+      return Promise.reject(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));
+    }
+    return new Promise((resolve, reject) => {
+      const tokens = tokensOf(operation);
+      this.#enqueue({ operation, apply, resolve, reject, tokens, successors: [], blockers: 0 });
+    });
+  }
+
+  isIdle(): boolean {
+    return !this.#isRunning;
+  }
+
+  /** Resolves at the next moment with nothing queued and nothing in flight. */
+  drain(): Promise<void> {
+    if (this.isIdle()) return Promise.resolve();
+    return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  /** Takes no more, and resolves when all that was taken is settled. The store stays open. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    return this.drain();
+  }
+
+  #enqueue(entry: Entry): void {
+    for (const token of entry.tokens) {
+      const before = this.#tails.get(token);
+      this.#tails.set(token, entry);
+      if (!before) continue;
+      before.successors.push(entry);
+      entry.blockers += 1;
+    }
+    this.#queued += 1;
+    if (entry.blockers === 0) this.#ready.push(entry);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    // Not at once: what is submitted in the same turn shares the commit.
+    queueMicrotask(() => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queued > 0) await this.#commit(this.#takeBatch());
+    this.#isRunning = false;
+    const waiting = this.#drained;
+    this.#drained = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #takeBatch(): Entry[] {
+    const { maxOperations, maxBytes } = this.#options;
+    const from = this.#readyFrom;
+    let to = from;
+    let size = 0;
+    for (; to < this.#ready.length && to - from < maxOperations; to += 1) {
+      size += this.#ready[to]?.operation.data?.byteLength ?? 0;
+      if (size > maxBytes && to > from) break;
+    }
+    const batch = this.#ready.slice(from, to);
+    this.#readyFrom = to;
+    this.#queued -= batch.length;
+    this.#trimReady();
+    return batch;
+  }
+
+  /** Taken entries are cut off when they are half of the array, so that each is moved once on average. */
+  #trimReady(): void {
+    if (this.#readyFrom * 2 < this.#ready.length) return;
+    this.#ready = this.#ready.slice(this.#readyFrom);
+    this.#readyFrom = 0;
+  }
+
+  async #commit(batch: readonly Entry[]): Promise<void> {
+    try {
+      const outcomes = await this.#store.commit(batch.map(({ operation }) => operation));
+      this.#settle(batch, outcomes);
+    } catch (error) {
+      if (batch.length > 1 && storeErrorCodeOf(error) === 'refused') return this.#commitHalves(batch);
+      this.#release(batch);
+      for (const entry of batch) entry.reject(error);
+    }
+  }
+
+  /** Nothing was written: one operation spoils the batch, and halving finds it in a few commits. */
+  async #commitHalves(batch: readonly Entry[]): Promise<void> {
+    const middle = batch.length >> 1;
+    await this.#commit(batch.slice(0, middle));
+    await this.#commit(batch.slice(middle));
+  }
+
+  #settle(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
+    const written = batch.flatMap((entry, position) => {
+      const outcome = outcomes[position];
+      return entry.apply && outcome && 'revision' in outcome
+        ? [{ apply: entry.apply, revision: outcome.revision }]
+        : [];
+    });
+    for (const { apply, revision } of written.sort((a, b) => a.revision - b.revision)) this.#apply(apply, revision);
+    this.#release(batch);
+    for (const [position, entry] of batch.entries()) {
+      const outcome = outcomes[position];
+      if (outcome) entry.resolve(outcome);
+      else entry.reject(new StoreError('crashed', 'the store gave no outcome'));
+    }
+  }
+
+  #apply(apply: (revision: number) => void, revision: number): void {
+    try {
+      apply(revision);
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  /** Lets those go next that waited for these. */
+  #release(batch: readonly Entry[]): void {
+    for (const entry of batch) {
+      for (const token of entry.tokens) if (this.#tails.get(token) === entry) this.#tails.delete(token);
+      for (const successor of entry.successors) {
+        successor.blockers -= 1;
+        if (successor.blockers === 0) this.#ready.push(successor);
+      }
+    }
+  }
+}
+
+/** Keys begin with a slash, claims with a number. */
+function tokensOf({ key, kind, unique }: Operation): readonly string[] {
+  if (!unique) return [key];
+  const claims = [...unique.add, ...unique.remove].map(([index, value]) => `${kind}/${index}/${value}`);
+  return [key, ...new Set(claims)];
+}

@@ -1,0 +1,29 @@
+/**
+ * Why a store could not do its work.
+ * - `refused`: the engine refused this request, nothing was written; a batch of several may be tried again in parts
+ * - `full`: no room on the disk, nothing was written (507 or 503 to a client)
+ * - `readOnly`, `io`: the medium fails; of `io` in a commit the outcome shows at the next start
+ * - `corrupt`: not a database, or a damaged one
+ * - `locked`: another process or store has the database
+ * - `newer`: the database was written by a newer program
+ * - `crashed`: the store's worker ended by itself; what was in flight may or may not be written
+ * - `closed`: not open, or closed already
+ */
+export type StoreErrorCode =
+  'refused' | 'full' | 'readOnly' | 'io' | 'corrupt' | 'locked' | 'newer' | 'crashed' | 'closed';
+
+/** A failure of the storage itself; conflicts are outcomes, not errors. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The code of a store's error; undefined for any other value. */
+export function storeErrorCodeOf(error: unknown): StoreErrorCode | undefined {
+  return error instanceof StoreError ? error.code : undefined;
+}

@@ -1,0 +1,212 @@
+import { expect } from 'chai';
+
+import { bytes, create, key, kind, rejectionOf, revisionOf, scanned, text, written } from './contract-operations.ts';
+import type { Claim, OpenedStore, Operation, Store } from './store.ts';
+import { describeClaims, describeReplaceClaims } from './store-claims.contract.ts';
+import { describeChanges, describeCompaction, describeGroups } from './store-history.contract.ts';
+import { describeStoreModel } from './store-model.contract.ts';
+
+/** A store, open, on data of its own. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  readonly opened: OpenedStore;
+  /** Closes the store and opens the same data again; absent where nothing outlives the store. */
+  readonly reopen?: () => Promise<StoreUnderTest>;
+}
+
+/** The invariants of {@link Store}; `open` is called before each test and the store closed after it. */
+export function describeStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`${name} as a store`, () => {
+    let current: StoreUnderTest;
+    beforeEach(async () => {
+      current = await open();
+    });
+    afterEach(() => current.store.close());
+    const store = (): Store => current.store;
+
+    describeCommits(store);
+    describeClaims(store);
+    describeReplaceClaims(store);
+    describeChanges(store);
+    describeCompaction(store);
+    describeScan(store);
+    describeGroups(store);
+    describeRest(() => current);
+    describeReopen(
+      () => current,
+      (next) => (current = next),
+    );
+    describeStoreModel(store);
+  });
+}
+
+function describeCommits(store: () => Store): void {
+  it('answers each operation of a batch in order, with revisions that increase', async () => {
+    const [a = 0, b = 0] = await written(store(), create('a', '1'), create('b', '2'));
+    const [c = 0] = await written(store(), { op: 'update', key: key('a'), kind, expect: a, data: bytes('3') });
+    expect([a < b, b < c, await store().currentRevision()]).to.deep.equal([true, true, c]);
+    const rows = await scanned(store());
+    expect(rows.map((row) => [row.key, row.revision, text(row.data)])).to.deep.equal([
+      [key('a'), c, '3'],
+      [key('b'), b, '2'],
+    ]);
+  });
+
+  it('fails a conflicting operation and writes its neighbours', async () => {
+    const [a = 0] = await written(store(), create('a', '1'));
+    const outcomes = await store().commit([
+      create('x', 'x'),
+      create('a', 'again'),
+      { op: 'update', key: key('missing'), kind, expect: a, data: bytes('u') },
+      { op: 'delete', key: key('gone'), kind, expect: a },
+      create('y', 'y'),
+    ]);
+    expect(outcomes.slice(1, 4)).to.deep.equal([
+      { conflict: 'exists' },
+      { conflict: 'notFound' },
+      { conflict: 'notFound' },
+    ]);
+    expect(revisionOf(outcomes[0])).to.be.below(revisionOf(outcomes[4]));
+    expect((await scanned(store())).map((row) => text(row.data))).to.deep.equal(['1', 'x', 'y']);
+  });
+
+  it('refuses an update or a delete of another revision, or of none', async () => {
+    const [a = 0] = await written(store(), create('a', '1'));
+    for (const expected of [{ expect: a + 1 }, { expect: a - 1 }, {}]) {
+      const update = { op: 'update', key: key('a'), kind, data: bytes('2'), ...expected } as const;
+      expect(await store().commit([update])).to.deep.equal([{ conflict: 'revision' }]);
+      const remove = { op: 'delete', key: key('a'), kind, ...expected } as const;
+      expect(await store().commit([remove])).to.deep.equal([{ conflict: 'revision' }]);
+    }
+    expect(await store().currentRevision()).to.equal(a);
+  });
+
+  it('writes nothing of a batch that is refused as a whole, and goes on', async () => {
+    const spoilt: Operation = { op: 'create', key: key('b'), kind };
+    const error = await rejectionOf(store().commit([create('a', '1', [[1, 'v']]), spoilt, create('c', '3')]));
+    expect(error).to.include({ name: 'StoreError', code: 'refused' });
+    expect([await scanned(store()), await store().changes(0, 10)]).to.deep.equal([[], []]);
+    await written(store(), create('c', '3', [[1, 'v']]));
+    expect(await scanned(store())).to.have.lengthOf(1);
+  });
+
+  it('does not let an update for an object reach its successor of the same name', async () => {
+    const [a = 0] = await written(store(), create('a', '1', [[1, 'v']]));
+    await written(store(), { op: 'delete', key: key('a'), kind, expect: a, unique: { add: [], remove: [[1, 'v']] } });
+    await written(store(), create('a', '2', [[1, 'v']]));
+    const late = { op: 'update', key: key('a'), kind, expect: a, data: bytes('3') } as const;
+    const remove: Claim[] = [[1, 'v']];
+    expect(await store().commit([{ ...late, unique: { add: [], remove } }])).to.deep.equal([{ conflict: 'revision' }]);
+    expect(await store().commit([create('b', '4', [[1, 'v']])])).to.deep.equal([
+      { conflict: 'unique', holder: key('a'), claim: [1, 'v'] },
+    ]);
+  });
+
+  it('keeps bytes as they are: none, all values, 3 MB', async () => {
+    const all = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, value) => value), new Uint8Array(3e6).fill(7)];
+    // Views with an offset, as slices of a request body are.
+    const views = all.map((data) =>
+      new Uint8Array([1, 2, 3, ...data.subarray(0, 256), ...data.subarray(256)]).subarray(3),
+    );
+    await store().commit(views.map((data, at) => ({ op: 'create', key: key(`n${at}`), kind, data })));
+    const rows = await scanned(store());
+    expect(rows.map(({ data }, at) => Buffer.compare(data, all[at] ?? bytes('?')))).to.deep.equal([0, 0, 0]);
+  });
+}
+
+function describeScan(store: () => Store): void {
+  const plurals = ['zebras', 'person', 'persons'];
+  const fill = async (count: number): Promise<string[]> => {
+    const keys: string[] = [];
+    for (const [at, plural] of plurals.entries()) {
+      const batch = Array.from({ length: count }, (_, n): Operation => {
+        return { op: 'create', key: key(`n${n}`, plural), kind: at + 1, data: new Uint8Array(1200) };
+      });
+      await store().commit(batch);
+      keys.push(...batch.map((operation) => operation.key));
+    }
+    return keys;
+  };
+
+  it('gives all present rows by key, of all kinds or of one', async () => {
+    const keys = await fill(1500);
+    expect((await scanned(store())).map((row) => row.key)).to.deep.equal(keys.sort());
+    const ofOne = (await scanned(store(), 2)).map((row) => row.key);
+    expect(ofOne).to.deep.equal(keys.filter((each) => each.startsWith('/registry/example.com/person/')));
+    expect(await scanned(store(), 9)).to.deep.equal([]);
+  });
+
+  it('goes on while commits go on: an object that stays is seen once, in one of its states', async () => {
+    await fill(1000);
+    const seen = new Map<string, number>();
+    let writes = 0;
+    for await (const page of store().scan()) {
+      for (const row of page) seen.set(row.key, (seen.get(row.key) ?? 0) + 1);
+      const last = page.at(-1);
+      await written(store(), create(`late-${writes++}`, ''), {
+        op: 'update',
+        key: last?.key ?? '',
+        kind: plurals.findIndex((plural) => last?.key.startsWith(key('', plural))) + 1,
+        expect: last?.revision ?? 0,
+        data: bytes('new'),
+      });
+    }
+    expect(writes).to.be.above(2);
+    const staying = [...seen].filter(([name]) => !name.includes('late'));
+    expect([staying.length, staying.every(([, times]) => times === 1)]).to.deep.equal([3000, true]);
+  });
+
+  it('may be left early', async () => {
+    await fill(1500);
+    for await (const page of store().scan()) {
+      expect(page).to.not.have.lengthOf(0);
+      break;
+    }
+    await written(store(), create('after', ''));
+  });
+}
+
+function describeRest(current: () => StoreUnderTest): void {
+  it('starts empty, with an epoch of its own', async () => {
+    const { store, opened } = current();
+    expect(opened).to.include({ revision: 0, compactRevision: 0 });
+    expect(opened.epoch).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect([await scanned(store), await store.changes(0, 1), await store.commit([])]).to.deep.equal([[], [], []]);
+  });
+
+  it('numbers names from 1, the same at every call', async () => {
+    const { store } = current();
+    const names = ['kind:example.com/persons', 'index:x', 'kind:example.com/persons', 'y', 'index:x'];
+    expect(await Promise.all(names.map((name) => store.numberOf(name)))).to.deep.equal([1, 2, 1, 3, 2]);
+  });
+
+  it('finishes what was asked before it closes, and refuses what comes after', async () => {
+    const { store } = current();
+    const last = store.commit([create('a', '1')]);
+    await Promise.all([store.close(), store.close()]);
+    expect(revisionOf((await last)[0])).to.be.above(0);
+    const late = [store.commit([create('b', '')]), store.changes(0, 1), store.currentRevision(), store.numberOf('n')];
+    for (const error of await Promise.all([...late, scanned(store)].map(rejectionOf))) {
+      expect(error).to.include({ name: 'StoreError', code: 'closed' });
+    }
+  });
+}
+
+function describeReopen(current: () => StoreUnderTest, replace: (next: StoreUnderTest) => void): void {
+  it('keeps everything across a restart, and goes on from there', async function () {
+    const { store, opened, reopen } = current();
+    if (!reopen) return this.skip();
+    const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
+    await store.numberOf('first');
+    await store.compact(a, 10);
+    const next = await reopen();
+    replace(next);
+    expect(next.opened).to.deep.equal({ revision: b, compactRevision: a, epoch: opened.epoch });
+    expect((await scanned(next.store)).map((row) => text(row.data))).to.deep.equal(['1', '2']);
+    expect((await next.store.changes(a, 10)).map(({ revision }) => revision)).to.deep.equal([b]);
+    expect([await next.store.numberOf('second'), await next.store.numberOf('first')]).to.deep.equal([2, 1]);
+    const [lost, won] = await next.store.commit([create('c', '3', [[1, 'v']]), create('d', '4')]);
+    expect(lost).to.include({ conflict: 'unique', holder: key('a') });
+    expect(revisionOf(won)).to.be.above(b);
+  });
+}

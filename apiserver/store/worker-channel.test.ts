@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+
+import { WorkerChannel } from './worker-channel.ts';
+
+function worker(body: string): URL {
+  return new URL(
+    `data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; ${body}`)}`,
+  );
+}
+
+const reason = (error: unknown): unknown => error;
+
+describe('WorkerChannel', () => {
+  it('rejects all in flight, and all that comes later, when the worker exits', async () => {
+    const channel = new WorkerChannel(worker(`parentPort.on('message', ({ id }) => id === 2 && process.exit(3))`));
+    const calls = [channel.call('kinds', {}), channel.call('kinds', {}), channel.call('kinds', {})];
+    for (const error of await Promise.all(calls.map((call) => call.catch(reason)))) {
+      expect(error).to.include({ name: 'StoreError', code: 'crashed' });
+      expect(String(error)).to.include('code 3');
+    }
+    await channel.exited();
+    expect(await channel.call('kinds', {}).catch(reason)).to.include({ code: 'crashed' });
+  });
+
+  it('tells the message of what the worker threw', async () => {
+    const channel = new WorkerChannel(worker(`parentPort.on('message', () => { throw new Error('out of luck'); })`));
+    const error = await channel.call('kinds', {}).catch(reason);
+    expect(error).to.include({ code: 'crashed' });
+    expect(String(error)).to.include('out of luck');
+    await channel.exited();
+  });
+
+  it('rejects what is in flight when it is terminated', async () => {
+    const channel = new WorkerChannel(worker(`parentPort.on('message', () => undefined)`));
+    const call = channel.call('kinds', {}).catch(reason);
+    await channel.terminate();
+    expect(await call).to.include({ code: 'crashed' });
+  });
+});

@@ -1,0 +1,161 @@
+import { expect } from 'chai';
+import { checkDescriptor } from './check-descriptor.ts';
+import type { DescriptorRules } from './check-descriptor.ts';
+import { descriptorOf } from './descriptor.ts';
+import { simpleAttribute } from './index-attribute.ts';
+import { IndexSpec } from './index-spec.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { ModelError } from './model-error.ts';
+import type { ModelDescriptor } from './model.ts';
+import { Person } from './person.fixture.ts';
+
+const serviceDomain = 'homeostat.internal';
+const person: ModelDescriptor = descriptorOf(Person);
+
+function check(change: object, rules: Partial<DescriptorRules> = {}): void {
+  checkDescriptor({ ...person, ...change }, { serviceDomain, ...rules });
+}
+
+function errorOf(run: () => void): ModelError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ModelError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+function withField(field: JsonSchema): object {
+  return { components: { ...person.components, PersonStatus: { type: 'object', properties: { field } } } };
+}
+
+describe('checkDescriptor', () => {
+  it('accepts the example of the spec', () => {
+    expect(() => check({})).not.to.throw();
+  });
+
+  const refused: readonly (readonly [attribute: string, value: unknown, rule: string])[] = [
+    ['group', '', 'empty group is reserved'],
+    ['group', 'people', 'at least one dot'],
+    ['group', 'People.example.com', 'must be a domain'],
+    ['group', '-x.example.com', 'must be a domain'],
+    ['group', undefined, 'is missing'],
+    ['group', 'homeostat.internal', 'is reserved'],
+    ['group', 'people.homeostat.internal', 'is reserved'],
+    ['version', '1', 'like v1'],
+    ['version', 'v0', 'like v1'],
+    ['version', 'v1gamma1', 'like v1'],
+    ['version', 'v1beta', 'like v1'],
+    ['kind', 'person', 'PascalCase'],
+    ['kind', 'Per-son', 'PascalCase'],
+    ['plural', 'Persons', 'DNS label'],
+    ['plural', 'per.sons', 'DNS label'],
+    ['plural', 'a'.repeat(64), 'DNS label'],
+    ['plural', undefined, 'is missing'],
+    ['plural', 'watch', 'paths use these words'],
+    ['plural', 'namespaces', 'paths use these words'],
+    ['plural', 'proxy', 'paths use these words'],
+    ['singular', 'Person', 'DNS label'],
+    ['scope', 'cluster', 'one of Cluster, Namespaced'],
+    ['nameFormat', 'any', 'one of label, subdomain'],
+    ['subresources', ['scale'], 'one of status'],
+    ['shortNames', ['P'], 'DNS label'],
+    ['categories', ['A b'], 'DNS label'],
+    ['printerColumns', [{ name: 'Age', type: 'integer', jsonPath: 'spec.age' }], 'jsonPath must start with a dot'],
+    ['printerColumns', [{ name: 'Age', type: 'int', jsonPath: '.spec.age' }], 'one of integer'],
+    ['printerColumns', [{ type: 'integer', jsonPath: '.spec.age' }], 'needs a name'],
+    ['schemaName', 'Nobody', 'one of the components'],
+  ];
+  for (const [attribute, value, rule] of refused) {
+    it(`refuses ${attribute} ${JSON.stringify(value)?.slice(0, 40) ?? 'undefined'}, naming attribute and rule`, () => {
+      const error = errorOf(() => check({ [attribute]: value }));
+      expect(error.attribute).to.equal(attribute);
+      expect(error.rule).to.include(rule);
+      expect(error.message).to.include(attribute).and.include(rule);
+    });
+  }
+
+  it('keeps a plugin in its own group or below it', () => {
+    for (const ownGroup of ['people.example.com', 'example.com']) expect(() => check({}, { ownGroup })).not.to.throw();
+    for (const ownGroup of ['other.example.com', 'ple.example.com', 'eople.example.com']) {
+      expect(errorOf(() => check({}, { ownGroup })).rule).to.include(`own group ${ownGroup}`);
+    }
+  });
+
+  it('does not take a domain that only ends in the same letters for the service domain', () => {
+    expect(() => check({ group: 'myhomeostat.internal' })).not.to.throw();
+  });
+
+  it('allows the service its reserved names, but no malformed group', () => {
+    for (const group of ['', 'apps', 'homeostat.internal'])
+      expect(() => check({ group }, { reservedAllowed: true })).not.to.throw();
+    expect(() => check({ plural: 'namespaces' }, { reservedAllowed: true })).not.to.throw();
+    expect(errorOf(() => check({ group: 'A' }, { reservedAllowed: true })).attribute).to.equal('group');
+  });
+
+  it('refuses indexes with one name, those that every model has, and what is no index', () => {
+    const indexFunc = simpleAttribute(person, () => 'x');
+    const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
+    expect(errorOf(() => check({ indexes: [spec, spec] })).message).to.include('index spec.name: is declared twice');
+    for (const name of [
+      'metadata.name',
+      'metadata.labels',
+      'metadata.creationTimestamp',
+      'metadata.deletionTimestamp',
+    ]) {
+      expect(errorOf(() => check({ indexes: [new IndexSpec({ name, indexFunc })] })).attribute).to.equal(
+        `index ${name}`,
+      );
+    }
+    expect(errorOf(() => check({ indexes: [{ ...spec, name: '' }] })).rule).to.include('needs a name');
+    expect(errorOf(() => check({ indexes: [{ ...spec, order: 'asc' }] })).rule).to.include('ASC or DESC');
+    expect(errorOf(() => check({ indexes: [{ ...spec, unique: 'yes' }] })).rule).to.include('true or false');
+    expect(errorOf(() => check({ indexes: [{ ...spec, indexFunc: () => 'x' }] })).rule).to.include('simpleAttribute');
+  });
+
+  for (const pattern of ['^(?=a)', '^(?!a)', '(?<=a)b', '(a)\\1', '(a{1000}){1000}', '[']) {
+    it(`refuses the pattern ${pattern}, naming the field`, () => {
+      const error = errorOf(() => check(withField({ type: 'string', pattern })));
+      expect(error.attribute).to.equal('PersonStatus.field');
+      expect(error.rule).to.include('RE2');
+    });
+  }
+
+  it('accepts patterns of ECMAScript that RE2 writes in another way', () => {
+    for (const pattern of ['^\\u0041+$', '^(?<year>\\d{4})-\\/$', '[^]']) {
+      expect(() => check(withField({ type: 'string', pattern })), pattern).not.to.throw();
+    }
+  });
+
+  it('refuses references and patterns that are no text, references that are not local, lead nowhere, or never get past themselves', () => {
+    const rules = [
+      [{ $ref: 'https://example.com/schema.json' }, 'is not local'],
+      [{ $ref: '#/components/schemas/Nobody' }, '"Nobody"'],
+      [{ $ref: 7 as unknown as string }, 'is not local'],
+      [{ type: 'string', pattern: {} as string }, 'pattern must be a string'],
+      [{ $ref: '#/components/schemas/constructor' }, '"constructor"'],
+    ] as const;
+    for (const [field, rule] of rules) expect(errorOf(() => check(withField(field))).rule).to.include(rule);
+    const loop = { A: { allOf: [{ $ref: '#/components/schemas/B' }] }, B: { not: { $ref: '#/components/schemas/A' } } };
+    expect(errorOf(() => check({ components: { ...person.components, ...loop } })).rule).to.include('refers to itself');
+  });
+
+  it('refuses schemas that are cyclic, too deep, too large, or name a field __proto__', () => {
+    const cyclic: Record<string, unknown> = { type: 'array' };
+    cyclic['items'] = cyclic;
+    expect(errorOf(() => check(withField(cyclic as JsonSchema))).rule).to.include('contains itself');
+    let deep: JsonSchema = { type: 'string' };
+    for (let level = 0; level < 3000; level += 1) deep = { type: 'array', items: deep };
+    expect(errorOf(() => check(withField(deep))).rule).to.include('100 levels');
+    expect(errorOf(() => check(withField({ type: 'string', description: 'x'.repeat(2_000_000) }))).rule).to.include(
+      'characters',
+    );
+    let shared: JsonSchema = { type: 'string' };
+    for (let level = 0; level < 30; level += 1) shared = { type: 'object', properties: { a: shared, b: shared } };
+    expect(errorOf(() => check(withField(shared))).rule).to.include('50000 schemas');
+    const proto = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}') as JsonSchema;
+    expect(errorOf(() => check(withField(proto))).rule).to.include('__proto__');
+    expect(errorOf(() => check(withField(7 as JsonSchema))).rule).to.include('must be a schema');
+  });
+});

@@ -1,0 +1,121 @@
+import { checkSchemas } from './check-schemas.ts';
+import { quoteValue } from './field-cause.ts';
+import { IndexSpecs } from './index-specs.ts';
+import { ModelError } from './model-error.ts';
+import type { ModelDescriptor } from './model.ts';
+import { checkDnsLabel, checkDnsSubdomain } from './names.ts';
+
+export interface DescriptorRules {
+  /** The service's own domain; it and what is below it are reserved (spec 2.1). */
+  readonly serviceDomain: string;
+  /** The group that a plugin's manifest names: the model's must be the same or below it. Absent: any that is not reserved. */
+  readonly ownGroup?: string;
+  /** True for the service's own models, whose groups and plurals may be reserved. Default false. */
+  readonly reservedAllowed?: boolean;
+}
+
+// Segments of paths that mean something else: /watch/…, /namespaces/<ns>/…, /<name>/proxy.
+const reservedPlurals: readonly string[] = ['watch', 'namespaces', 'proxy'];
+
+type Rule = (descriptor: ModelDescriptor, rules: DescriptorRules) => string | undefined;
+
+const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule: Rule])[] = [
+  ['group', brokenGroupRule],
+  [
+    'version',
+    ({ version }) =>
+      mustMatch(version, /^v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?$/, 'must be like v1, v1alpha1 or v2beta3'),
+  ],
+  [
+    'kind',
+    ({ kind }) => mustMatch(kind, /^[A-Z][A-Za-z0-9]{0,62}$/, 'must be PascalCase, letters and digits, at most 63'),
+  ],
+  ['plural', brokenPluralRule],
+  ['singular', ({ singular }) => mustBeLabel(singular)],
+  ['scope', ({ scope }) => mustBeOneOf(scope, ['Cluster', 'Namespaced'])],
+  ['nameFormat', ({ nameFormat }) => mustBeOneOf(nameFormat, ['label', 'subdomain'])],
+  ['subresources', ({ subresources }) => firstOf(subresources, (name) => mustBeOneOf(name, ['status']))],
+  ['shortNames', ({ shortNames }) => firstOf(shortNames, mustBeLabel)],
+  ['categories', ({ categories }) => firstOf(categories, mustBeLabel)],
+  ['printerColumns', brokenColumnRule],
+  [
+    'schemaName',
+    ({ schemaName, components }) =>
+      Object.hasOwn(components, schemaName) ? undefined : 'must name one of the components',
+  ],
+];
+
+/**
+ * Checks every rule of registration that concerns one model alone.
+ * @throws ModelError with the first attribute and rule that fail.
+ */
+export function checkDescriptor(descriptor: ModelDescriptor, rules: DescriptorRules): void {
+  const model = typeof descriptor.kind === 'string' && descriptor.kind !== '' ? descriptor.kind : '(no kind)';
+  for (const [attribute, rule] of attributeRules) {
+    const broken = rule(descriptor, rules);
+    if (broken !== undefined) throw new ModelError(model, attribute, broken);
+  }
+  checkSchemas(model, descriptor.components);
+  new IndexSpecs(model, descriptor.indexes);
+}
+
+function brokenGroupRule({ group }: ModelDescriptor, rules: DescriptorRules): string | undefined {
+  if (typeof group !== 'string') return must(group, 'must be a domain');
+  if (rules.reservedAllowed === true)
+    return group === '' || isDomain(group) ? undefined : must(group, 'must be a domain');
+  if (group === '') return 'the empty group is reserved for the service; use a domain that you own';
+  if (!isDomain(group)) return must(group, 'must be a domain: lowercase letters, digits, hyphens and dots');
+  if (!group.includes('.')) return must(group, 'must be a domain with at least one dot');
+  if (isAtOrBelow(group, rules.serviceDomain))
+    return must(group, `is reserved: ${rules.serviceDomain} and below it are the service's own`);
+  const { ownGroup } = rules;
+  if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
+    return must(group, `must be the plugin's own group ${ownGroup}, or below it`);
+  return undefined;
+}
+
+function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): string | undefined {
+  const isReserved = reservedPlurals.includes(plural) && rules.reservedAllowed !== true;
+  return isReserved
+    ? must(plural, `may not be ${reservedPlurals.join(', ')}: paths use these words`)
+    : mustBeLabel(plural);
+}
+
+function brokenColumnRule({ printerColumns }: ModelDescriptor): string | undefined {
+  const types = ['integer', 'number', 'string', 'boolean', 'date'];
+  return firstOf(printerColumns, ({ name, type, jsonPath }) => {
+    if (typeof name !== 'string' || name === '') return 'a column needs a name';
+    if (typeof jsonPath !== 'string' || !jsonPath.startsWith('.'))
+      return must(jsonPath, 'jsonPath must start with a dot, such as .spec.name');
+    return mustBeOneOf(type, types);
+  });
+}
+
+function isAtOrBelow(group: string, domain: string): boolean {
+  return group === domain || group.endsWith(`.${domain}`);
+}
+
+function isDomain(value: string): boolean {
+  return checkDnsSubdomain(value).length === 0 && value.split('.').every((label) => checkDnsLabel(label).length === 0);
+}
+
+function mustBeLabel(value: unknown): string | undefined {
+  const isLabel = typeof value === 'string' && checkDnsLabel(value).length === 0;
+  return isLabel ? undefined : must(value, 'must be a lowercase DNS label: letters, digits and hyphens, at most 63');
+}
+
+function mustMatch(value: unknown, pattern: RegExp, rule: string): string | undefined {
+  return typeof value === 'string' && pattern.test(value) ? undefined : must(value, rule);
+}
+
+function mustBeOneOf(value: unknown, allowed: readonly string[]): string | undefined {
+  return allowed.includes(String(value)) ? undefined : must(value, `must be one of ${allowed.join(', ')}`);
+}
+
+function firstOf<T>(values: readonly T[], rule: (value: T) => string | undefined): string | undefined {
+  return values.map(rule).find((broken) => broken !== undefined);
+}
+
+function must(value: unknown, rule: string): string {
+  return value === undefined ? `is missing; it ${rule}` : `${quoteValue(value)} ${rule}`;
+}

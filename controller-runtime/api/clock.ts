@@ -1,0 +1,15 @@
+/** A timer that a Clock made; {@link Clock.clearTimeout} takes it back. */
+export interface Timer {
+  /** Do not keep the process alive for this timer. No effect on fake clocks. */
+  unref?(): unknown;
+}
+
+/** Time comes in from outside, so that tests can move it. Milliseconds throughout. */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970 (UTC). */
+  now(): number;
+  /** Monotonic, for durations; never jumps. */
+  monotonicMs(): number;
+  setTimeout(callback: () => void, delayMs: number): Timer;
+  clearTimeout(timer: Timer | undefined): void;
+}

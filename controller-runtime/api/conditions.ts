@@ -1,0 +1,32 @@
+/** One aspect of an object's observed state (Kubernetes `metav1.Condition`); `type` is unique within the list. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** `metadata.generation` that the condition was derived from. */
+  readonly observedGeneration?: number;
+  /** RFC 3339: when `status` last changed, not when the condition was last written. */
+  readonly lastTransitionTime: string;
+  /** For programs: one CamelCase word. */
+  readonly reason: string;
+  /** For people; may be empty. */
+  readonly message: string;
+}
+
+/** A condition as a controller states it. */
+export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
+
+/**
+ * The list with this condition in place of the one of its type, or added at the end. lastTransitionTime becomes `now`
+ * (RFC 3339) only when the status differs, so that stating the same again changes nothing and writes nothing.
+ * An observedGeneration that is not stated stays. The list given is not touched; absent stands for empty.
+ */
+export function setCondition(
+  conditions: readonly Condition[] | undefined,
+  condition: NewCondition,
+  now: string,
+): readonly Condition[] {
+  const present = conditions?.find((each) => each.type === condition.type);
+  if (present === undefined) return [...(conditions ?? []), { ...condition, lastTransitionTime: now }];
+  const lastTransitionTime = present.status === condition.status ? present.lastTransitionTime : now;
+  return (conditions ?? []).map((each) => (each === present ? { ...present, ...condition, lastTransitionTime } : each));
+}

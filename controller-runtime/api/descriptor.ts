@@ -1,0 +1,32 @@
+import { isExtensionClass } from './abstract-extension.ts';
+import { ClassComponents, schemaNameOf } from './class-components.ts';
+import { makeDescriptor } from './make-descriptor.ts';
+import { ModelError } from './model-error.ts';
+import { readDeclaration } from './model-metadata.ts';
+import type { ExtensionClass, Model, ModelDescriptor } from './model.ts';
+import type { ApiObject } from './object.ts';
+
+const descriptors = new WeakMap<ExtensionClass, ModelDescriptor>();
+
+/**
+ * The one descriptor of a model, deeply frozen: of a class always the same, made at the first call, when all classes
+ * that it refers to are declared. Names are checked at registration.
+ * @throws ModelError when the class is no model, or a field's schema breaks a rule; it names class and field.
+ */
+export function descriptorOf<T extends ApiObject>(model: Model<T>): ModelDescriptor<T> {
+  if (typeof model !== 'function') return model;
+  const known = descriptors.get(model) as ModelDescriptor<T> | undefined;
+  if (known !== undefined) return known;
+  const descriptor = describeClass(model);
+  descriptors.set(model, descriptor);
+  return descriptor;
+}
+
+function describeClass<T extends ApiObject>(cls: ExtensionClass<T>): ModelDescriptor<T> {
+  const { name } = cls;
+  if (!isExtensionClass(cls)) throw new ModelError(name, 'class', `the class ${name} must extend AbstractExtension`);
+  const gvk = readDeclaration(cls)?.gvk;
+  if (gvk === undefined) throw new ModelError(name, 'class', `the class ${name} must bear @GVK`);
+  const { components } = new ClassComponents(cls);
+  return makeDescriptor<T>(gvk, { schemaName: schemaNameOf(cls), components, indexes: [] });
+}

@@ -1,0 +1,104 @@
+import type { FieldCause, Status, StatusReason } from './status.ts';
+import { statusCodes } from './status.ts';
+
+export interface ApiErrorOptions {
+  readonly cause?: unknown;
+  /** What the error is about; `kind` is the plural, or the kind for Invalid. */
+  readonly details?: { readonly name?: string; readonly group?: string; readonly kind?: string; readonly uid?: string };
+  readonly causes?: readonly FieldCause[];
+  /** Also sent as the header Retry-After. Whole seconds. */
+  readonly retryAfterSeconds?: number;
+}
+
+/**
+ * The one error class of the API. Ask for its {@link reason} (or use isNotFound and its like), never for instanceof:
+ * a plugin may bring a second copy of this package.
+ */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly reason: StatusReason;
+  readonly code: number;
+  readonly details: NonNullable<ApiErrorOptions['details']>;
+  readonly causes: readonly FieldCause[];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(reason: StatusReason, message: string, options: ApiErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.reason = reason;
+    this.code = statusCodes[reason];
+    this.details = options.details ?? {};
+    this.causes = options.causes ?? [];
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  /** The Status object that goes over the wire. */
+  toStatus(): Status {
+    const { retryAfterSeconds } = this;
+    const details = {
+      ...this.details,
+      ...(this.causes.length > 0 ? { causes: this.causes } : {}),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    };
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: this.message,
+      reason: this.reason,
+      ...(Object.keys(details).length > 0 ? { details } : {}),
+      code: this.code,
+    };
+  }
+
+  /** The error that a Status received from a server stands for. */
+  static fromStatus(status: Status): ApiError {
+    const { causes, retryAfterSeconds, ...details } = status.details ?? {};
+    const reason =
+      status.reason !== undefined && status.reason in statusCodes ? status.reason : reasonOfCode(status.code ?? 500);
+    return new ApiError(reason, status.message ?? reason, {
+      details,
+      ...(causes === undefined ? {} : { causes }),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    });
+  }
+}
+
+/** The reason that belongs to an HTTP status code; InternalError when none does. */
+export function reasonOfCode(code: number): StatusReason {
+  const found = Object.entries(statusCodes).find(([, candidate]) => candidate === code);
+  return found === undefined ? 'InternalError' : (found[0] as StatusReason);
+}
+
+/** The reason of an API error, from whichever copy of this package it comes; undefined for any other value. */
+export function reasonOf(error: unknown): StatusReason | undefined {
+  if (!(error instanceof Error) || error.name !== 'ApiError' || !('reason' in error)) return undefined;
+  return error.reason as StatusReason;
+}
+
+/** True for ApiErrors of any copy of this package. */
+export function isApiError(error: unknown): error is ApiError {
+  return reasonOf(error) !== undefined;
+}
+
+export function isNotFound(error: unknown): boolean {
+  return reasonOf(error) === 'NotFound';
+}
+
+export function isConflict(error: unknown): boolean {
+  return reasonOf(error) === 'Conflict';
+}
+
+export function isAlreadyExists(error: unknown): boolean {
+  return reasonOf(error) === 'AlreadyExists';
+}
+
+export function isInvalid(error: unknown): boolean {
+  return reasonOf(error) === 'Invalid';
+}
+
+/** The history asked for is compacted: list again (410). */
+export function isExpired(error: unknown): boolean {
+  const reason = reasonOf(error);
+  return reason === 'Expired' || reason === 'Gone';
+}

@@ -1,0 +1,48 @@
+import type { CauseReason, FieldCause } from './status.ts';
+
+/** Longest value that a message repeats; longer ones are cut, so that an answer is never larger than its request. */
+const maxQuotedLength = 1024;
+
+/** Most violations that one field reports: thousands of bad labels must not make an answer of many megabytes. */
+const maxCausesPerField = 100;
+
+/** A value as messages show it: JSON, cut at 1,024 characters. */
+export function quoteValue(value: unknown): string {
+  const text =
+    typeof value === 'string' ? JSON.stringify(value.slice(0, maxQuotedLength + 1)) : String(JSON.stringify(value));
+  return text.length <= maxQuotedLength + 2 ? text : `${text.slice(0, maxQuotedLength)}…`;
+}
+
+/** `Invalid value: <value>: <detail>`, Kubernetes' form. */
+export function invalidValue(field: string, value: unknown, detail: string): FieldCause {
+  return cause('FieldValueInvalid', field, `Invalid value: ${quoteValue(value)}: ${detail}`);
+}
+
+/** `Required value: <detail>`, Kubernetes' form. */
+export function requiredValue(field: string, detail: string): FieldCause {
+  return cause('FieldValueRequired', field, `Required value: ${detail}`);
+}
+
+/** `Forbidden: <detail>`, Kubernetes' form. */
+export function forbiddenValue(field: string, detail: string): FieldCause {
+  return cause('FieldValueForbidden', field, `Forbidden: ${detail}`);
+}
+
+/** `Too long: …`, Kubernetes' form; the value itself is not repeated. */
+export function tooLongValue(field: string, maxBytes: number): FieldCause {
+  return cause('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);
+}
+
+/** The first 100 of the causes; what follows is not even computed. */
+export function takeCauses(causes: Iterable<FieldCause>): FieldCause[] {
+  const taken: FieldCause[] = [];
+  for (const each of causes) {
+    taken.push(each);
+    if (taken.length === maxCausesPerField) break;
+  }
+  return taken;
+}
+
+function cause(reason: CauseReason, field: string, message: string): FieldCause {
+  return { reason, message, field };
+}

@@ -1,0 +1,54 @@
+import type { Requirement, Selector } from './selector.ts';
+
+/**
+ * The canonical text of a selector: requirements sorted by key, one value as `=` or `!=`, several as a sorted set.
+ * Parsing it gives the same selector. Values of `in` and `notin` must not be empty lists, since no text means that.
+ */
+export function formatSelector(selector: Selector): string {
+  const sorted = [...selector].sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
+  return sorted.map(formatRequirement).join(',');
+}
+
+function formatRequirement({ key, operator, values }: Requirement): string {
+  switch (operator) {
+    case 'exists':
+      return key;
+    case 'absent':
+      return `!${key}`;
+    case 'gt':
+      return `${key}>${values.join()}`;
+    case 'lt':
+      return `${key}<${values.join()}`;
+    case 'in':
+      return values.length === 1 ? `${key}=${formatSingle(values)}` : `${key} in ${formatSet(values)}`;
+    case 'notin':
+      return values.length === 1 ? `${key}!=${formatSingle(values)}` : `${key} notin ${formatSet(values)}`;
+  }
+}
+
+function formatSingle(values: readonly string[]): string {
+  // At the start only a parenthesis would open a set.
+  return escapeEnds(
+    values
+      .join()
+      .replace(/[\\,=]/g, '\\$&')
+      .replace(/^\(/, '\\('),
+  );
+}
+
+function formatSet(values: readonly string[]): string {
+  const escaped = values.toSorted().map((value) => escapeEnds(value.replace(/[\\,=()]/g, '\\$&')));
+  return `(${escaped.join(',')})`;
+}
+
+/** White space at either end would be taken as the grammar's. */
+function escapeEnds(value: string): string {
+  const core = value.trim();
+  if (core === value) return value;
+  const start = core === '' ? value.length : value.indexOf(core);
+  return escapeEach(value.slice(0, start)) + core + escapeEach(value.slice(start + core.length));
+}
+
+function escapeEach(space: string): string {
+  return space.replace(/[ \t\r\n]/g, '\\$&');
+}

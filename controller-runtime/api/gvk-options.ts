@@ -1,0 +1,21 @@
+import type { GroupVersionKind, PrinterColumn } from './model.ts';
+
+/** Names of a model and how its API looks (spec 2.1). Checked at registration. */
+export interface ResourceOptions {
+  /** Lowercase DNS label; the path segment. */
+  readonly plural: string;
+  /** Lowercase DNS label. Default the kind in lower case, which is what spec 2.1 calls normal. */
+  readonly singular?: string;
+  /** Default `Cluster`. */
+  readonly scope?: 'Cluster' | 'Namespaced';
+  /** Default `label`: names by spec 2.4. `subdomain` allows dots. */
+  readonly nameFormat?: 'label' | 'subdomain';
+  /** Default none: one document, status included. */
+  readonly subresources?: readonly 'status'[];
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly printerColumns?: readonly PrinterColumn[];
+}
+
+/** Attributes of `@GVK` (spec 2.1). */
+export interface GvkOptions extends GroupVersionKind, ResourceOptions {}

@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { deepEqual } from './json-equal.ts';
+
+const json = fc.jsonValue({ maxDepth: 4 }).map((value): unknown => JSON.parse(JSON.stringify(value)));
+
+describe('deepEqual', () => {
+  it('finds a copy equal whatever the order of its keys', () => {
+    const reversed = (value: unknown): unknown => {
+      if (typeof value !== 'object' || value === null) return value;
+      if (Array.isArray(value)) return value.map(reversed);
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([key, each]) => [key, reversed(each)]),
+      );
+    };
+    fc.assert(fc.property(json, (value) => deepEqual(value, reversed(value)) && deepEqual(reversed(value), value)));
+  });
+
+  it('agrees with the equality of Node on any two JSON values', () => {
+    const small = fc.jsonValue({ maxDepth: 2, stringUnit: fc.constantFrom('a', 'b') });
+    fc.assert(fc.property(small, small, (a, b) => deepEqual(a, b) === isDeepStrictEqual(normal(a), normal(b))));
+  });
+
+  it('tells an absent key from one on the prototype', () => {
+    expect(deepEqual({ toString: 1 }, { a: 1 })).to.equal(false);
+    expect(deepEqual(JSON.parse('{"__proto__": {}}'), { a: {} })).to.equal(false);
+  });
+
+  it('tells objects, arrays and null apart', () => {
+    expect(deepEqual([], {})).to.equal(false);
+    expect(deepEqual({}, [])).to.equal(false);
+    expect(deepEqual(null, {})).to.equal(false);
+    expect(deepEqual({}, null)).to.equal(false);
+    expect(deepEqual({ 0: 'a' }, ['a'])).to.equal(false);
+  });
+});
+
+/** JSON text has no negative zero; what is parsed from it may. */
+function normal(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}

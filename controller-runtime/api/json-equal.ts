@@ -1,0 +1,26 @@
+/** True for JSON values that mean the same; the order of an object's keys does not count. Their depth is the stack's. */
+export function deepEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b) && equalArrays(a, b);
+  return !Array.isArray(b) && equalObjects(a as JsonObject, b as JsonObject);
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function equalArrays(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index += 1) {
+    if (!deepEqual(a[index], b[index])) return false;
+  }
+  return true;
+}
+
+function equalObjects(a: JsonObject, b: JsonObject): boolean {
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) {
+    if (!Object.hasOwn(b, key) || !deepEqual(a[key], b[key])) return false;
+  }
+  return true;
+}

@@ -1,0 +1,10 @@
+/** What the service needs of a logger; pino's is one. Fields first, then the message. */
+export interface Logger {
+  debug(fields: Readonly<Record<string, unknown>>, message: string): void;
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Logs nothing. */
+export const silentLogger: Logger = Object.freeze({ debug() {}, info() {}, warn() {}, error() {} });

@@ -1,0 +1,38 @@
+import { deepFreeze } from './deep-freeze.ts';
+import type { GvkOptions } from './gvk-options.ts';
+import type { IndexSpec } from './index-spec.ts';
+import type { JsonSchema } from './json-schema.ts';
+import type { ModelDescriptor } from './model.ts';
+import type { ApiObject } from './object.ts';
+
+/** What a descriptor has besides its names. */
+export interface DescriptorParts<T extends ApiObject> {
+  readonly schemaName: string;
+  readonly components: Readonly<Record<string, JsonSchema>>;
+  readonly indexes: readonly IndexSpec<T>[];
+}
+
+/** A deeply frozen descriptor, defaults filled in; nothing of the author's options is kept by reference. */
+export function makeDescriptor<T extends ApiObject>(
+  options: GvkOptions,
+  parts: DescriptorParts<T>,
+): ModelDescriptor<T> {
+  const { group, version, kind, plural, scope = 'Cluster', nameFormat = 'label' } = options;
+  const { subresources = [], shortNames = [], categories = [], printerColumns = [] } = options;
+  return deepFreeze({
+    group,
+    version,
+    kind,
+    plural,
+    singular: options.singular ?? String(kind).toLowerCase(),
+    scope,
+    nameFormat,
+    subresources: [...subresources],
+    shortNames: [...shortNames],
+    categories: [...categories],
+    printerColumns: printerColumns.map((column) => ({ ...column })),
+    schemaName: parts.schemaName,
+    components: parts.components,
+    indexes: [...parts.indexes],
+  });
+}

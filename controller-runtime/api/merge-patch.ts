@@ -1,0 +1,52 @@
+type JsonObject = Record<string, unknown>;
+
+/**
+ * The target with a merge patch applied (RFC 7396). Neither is changed; the result shares their unchanged parts.
+ * A key `__proto__` is a key like any other and never reaches a prototype. Depth is the stack's: bound it when parsing.
+ */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const result: JsonObject = isJsonObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    const present = Object.hasOwn(result, key) ? result[key] : undefined;
+    if (value === null) delete result[key];
+    else setOwn(result, key, applyMergePatch(present, value));
+  }
+  return result;
+}
+
+/**
+ * The first key of a strategic merge patch that is a directive (`$patch`, `$retainKeys`, `$setElementOrder/…`,
+ * `$deleteFromPrimitiveList/…`), at any depth; undefined when the patch may be taken as a merge patch. Other keys
+ * with a dollar, such as `$ref` in a schema, are data.
+ */
+export function strategicMergeDirective(patch: unknown): string | undefined {
+  const open: unknown[] = [patch];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const directive = Array.isArray(value) ? undefined : Object.keys(value).find(isDirective);
+    if (directive !== undefined) return directive;
+    for (const child of Object.values(value)) open.push(child);
+  }
+  return undefined;
+}
+
+function isDirective(key: string): boolean {
+  return (
+    key === '$patch' ||
+    key === '$retainKeys' ||
+    key.startsWith('$setElementOrder/') ||
+    key.startsWith('$deleteFromPrimitiveList/')
+  );
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Assigning to `__proto__` would replace the prototype; defining makes an own key of it. */
+function setOwn(object: JsonObject, key: string, value: unknown): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,100 @@
+import { takeCauses } from './field-cause.ts';
+import type { FieldCause } from './status.ts';
+
+/** Finds wrong JSON types in a value and below it. */
+type Shape = (value: unknown, field: string) => Iterable<FieldCause>;
+
+const text = scalar('a string', (value) => typeof value === 'string');
+const integer = scalar('an integer', Number.isSafeInteger);
+const flag = scalar('a boolean', (value) => typeof value === 'boolean');
+
+const ownerReferenceShapes: Readonly<Record<string, Shape>> = {
+  apiVersion: text,
+  kind: text,
+  name: text,
+  uid: text,
+  controller: flag,
+  blockOwnerDeletion: flag,
+};
+
+const metadataShapes: Readonly<Record<string, Shape>> = {
+  name: text,
+  generateName: text,
+  namespace: text,
+  uid: text,
+  version: integer,
+  resourceVersion: text,
+  generation: integer,
+  creationTimestamp: text,
+  deletionTimestamp: text,
+  deletionGracePeriodSeconds: integer,
+  finalizers: listOf(text),
+  labels: mapOf(text),
+  annotations: mapOf(text),
+  ownerReferences: listOf(recordOf(ownerReferenceShapes)),
+  managedFields: listOf(recordOf({})),
+  // Long gone from Kubernetes and still sent by old clients: known, so that it draws no warning.
+  selfLink: text,
+};
+
+const metadataShape = recordOf(metadataShapes);
+
+/** The fields of metadata that are known; every other one is pruned. */
+export const metadataFieldNames: ReadonlySet<string> = new Set(Object.keys(metadataShapes));
+
+/** The fields of one owner reference that are known. */
+export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys(ownerReferenceShapes));
+
+/**
+ * Wrong JSON types inside an object's metadata (not inside the entries of managedFields), at most 100. The reader
+ * answers them with 400, since rules can only be judged on the right types. Unknown fields are not looked at. A known
+ * field that is null counts as absent: stock clients send `creationTimestamp: null`.
+ */
+export function metadataShapeErrors(metadata: unknown): FieldCause[] {
+  return takeCauses(metadataShape(metadata, 'metadata'));
+}
+
+function scalar(expected: string, fits: (value: unknown) => boolean): Shape {
+  return (value, field) => (fits(value) ? [] : [mismatch(value, field, expected)]);
+}
+
+function recordOf(fields: Readonly<Record<string, Shape>>): Shape {
+  return function* (value, field) {
+    if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
+    for (const [name, shape] of Object.entries(fields)) {
+      const present = Object.hasOwn(value, name) ? value[name] : undefined;
+      if (present !== undefined && present !== null) yield* shape(present, `${field}.${name}`);
+    }
+  };
+}
+
+function mapOf(shape: Shape): Shape {
+  return function* (value, field) {
+    if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
+    for (const [key, item] of Object.entries(value)) yield* shape(item, `${field}[${JSON.stringify(key)}]`);
+  };
+}
+
+function listOf(shape: Shape): Shape {
+  return function* (value, field) {
+    if (!Array.isArray(value)) return yield mismatch(value, field, 'an array');
+    for (const [index, item] of value.entries()) yield* shape(item, `${field}[${index}]`);
+  };
+}
+
+function mismatch(value: unknown, field: string, expected: string): FieldCause {
+  return {
+    reason: 'FieldValueTypeInvalid',
+    message: `Invalid value: ${jsonTypeOf(value)}: expected ${expected}`,
+    field,
+  };
+}
+
+function jsonTypeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

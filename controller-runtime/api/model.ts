@@ -1,0 +1,58 @@
+import type { ApiObject } from './object.ts';
+import type { IndexSpec } from './index-spec.ts';
+import type { JsonSchema } from './json-schema.ts';
+
+/** Group, version and kind of a model. */
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
+  readonly jsonPath: string;
+  readonly description?: string;
+  readonly format?: string;
+  /** 0 is always shown; above it only in wide output. Default 0. */
+  readonly priority?: number;
+}
+
+/**
+ * What a class with `@GVK`, `defineModel` and a CustomResourceDefinition all become; everything else works on it.
+ * Immutable (frozen). `T` is the type of its objects; it exists for the compiler only.
+ */
+export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupVersionKind {
+  /** Lowercase; the path segment. */
+  readonly plural: string;
+  readonly singular: string;
+  /** Default `Cluster`: the spec's models have no namespace. */
+  readonly scope: 'Cluster' | 'Namespaced';
+  /** `label`: spec 2.4 (no dots), the default. `subdomain`: dots too, for kinds whose names are domains. */
+  readonly nameFormat: 'label' | 'subdomain';
+  /** `status` listed: the main path ignores status on create and update. Default none. */
+  readonly subresources: readonly 'status'[];
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly printerColumns: readonly PrinterColumn[];
+  /** Name of the object's own schema in {@link components}, normally the kind. */
+  readonly schemaName: string;
+  /** Every named schema, self-references included; `$ref` is `#/components/schemas/<name>` (OpenAPI v3). */
+  readonly components: Readonly<Record<string, JsonSchema>>;
+  /** Indexes that the author declared; the four defaults are not among them. */
+  readonly indexes: readonly IndexSpec<T>[];
+  /** Never there at run time: it carries T for inference. */
+  readonly objectType?: T;
+}
+
+/** A class that extends AbstractExtension and bears `@GVK`. */
+export type ExtensionClass<T extends ApiObject = ApiObject> = new () => T;
+
+/** Whatever stands for a model in the API: its class, or its descriptor. */
+export type Model<T extends ApiObject = ApiObject> = ModelDescriptor<T> | ExtensionClass<T>;
+
+/** `<group>/<version>`; the version alone for the core group. */
+export function apiVersionOf(gv: { readonly group: string; readonly version: string }): string {
+  return gv.group === '' ? gv.version : `${gv.group}/${gv.version}`;
+}

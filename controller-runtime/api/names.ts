@@ -1,0 +1,111 @@
+/** `label`: spec 2.4, no dots. `subdomain`: dots too, for kinds whose names are domains. */
+export type NameFormat = 'label' | 'subdomain';
+
+const maxNameLength = 253;
+const maxLabelLength = 63;
+
+// A generated name is at most 63 characters, so that it can also be a label value: 58 and 5 random ones.
+const maxGeneratedBaseLength = 58;
+const generatedSuffixLength = 5;
+// No vowels and none of 0, 1, 3: neither words nor look-alikes come out of it.
+const generatedAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+
+// The expressions have no nested repetition over the same characters: linear on any input. Lengths are checked first all the same.
+const labelPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
+const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+const qualifiedPattern = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+
+const nameMessage =
+  "a name must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const labelMessage =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const subdomainMessage =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const qualifiedMessage =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const labelValueMessage =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+/**
+ * What is wrong with a `metadata.name`; the empty list means valid. `label` is spec 2.4: at most 253 lowercase
+ * letters, digits and hyphens, alphanumeric at both ends. `subdomain` is a DNS subdomain (RFC 1123).
+ */
+export function checkName(value: string, format: NameFormat): readonly string[] {
+  if (format === 'subdomain') return checkDnsSubdomain(value);
+  return check(value, { pattern: labelPattern, message: nameMessage, maxLength: maxNameLength });
+}
+
+/** What is wrong with a DNS label (RFC 1123, at most 63 characters), the form of a namespace's name. */
+export function checkDnsLabel(value: string): readonly string[] {
+  const message = subdomainPattern.test(value) ? 'must not contain dots' : labelMessage;
+  return check(value, { pattern: labelPattern, message, maxLength: maxLabelLength });
+}
+
+/** What is wrong with a DNS subdomain (RFC 1123, at most 253 characters). */
+export function checkDnsSubdomain(value: string): readonly string[] {
+  return check(value, { pattern: subdomainPattern, message: subdomainMessage, maxLength: maxNameLength });
+}
+
+/**
+ * What is wrong with a qualified name, `[<prefix>/]<name>`: the form of label keys (spec 2.5) and finalizers. The
+ * prefix is a DNS subdomain, the name at most 63 characters and may hold upper case, `-`, `_` and `.`.
+ */
+export function checkQualifiedName(value: string): readonly string[] {
+  const slash = value.indexOf('/');
+  if (slash !== value.lastIndexOf('/')) {
+    return [
+      `a qualified name ${qualifiedMessage} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
+  return [...(slash < 0 ? [] : checkPrefixPart(value.slice(0, slash))), ...checkNamePart(value.slice(slash + 1))];
+}
+
+/** What is wrong with a label's value: empty, or at most 63 characters of `[-A-Za-z0-9_.]`, alphanumeric at both ends. */
+export function checkLabelValue(value: string): readonly string[] {
+  if (value === '') return [];
+  return check(value, { pattern: qualifiedPattern, message: labelValueMessage, maxLength: maxLabelLength });
+}
+
+/** What is wrong with a `metadata.generateName`: the rule of the names it will make, but it may end with a hyphen. */
+export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
+  const body = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
+  return checkName(body, format);
+}
+
+/**
+ * A name made of a prefix: its first 58 characters and 5 random ones of `bcdfghjklmnpqrstvwxz2456789`
+ * (27^5, 14 million: the caller draws again when the name is taken). `random` answers in [0, 1).
+ */
+export function generateName(base: string, random: () => number): string {
+  let name = base.slice(0, maxGeneratedBaseLength);
+  for (let drawn = 0; drawn < generatedSuffixLength; drawn += 1) {
+    name += generatedAlphabet.charAt(Math.floor(random() * generatedAlphabet.length));
+  }
+  return name;
+}
+
+interface Rule {
+  readonly pattern: RegExp;
+  readonly message: string;
+  readonly maxLength: number;
+}
+
+function check(value: string, rule: Rule): readonly string[] {
+  const messages = value.length > rule.maxLength ? [tooLong(rule.maxLength)] : [];
+  return rule.pattern.test(value) ? messages : [...messages, rule.message];
+}
+
+function checkPrefixPart(prefix: string): readonly string[] {
+  if (prefix === '') return ['prefix part must be non-empty'];
+  return checkDnsSubdomain(prefix).map((message) => `prefix part ${message}`);
+}
+
+function checkNamePart(name: string): readonly string[] {
+  const rule = { pattern: qualifiedPattern, message: qualifiedMessage, maxLength: maxLabelLength };
+  const messages = check(name, rule).map((message) => `name part ${message}`);
+  return name === '' ? ['name part must be non-empty', ...messages] : messages;
+}
+
+function tooLong(maxLength: number): string {
+  return `must be no more than ${maxLength} characters`;
+}

@@ -1,0 +1,33 @@
+import { AbstractExtension } from './abstract-extension.ts';
+import { GVK } from './gvk.ts';
+import { Schema } from './schema.ts';
+
+/** The spec's example model, revision 2.15 (2.7): the nested Person is a reference to the class itself. */
+@GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
+export class Person extends AbstractExtension {
+  @Schema({ requireMode: 'REQUIRED', type: () => PersonSpec }) spec!: PersonSpec;
+  @Schema({ type: () => PersonStatus }) status?: PersonStatus;
+}
+
+@Schema({ name: 'PersonSpec' })
+export class PersonSpec {
+  @Schema({ type: 'string', maxLength: 100, description: 'Full name' }) name!: string;
+  @Schema({ type: 'integer', minimum: 0, maximum: 150 }) age?: number;
+  @Schema({ enum: ['MALE', 'FEMALE'] }) gender?: 'MALE' | 'FEMALE';
+  @Schema({ type: 'array', items: { type: 'string' } }) tags?: string[];
+  @Schema({ type: () => Person }) otherPerson?: Person;
+}
+
+@Schema()
+export class PersonStatus {
+  @Schema({ type: 'string' }) greeting?: string;
+}
+
+/** Revision 2.9: the fields stand on the model itself. */
+@GVK({ group: 'old.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
+export class FlatPerson extends AbstractExtension {
+  @Schema({ type: 'string', maxLength: 100 }) name?: string;
+  @Schema({ type: 'integer', minimum: 0, maximum: 150 }) age?: number;
+  @Schema({ enum: ['MALE', 'FEMALE'] }) gender?: 'MALE' | 'FEMALE';
+  @Schema({ type: () => FlatPerson }) otherPerson?: FlatPerson;
+}

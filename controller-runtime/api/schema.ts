@@ -1,0 +1,29 @@
+import { declarationOf } from './model-metadata.ts';
+import type { SchemaAttributes } from './schema-attributes.ts';
+
+/** Decorates a class or one of its fields. */
+export type SchemaDecorator = (value: unknown, context: ClassDecoratorContext | ClassFieldDecoratorContext) => void;
+
+/**
+ * Declares what a field may hold, or the schema of a class (spec 2.6). Checked before an object is created or changed.
+ * What the attributes say is judged when the model is registered, where errors name class and field.
+ * @throws TypeError on anything but a class or a public instance field.
+ */
+export function Schema(attributes: SchemaAttributes = {}): SchemaDecorator {
+  return (_value, context) => {
+    if (typeof context !== 'object')
+      throw new TypeError('@Schema is a standard decorator: turn experimentalDecorators off');
+    if (context.kind === 'class') declarationOf(context).schema = attributes;
+    else declarationOf(context).fields.set(fieldName(context), attributes);
+  };
+}
+
+function fieldName(context: ClassFieldDecoratorContext): string {
+  const { kind, name, private: isPrivate, static: isStatic } = context;
+  if (kind !== 'field' || isPrivate || isStatic || typeof name !== 'string') {
+    throw new TypeError(
+      `@Schema stands on public instance fields, not on ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
+    );
+  }
+  return name;
+}

@@ -1,0 +1,14 @@
+/** How a requirement compares. `=` and `==` are both `in` with one value, `!=` is `notin` with one. */
+export type SelectorOperator = 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
+
+/** One condition; a selector is all of its requirements. `gt` and `lt` are for labels only and compare whole numbers. */
+export interface Requirement {
+  /** Label key or field path. */
+  readonly key: string;
+  readonly operator: SelectorOperator;
+  /** Empty for exists and absent, one for gt and lt. Distinct. */
+  readonly values: readonly string[];
+}
+
+/** All requirements must hold; the empty selector selects everything. */
+export type Selector = readonly Requirement[];

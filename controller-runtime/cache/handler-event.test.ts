@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import { person } from '../client/example-person.ts';
+import type { Person } from '../client/example-person.ts';
+import { coalesce } from './handler-event.ts';
+import type { HandlerEvent } from './handler-event.ts';
+
+const state = (text: string): Person => {
+  const [uid = '', revision = ''] = text.split('@');
+  const object = person('a', revision);
+  return { ...object, metadata: { ...object.metadata, uid } };
+};
+const add = (object: string, initial = false): HandlerEvent<Person> => ({ kind: 'add', object: state(object), initial });
+const update = (previous: string, object: string): HandlerEvent<Person> => ({
+  kind: 'update',
+  previous: state(previous),
+  object: state(object),
+});
+const gone = (object: string): HandlerEvent<Person> => ({ kind: 'delete', object: state(object) });
+
+describe('coalesce', () => {
+  const cases: readonly (readonly [string, HandlerEvent<Person>[], HandlerEvent<Person>[]])[] = [
+    ['updates become one', [update('u@1', 'u@2'), update('u@2', 'u@3')], [update('u@1', 'u@3')]],
+    ['an addition and its updates become an addition', [add('u@1', true), update('u@1', 'u@2')], [add('u@2', true)]],
+    ['an addition and its deletion become nothing', [add('u@1'), gone('u@2')], []],
+    ['an update and a deletion become a deletion', [update('u@1', 'u@2'), gone('u@3')], [gone('u@3')]],
+    ['another object of the name is told as such', [gone('u@2'), add('v@3')], [gone('u@2'), add('v@3')]],
+    ['one that came and went in between is left out', [update('u@1', 'u@2'), gone('u@3'), add('v@4'), gone('v@5')], [gone('u@1')]],
+    ['single events stay as they are', [{ kind: 'synced' }, add('u@1'), { kind: 'synced' }], [{ kind: 'synced' }, add('u@1'), { kind: 'synced' }]],
+  ];
+  for (const [claim, events, expected] of cases) {
+    it(claim, () => expect(coalesce(events)).to.deep.equal(expected));
+  }
+
+  it('keeps different objects apart, each at the place of its first event', () => {
+    const other = person('b', '7');
+    const events: HandlerEvent<Person>[] = [
+      update('u@1', 'u@2'),
+      { kind: 'add', object: other, initial: false },
+      update('u@2', 'u@3'),
+    ];
+    expect(coalesce(events)).to.deep.equal([update('u@1', 'u@3'), events[1]]);
+  });
+});

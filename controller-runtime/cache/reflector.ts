@@ -1,0 +1,139 @@
+import { isExpired } from '../api/index.ts';
+import type { ApiObject, Clock, Logger, Model, WatchEvent } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import { listEverything } from '../client/list-everything.ts';
+import { ReconnectDelay } from '../client/reconnect-delay.ts';
+import { sleep } from '../clock/sleep.ts';
+import type { InformerOptions } from './informer.ts';
+
+/** After so long without a failure the next one waits the shortest time again. */
+const quietMs = 120_000;
+/** A watch that ends sooner, with nothing in it, is taken for a failure: it would be opened again and again. */
+const shortWatchMs = 1000;
+
+/** Where a reflector is. `then`: what comes after the wait; a revision means to watch from there. */
+export type ReflectorState =
+  | { readonly kind: 'listing' }
+  | { readonly kind: 'watching'; readonly revision: string }
+  | { readonly kind: 'backingOff'; readonly delayMs: number; readonly then: ReflectorState };
+
+/** Is told what the server has. Must not throw. */
+export interface ReflectorSink<T extends ApiObject> {
+  /** Everything there is, as of a revision. */
+  replace(items: readonly T[], revision: string): void;
+  /** One change, in order. */
+  apply(event: Extract<WatchEvent<T>, { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' }>): void;
+  /** Nothing else has changed up to here. */
+  advance(revision: string): void;
+}
+
+export interface ReflectorOptions<T extends ApiObject> {
+  readonly client: Pick<Client, 'list' | 'watch'>;
+  readonly model: Model<T>;
+  readonly selection: InformerOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Jitter, in [0, 1). */
+  readonly random: () => number;
+}
+
+/**
+ * Follows a kind: lists it, then watches from the list's revision. A watch that ends or fails is taken up at the last
+ * revision; only 410 Expired means a new list, at once. Failures are waited out (800 ms, doubled up to 30 s), for ever.
+ */
+export class Reflector<T extends ApiObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #sink: ReflectorSink<T>;
+  readonly #delay: ReconnectDelay;
+  #state: ReflectorState = { kind: 'listing' };
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether the last list was followed by any event; without one a second 410 in a row is a failure. */
+  #progress = true;
+
+  constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {
+    this.#options = options;
+    this.#sink = sink;
+    this.#delay = new ReconnectDelay(options.random);
+  }
+
+  get state(): ReflectorState {
+    return this.#state;
+  }
+
+  /** Resolves after the signal aborted, when all has stopped. May be called again: it begins with a list. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#state = { kind: 'listing' };
+    while (!signal.aborted) this.#state = await this.#next(this.#state, signal);
+  }
+
+  async #next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorState> {
+    switch (state.kind) {
+      case 'listing':
+        return this.#list(signal);
+      case 'watching':
+        return this.#watch(state.revision, signal);
+      case 'backingOff':
+        await sleep(this.#options.clock, state.delayMs, signal);
+        return state.then;
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<ReflectorState> {
+    const { client, model, selection } = this.#options;
+    try {
+      const { items, resourceVersion } = await listEverything(client, model, { ...selection, signal });
+      if (signal.aborted) return { kind: 'listing' };
+      this.#sink.replace(items, resourceVersion);
+      return { kind: 'watching', revision: resourceVersion };
+    } catch (error) {
+      return this.#afterFailure(error, { kind: 'listing' }, signal);
+    }
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<ReflectorState> {
+    const { client, model, selection, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    let revision = from;
+    try {
+      const options = { ...selection, resourceVersion: from, allowBookmarks: true, signal };
+      for await (const event of client.watch(model, options)) {
+        if (signal.aborted) break;
+        revision = this.#take(event, revision);
+      }
+    } catch (error) {
+      return this.#afterWatchError(error, revision, signal);
+    }
+    const watching: ReflectorState = { kind: 'watching', revision };
+    const short = revision === from && clock.monotonicMs() - startedMs < shortWatchMs;
+    return short ? this.#afterFailure(new Error('the watch ended as soon as it began'), watching, signal) : watching;
+  }
+
+  #take(event: WatchEvent<T>, revision: string): string {
+    // A client rejects in place of handing on an ERROR.
+    if (event.type === 'ERROR') return revision;
+    this.#progress = true;
+    const { resourceVersion } = event.object.metadata;
+    if (event.type === 'BOOKMARK') this.#sink.advance(resourceVersion);
+    else this.#sink.apply(event);
+    return resourceVersion;
+  }
+
+  #afterWatchError(error: unknown, revision: string, signal: AbortSignal): ReflectorState {
+    if (!isExpired(error)) return this.#afterFailure(error, { kind: 'watching', revision }, signal);
+    if (!this.#progress) return this.#afterFailure(error, { kind: 'listing' }, signal);
+    this.#progress = false;
+    this.#options.logger.info({ revision }, 'the history of a watch is gone: listing again');
+    return { kind: 'listing' };
+  }
+
+  #afterFailure(error: unknown, then: ReflectorState, signal: AbortSignal): ReflectorState {
+    // What fails because it was stopped has not failed.
+    if (signal.aborted) return then;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#failedAtMs > quietMs) this.#delay.reset();
+    this.#failedAtMs = nowMs;
+    const delayMs = this.#delay.next();
+    this.#options.logger.warn({ err: error, delayMs, then: then.kind }, 'following a kind failed and will be tried again');
+    return { kind: 'backingOff', delayMs, then };
+  }
+}

@@ -1,0 +1,99 @@
+import type { ApiObject, Model, ObjectList, WatchEvent } from '../api/index.ts';
+import type { Client, ListOptions, WatchOptions } from '../client/client.ts';
+import { personList } from '../client/example-person.ts';
+import type { Person } from '../client/example-person.ts';
+
+/** One watch, which the test feeds. */
+export interface ScriptedWatch {
+  emit(event: WatchEvent<Person>): void;
+  /** Ends it in order. */
+  end(): void;
+  fail(error: unknown): void;
+}
+
+type Step = { readonly event: WatchEvent<Person> } | { readonly end: true } | { readonly error: unknown };
+
+/** List and watch of a client whose answers a test decides. */
+export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
+  /** `list`, `list <token>`, `watch <revision>`, in order. */
+  readonly calls: string[] = [];
+  /** Watches that are being iterated. */
+  active = 0;
+  /** Is told of each list, with the number of lists so far. */
+  onList: (count: number) => void = () => {};
+  /** What a list answers once the script is through. Default: it rejects. */
+  lastList: { readonly revision: string; readonly items: readonly Person[] } | undefined;
+  #listCount = 0;
+  readonly #lists: (() => Promise<object>)[] = [];
+  readonly #watches: StepQueue[] = [];
+
+  /** The next list answers these. */
+  answerList(resourceVersion: string, items: readonly Person[], token?: string): void {
+    const list = personList(resourceVersion, items) as { metadata: object };
+    const metadata = { ...list.metadata, ...(token === undefined ? {} : { continue: token }) };
+    this.#lists.push(async () => ({ ...list, metadata }));
+  }
+
+  /** The next list rejects. */
+  failList(error: unknown): void {
+    this.#lists.push(() => Promise.reject(error));
+  }
+
+  /** The next watch is the one that is returned. */
+  nextWatch(): ScriptedWatch {
+    const queue = new StepQueue();
+    this.#watches.push(queue);
+    return {
+      emit: (event) => queue.push({ event }),
+      end: () => queue.push({ end: true }),
+      fail: (error) => queue.push({ error }),
+    };
+  }
+
+  async list<T extends ApiObject>(_model: Model<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    this.calls.push(options.continue === undefined ? 'list' : `list ${options.continue}`);
+    this.#listCount += 1;
+    this.onList(this.#listCount);
+    const answer = this.#lists.shift();
+    if (answer !== undefined) return (await answer()) as ObjectList<T>;
+    if (this.lastList === undefined) throw new Error('no list is scripted');
+    return personList(this.lastList.revision, this.lastList.items) as ObjectList<T>;
+  }
+
+  watch<T extends ApiObject>(_model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
+    this.calls.push(`watch ${options.resourceVersion}`);
+    // Without a script it is one on which nothing comes.
+    return this.#events(this.#watches.shift() ?? new StepQueue(), options.signal) as AsyncIterable<WatchEvent<T>>;
+  }
+
+  async *#events(queue: StepQueue, signal: AbortSignal | undefined): AsyncGenerator<WatchEvent<Person>> {
+    this.active += 1;
+    try {
+      for (let step = await queue.next(signal); 'event' in step; step = await queue.next(signal)) yield step.event;
+    } finally {
+      this.active -= 1;
+    }
+  }
+}
+
+class StepQueue {
+  readonly #steps: Step[] = [];
+  #wake: () => void = () => {};
+
+  push(step: Step): void {
+    this.#steps.push(step);
+    this.#wake();
+  }
+
+  async next(signal: AbortSignal | undefined): Promise<Exclude<Step, { readonly error: unknown }>> {
+    while (this.#steps.length === 0 && signal?.aborted !== true) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        signal?.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    const step = this.#steps.shift() ?? { end: true };
+    if ('error' in step) throw step.error;
+    return step;
+  }
+}

@@ -1,0 +1,118 @@
+import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
+import type { Informer, InformerOptions } from '../cache/informer.ts';
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface NamespaceOptions extends RequestOptions {
+  /** Required by Namespaced models on every verb but list and watch (absent there: all namespaces). */
+  readonly namespace?: string;
+}
+
+export interface GetOptions extends NamespaceOptions {
+  /** `0`: whatever is at hand; N: not older than N. Absent: linearizable. */
+  readonly resourceVersion?: string;
+}
+
+export interface WriteOptions extends NamespaceOptions {
+  /** Answer as if done, store nothing. */
+  readonly dryRun?: boolean;
+  /** What to do with fields that the schema does not know. Default Warn (prune, and log the warning). */
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  /** At most 128 printable characters. */
+  readonly fieldManager?: string;
+}
+
+export interface ListOptions extends NamespaceOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** `<field>,<asc|desc>`; several sort in that order of importance. */
+  readonly sort?: string | readonly string[];
+  /** From 1; with {@link size}. */
+  readonly page?: number;
+  readonly size?: number;
+  /** Kubernetes chunks; not together with page and size. */
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'NotOlderThan' | 'Exact';
+}
+
+export interface WatchOptions extends NamespaceOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Changes after this revision; absent: the present objects as ADDED first. */
+  readonly resourceVersion?: string;
+  readonly allowBookmarks?: boolean;
+  /** The present objects first, closed by a bookmark annotated `k8s.io/initial-events-end`. */
+  readonly sendInitialEvents?: boolean;
+}
+
+export interface DeleteOptions extends WriteOptions {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+/** A patch and its media type: RFC 6902 (json-patch) or RFC 7396 (merge-patch). */
+export type Patch =
+  | { readonly type: 'json'; readonly operations: readonly JsonPatchOperation[] }
+  | { readonly type: 'merge'; readonly patch: object };
+
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
+
+export interface PatchOptions extends WriteOptions {
+  /** `status`: touch status only. */
+  readonly subresource?: 'status';
+}
+
+/**
+ * The API as a program sees it. Two implementations, in process and over HTTP; nothing tells them apart.
+ * Every verb rejects with ApiError. Objects that are handed out are deeply frozen.
+ * `update` and `updateStatus` find the model by the object's apiVersion and kind.
+ */
+export interface Client {
+  get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T>;
+  list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>>;
+  create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options?: WriteOptions): Promise<T>;
+  /** Replaces the object; metadata.resourceVersion (or version) in it is a precondition. 404 when absent. */
+  update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T>;
+  /** Replaces status only; the object's uid and resourceVersion are preconditions when they are there. */
+  updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T>;
+  patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T>;
+  /** Resolves with the object when finalizers keep it, with undefined when it is gone. */
+  delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
+  /**
+   * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when that changes nothing.
+   * A conflict or a lost race with another creator is tried again.
+   */
+  ensure<T extends ApiObject>(
+    model: Model<T>,
+    key: string | ObjectKey,
+    desired: Desired<T>,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /**
+   * Changes from a revision on, each once, in order. Ends when the signal aborts. A connection that is lost or ended by
+   * the server is resumed; history that is gone rejects the iteration with Expired.
+   */
+  watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  /** The cache of a kind that this client keeps, or makes. Options that differ make another. Started by `run`. */
+  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions): Informer<T>;
+}
+
+export type StatusOf<T extends ApiObject> = T extends { readonly status?: infer S } ? Exclude<S, undefined> : unknown;
+
+/** Part of an object: what it should hold, merged into what it holds. */
+export type Desired<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {
+  readonly metadata?: Partial<ApiObject['metadata']>;
+};
+
+export type DeepPartial<V> = V extends readonly unknown[]
+  ? V
+  : V extends object
+    ? { readonly [K in keyof V]?: DeepPartial<V[K]> }
+    : V;

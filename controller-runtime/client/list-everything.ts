@@ -1,0 +1,36 @@
+import type { ApiObject, Model } from '../api/index.ts';
+import type { Client, ListOptions } from './client.ts';
+
+/** Large enough that a small kind is one request, small enough that no answer blocks the event loop for long. */
+const chunkSize = 1000;
+
+export interface Listed<T extends ApiObject> {
+  readonly items: readonly T[];
+  /** The revision at which all items are as they are here. */
+  readonly resourceVersion: string;
+}
+
+export type EverythingOptions = Omit<ListOptions, 'sort' | 'page' | 'size' | 'limit' | 'continue'>;
+
+/** All matches as of one revision, read in chunks. Rejects with Expired when that is compacted before the last one. */
+export async function listEverything<T extends ApiObject>(
+  client: Pick<Client, 'list'>,
+  model: Model<T>,
+  options: EverythingOptions,
+): Promise<Listed<T>> {
+  // The token carries the revision: a continued list must not name it again.
+  const { resourceVersion: _revision, resourceVersionMatch: _match, ...continued } = options;
+  let chunk = await client.list(model, { ...options, limit: chunkSize });
+  const { resourceVersion } = chunk.metadata;
+  const items = [...chunk.items];
+  for (let token = chunk.metadata.continue; isToken(token); token = chunk.metadata.continue) {
+    chunk = await client.list(model, { ...continued, limit: chunkSize, continue: token });
+    for (const item of chunk.items) items.push(item);
+  }
+  return { items, resourceVersion };
+}
+
+/** An empty token means the end, as an absent one does. */
+function isToken(token: string | undefined): token is string {
+  return token !== undefined && token !== '';
+}

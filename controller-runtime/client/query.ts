@@ -1,0 +1,41 @@
+import type { GetOptions, ListOptions, WatchOptions, WriteOptions } from './client.ts';
+
+type Parameter = string | number | boolean | readonly string[] | undefined;
+
+/** The query parameters of a get. */
+export function getQuery(options: GetOptions): URLSearchParams {
+  return queryOf({ resourceVersion: options.resourceVersion });
+}
+
+/** The query parameters of a list. */
+export function listQuery(options: ListOptions): URLSearchParams {
+  const { labelSelector, fieldSelector, sort, page, size, limit, resourceVersion, resourceVersionMatch } = options;
+  const token = options.continue;
+  return queryOf({
+    ...{ labelSelector, fieldSelector, sort, page, size, limit },
+    ...{ continue: token, resourceVersion, resourceVersionMatch },
+  });
+}
+
+/** The query parameters of a watch from a revision. Bookmarks are always asked for: they keep a resumed watch young. */
+export function watchQuery(options: WatchOptions, resourceVersion: string): URLSearchParams {
+  const { labelSelector, fieldSelector } = options;
+  return queryOf({ watch: true, allowWatchBookmarks: true, resourceVersion, labelSelector, fieldSelector });
+}
+
+/** The query parameters of a write. */
+export function writeQuery(options: WriteOptions): URLSearchParams {
+  const { dryRun, fieldValidation, fieldManager } = options;
+  return queryOf({ dryRun: dryRun === true ? 'All' : undefined, fieldValidation, fieldManager });
+}
+
+function queryOf(parameters: Readonly<Record<string, Parameter>>): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    const values = Array.isArray(value) ? value : [value];
+    for (const one of values) {
+      if (one !== undefined) query.append(name, String(one));
+    }
+  }
+  return query;
+}

@@ -1,0 +1,48 @@
+import { compareRevisions } from './compare-revisions.ts';
+import { idOf, targetOf, type Target } from './cache-view.ts';
+import type { ApiObject } from '../api/index.ts';
+
+/** Keys whose run met a conflict, each waiting for the cache to pass the revision that conflicted. */
+export class ConflictWaits {
+  /** Work keys, and the revision to be passed, by the object that is awaited. */
+  readonly #byTarget = new Map<string, Map<string, string>>();
+  readonly #targets = new Map<string, string>();
+  readonly #onPassed: (key: string) => void;
+
+  constructor(onPassed: (key: string) => void) {
+    this.#onPassed = onPassed;
+  }
+
+  get size(): number {
+    return this.#targets.size;
+  }
+
+  wait(key: string, target: Target, revision: string): void {
+    this.cancel(key);
+    const id = idOf(target);
+    const waiting = this.#byTarget.get(id) ?? new Map<string, string>();
+    waiting.set(key, revision);
+    this.#byTarget.set(id, waiting);
+    this.#targets.set(key, id);
+  }
+
+  cancel(key: string): void {
+    const id = this.#targets.get(key);
+    if (id === undefined) return;
+    this.#targets.delete(key);
+    const waiting = this.#byTarget.get(id);
+    waiting?.delete(key);
+    if (waiting?.size === 0) this.#byTarget.delete(id);
+  }
+
+  /** The cache delivered this state. */
+  observed(object: ApiObject): void {
+    if (this.#targets.size === 0) return;
+    const waiting = this.#byTarget.get(idOf(targetOf(object)));
+    for (const [key, revision] of [...(waiting ?? [])]) {
+      if (compareRevisions(object.metadata.resourceVersion, revision) <= 0) continue;
+      this.cancel(key);
+      this.#onPassed(key);
+    }
+  }
+}

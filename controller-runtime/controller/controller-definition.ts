@@ -1,0 +1,131 @@
+import { descriptorOf, type ApiObject, type Model, type ModelDescriptor, type ObjectKey } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import { parseDuration, type Duration } from './parse-duration.ts';
+import type { Predicate } from './predicates.ts';
+import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconciler.ts';
+
+/** Keys of objects to reconcile: names, `namespace/name`, or key objects. */
+export type MappedKeys = Iterable<string | ObjectKey>;
+
+/** Answers which objects of the controller's kind a changed object concerns. An update maps the states before and after. */
+export type MapFunction<T extends ApiObject = ApiObject> = {
+  map(object: T, context: { readonly client: Client }): MappedKeys | Promise<MappedKeys>;
+}['map'];
+
+/** Another kind that the controller listens to. Made by {@link on}. */
+export interface WatchSource {
+  readonly model: ModelDescriptor;
+  readonly map: MapFunction;
+}
+
+/** Listens to another kind: each change of an object of it enqueues the keys that `map` answers. */
+export function on<T extends ApiObject>(model: Model<T>, map: MapFunction<T>): WatchSource {
+  return Object.freeze({ model: descriptorOf(model), map });
+}
+
+export interface ControllerOptions<T extends ApiObject = ApiObject> {
+  /** Unique within a manager; lowercase letters, digits, hyphens. Default: the kind in lower case. Part of the finalizer. */
+  readonly name?: string;
+  /** Kinds whose objects this controller makes: a change of one enqueues its controller owner. */
+  readonly owns?: readonly Model[];
+  readonly watches?: readonly WatchSource[];
+  /** Runs at once, each of another key. Default 4: runs mostly wait for writes, and waiting writes commit together. */
+  readonly concurrency?: number;
+  /** After this long a run's signal aborts and the run counts as failed. Default 2 minutes, so that every wait ends. */
+  readonly timeoutMs?: Duration;
+  /** Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000 s. */
+  readonly retryLimit?: number;
+  /**
+   * Which changes of the controller's own kind matter; all must hold. Default: of the spec, labels, annotations,
+   * finalizers, and of a status that somebody else wrote. Additions, resyncs, and deletions always pass.
+   */
+  readonly predicates?: readonly Predicate<T>[];
+  /** A key that runs more often than this in a minute, its spec unchanged, is warned of. Default 100. */
+  readonly hotLoopRunsPerMinute?: number;
+  readonly reconcile: ReconcileFunction<T> | Reconciler;
+  /**
+   * Called in place of `reconcile` once the object is declared deleted. Its presence implies the finalizer
+   * `<group>/<name>`, stored before the first reconcile and taken off when cleanup succeeds without asking for another
+   * run. May be called again after it succeeded. Not together with the class form.
+   */
+  readonly cleanup?: ReconcileFunction<T>;
+}
+
+/** A controller as declared; it does nothing until a manager runs it. Frozen. */
+export interface ControllerDefinition<T extends ApiObject = ApiObject> {
+  readonly name: string;
+  readonly model: ModelDescriptor<T>;
+  readonly owns: readonly ModelDescriptor[];
+  readonly watches: readonly WatchSource[];
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly retryLimit: number;
+  readonly predicates: readonly Predicate<T>[] | undefined;
+  readonly hotLoopRunsPerMinute: number;
+  readonly finalizer: string;
+  readonly reconcile: ReconcileFunction<T> | Reconciler;
+  readonly cleanup: ReconcileFunction<T> | undefined;
+}
+
+/** Declares a controller of a kind. Throws TypeError or RangeError that names the option it does not like. */
+export function controller<T extends ApiObject>(
+  model: Model<T>,
+  options: ControllerOptions<T>,
+): ControllerDefinition<T> {
+  const descriptor = descriptorOf(model);
+  const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], predicates, cleanup } = options;
+  const { concurrency = 4, timeoutMs = 120_000, retryLimit = Infinity, hotLoopRunsPerMinute = 100 } = options;
+  checkName(name);
+  checkCount(name, 'concurrency', concurrency, 1);
+  if (retryLimit !== Infinity) checkCount(name, 'retryLimit', retryLimit, 0);
+  checkCount(name, 'hotLoopRunsPerMinute', hotLoopRunsPerMinute, 1);
+  checkFunctions(name, options);
+  return Object.freeze({
+    name,
+    model: descriptor,
+    owns: Object.freeze(owns.map((owned) => descriptorOf(owned))),
+    watches: Object.freeze([...watches]),
+    concurrency,
+    timeoutMs: parseDuration(timeoutMs),
+    retryLimit,
+    predicates: predicates === undefined ? undefined : Object.freeze([...predicates]),
+    hotLoopRunsPerMinute,
+    finalizer: descriptor.group === '' ? name : `${descriptor.group}/${name}`,
+    reconcile: bound(options),
+    cleanup: cleanup === undefined ? undefined : (context: ReconcileContext<T>) => cleanup.call(options, context),
+  });
+}
+
+/** Functions keep the options object as `this`, which is what a method in it expects. */
+function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFunction<T> | Reconciler {
+  const { reconcile } = options;
+  if (typeof reconcile !== 'function') return reconcile;
+  return (context: ReconcileContext<T>) => reconcile.call(options, context);
+}
+
+function checkName(name: string): void {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return;
+  throw new RangeError(
+    `controller name "${name}": at most 63 lowercase letters, digits and hyphens, alphanumeric at both ends`,
+  );
+}
+
+function checkCount(name: string, option: string, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return;
+  throw new RangeError(`controller "${name}": ${option} must be a whole number >= ${least}, not ${value}`);
+}
+
+function checkFunctions(name: string, { reconcile, cleanup }: ControllerOptions): void {
+  const isClassForm = typeof reconcile === 'object' && reconcile !== null;
+  if (typeof (isClassForm ? reconcile.reconcile : reconcile) !== 'function') {
+    throw new TypeError(
+      `controller "${name}": reconcile must be a function, or an object that has a method of that name`,
+    );
+  }
+  if (cleanup === undefined) return;
+  if (isClassForm)
+    throw new TypeError(
+      `controller "${name}": a Reconciler looks after its finalizers itself; cleanup goes with a function`,
+    );
+  if (typeof cleanup !== 'function') throw new TypeError(`controller "${name}": cleanup must be a function`);
+}

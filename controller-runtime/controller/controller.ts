@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto';
+import PQueue from 'p-queue';
+import { parseKey, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../api/index.ts';
+import type { Informer } from '../cache/informer.ts';
+import type { Client } from '../client/client.ts';
+import { sleep } from '../clock/sleep.ts';
+import type { KeyState } from '../queue/key-state.ts';
+import type { WorkItem } from '../queue/queue-entry.ts';
+import { WorkQueue } from '../queue/work-queue.ts';
+import { CacheView } from './cache-view.ts';
+import { childLogger } from './child-logger.ts';
+import { ConflictWaits } from './conflict-waits.ts';
+import type { ControllerDefinition } from './controller-definition.ts';
+import { EventSource } from './event-source.ts';
+import { followCache, waitFor } from './follow-caches.ts';
+import { HotLoopDetector } from './hot-loop.ts';
+import { kindIdOf } from './kind-id.ts';
+import { OwnRevisions } from './own-revisions.ts';
+import { ReconcileRun } from './reconcile-run.ts';
+import { settleRun } from './settle-run.ts';
+
+export interface ControllerParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** After this long without every cache synced, an error is logged; the wait goes on. */
+  readonly cacheSyncTimeoutMs: number;
+  /** How long a stop waits for runs under way. */
+  readonly graceMs: number;
+}
+
+/** Runs in a row before the event loop gets a turn, so that a million keys without I/O starve nobody. */
+const runsPerTurn = 64;
+
+/** A controller at work: its caches, its queue, its workers. Lives once. */
+export class Controller {
+  readonly #definition: ControllerDefinition;
+  readonly #parts: ControllerParts;
+  readonly #logger: Logger;
+  readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly #view: CacheView;
+  readonly #statusWrites = new OwnRevisions();
+  readonly #finalizerWrites = new OwnRevisions();
+  readonly #queue: WorkQueue;
+  readonly #waits: ConflictWaits;
+  readonly #events: EventSource;
+  readonly #hotLoop: HotLoopDetector;
+  readonly #pool: PQueue;
+  /** Runs under way. */
+  readonly #running = new Map<string, AbortController>();
+  #isWorking = false;
+  #isAbandoned = false;
+  #runsThisTurn = 0;
+
+  /** Asks the client for the informers; they are run by {@link run}. */
+  constructor(definition: ControllerDefinition, parts: ControllerParts) {
+    const { client, clock } = parts;
+    const { retryLimit, concurrency, hotLoopRunsPerMinute } = definition;
+    this.#definition = definition;
+    this.#parts = parts;
+    this.#logger = childLogger(parts.logger, { controller: definition.name });
+    this.#informers = informersOf(definition, client);
+    this.#view = new CacheView(this.#informers);
+    this.#queue = new WorkQueue({ clock, retryLimit, onReady: () => this.#pump() });
+    this.#waits = new ConflictWaits((key) => this.#queue.add(key, { reason: { type: 'retry' } }));
+    this.#events = this.#createEvents();
+    this.#hotLoop = new HotLoopDetector(hotLoopRunsPerMinute);
+    this.#pool = new PQueue({ concurrency });
+    this.#pool.on('next', () => this.#pump());
+  }
+
+  /**
+   * Follows its kinds and, once all caches are synced, reconciles until the signal aborts; then lets the runs under way
+   * end, within the grace. Settles when all of it has stopped.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const following = new AbortController();
+    const parts = { clock: this.#parts.clock, logger: this.#logger, signal: following.signal };
+    const caches = [...this.#informers].map(([kindId, informer]) => followCache(informer, kindId, parts));
+    try {
+      this.#events.start();
+      if (await this.#waitForSync(signal)) await this.#work(signal);
+      await this.#drain();
+    } finally {
+      this.#events.stop();
+      following.abort();
+      await Promise.all(caches);
+    }
+  }
+
+  /** No key is ready or being processed, and no event waits to be delivered. Keys that wait for their time do not count. */
+  isIdle(): boolean {
+    const { length, processing } = this.#queue;
+    return this.#isWorking && length === 0 && processing === 0 && this.#waits.size === 0 && this.#events.isIdle();
+  }
+
+  /** Where each key stands. */
+  keys(): readonly KeyState[] {
+    return this.#queue.snapshot();
+  }
+
+  #createEvents(): EventSource {
+    return new EventSource({
+      definition: this.#definition,
+      client: this.#parts.client,
+      informers: this.#informers,
+      queue: this.#queue,
+      statusWrites: this.#statusWrites,
+      finalizerWrites: this.#finalizerWrites,
+      onObserved: (object) => {
+        this.#view.observed(object);
+        this.#waits.observed(object);
+      },
+      logger: this.#logger,
+    });
+  }
+
+  async #waitForSync(signal: AbortSignal): Promise<boolean> {
+    const { clock, cacheSyncTimeoutMs } = this.#parts;
+    while (!(await waitFor(() => this.#events.hasSynced(), cacheSyncTimeoutMs, { clock, signal }))) {
+      if (signal.aborted) return false;
+      const kinds = [...this.#informers].filter(([, informer]) => !informer.hasSynced()).map(([kindId]) => kindId);
+      this.#logger.error(
+        { kinds, waitedMs: cacheSyncTimeoutMs },
+        'caches are not synced; the controller goes on waiting',
+      );
+    }
+    return true;
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    this.#isWorking = true;
+    this.#pump();
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+
+  /** Hands ready keys to the workers that are free. */
+  #pump(): void {
+    while (
+      this.#isWorking &&
+      this.#runsThisTurn < runsPerTurn &&
+      this.#pool.pending + this.#pool.size < this.#pool.concurrency
+    ) {
+      const item = this.#queue.get();
+      if (item === undefined) return;
+      if (this.#runsThisTurn === 0) setImmediate(() => this.#nextTurn());
+      this.#runsThisTurn += 1;
+      void this.#pool.add(() => this.#process(item));
+    }
+  }
+
+  #nextTurn(): void {
+    this.#runsThisTurn = 0;
+    this.#pump();
+  }
+
+  async #process(item: WorkItem): Promise<void> {
+    const { key } = item;
+    const reconcileID = randomUUID();
+    const logger = childLogger(this.#logger, { key, reconcileID });
+    const abort = new AbortController();
+    this.#running.set(key, abort);
+    this.#waits.cancel(key);
+    this.#watchHotLoop(key, logger);
+    const outcome = await new ReconcileRun(this.#runParts(), { item, reconcileID, logger, abort }).run();
+    this.#running.delete(key);
+    if (!this.#isAbandoned)
+      settleRun({ queue: this.#queue, view: this.#view, waits: this.#waits, logger }, item, outcome);
+    this.#queue.done(key);
+  }
+
+  #runParts(): ConstructorParameters<typeof ReconcileRun>[0] {
+    const { client, clock } = this.#parts;
+    return {
+      definition: this.#definition,
+      client,
+      clock,
+      view: this.#view,
+      statusWrites: this.#statusWrites,
+      finalizerWrites: this.#finalizerWrites,
+    };
+  }
+
+  #watchHotLoop(key: string, logger: Logger): void {
+    const object = this.#view.read({ kindId: kindIdOf(this.#definition.model), key: parseKey(key) });
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (!this.#hotLoop.countRun(key, object?.metadata.generation, nowMs)) return;
+    const runsPerMinute = this.#definition.hotLoopRunsPerMinute;
+    logger.warn({ runsPerMinute }, `hot loop: "${key}" ran more often than that though its spec did not change`);
+  }
+
+  /** Runs that outlast the grace are told to end and left behind: their outcome no longer counts. */
+  async #drain(): Promise<void> {
+    const { clock, graceMs } = this.#parts;
+    const drained = new AbortController();
+    const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
+    await Promise.race([draining, sleep(clock, graceMs, drained.signal)]);
+    this.#isWorking = false;
+    if (this.#running.size === 0) return;
+    this.#isAbandoned = true;
+    this.#logger.warn(
+      { keys: [...this.#running.keys()], graceMs },
+      'runs did not end within the grace; they are abandoned',
+    );
+    for (const abort of this.#running.values()) abort.abort(new Error('the controller has stopped'));
+  }
+}
+
+/** One informer a kind, however often the controller names it. */
+function informersOf({ model, owns, watches }: ControllerDefinition, client: Client): Map<string, Informer<ApiObject>> {
+  const informers = new Map<string, Informer<ApiObject>>();
+  const models: readonly ModelDescriptor[] = [model, ...owns, ...watches.map((source) => source.model)];
+  for (const each of models) {
+    const kindId = kindIdOf(each);
+    if (!informers.has(kindId)) informers.set(kindId, client.informer(each));
+  }
+  return informers;
+}

@@ -1,0 +1,146 @@
+import { formatKey, keyOf, type ApiObject, type Logger, type ModelDescriptor } from '../api/index.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from '../cache/informer.ts';
+import type { Client } from '../client/client.ts';
+import type { Reason, ReasonType } from '../queue/reason.ts';
+import type { WorkQueue } from '../queue/work-queue.ts';
+import { idOf, targetOf } from './cache-view.ts';
+import type { ControllerDefinition, WatchSource } from './controller-definition.ts';
+import { groupOf, kindIdOf } from './kind-id.ts';
+import type { OwnRevisions } from './own-revisions.ts';
+import { controllerOf } from './owner-references.ts';
+import { isResync, judgeOwnEvent } from './own-event-filter.ts';
+import type { ObjectChange } from './predicates.ts';
+
+/** What was there at the start, and resyncs, give way to what happens now. */
+const backgroundPriority = -100;
+
+export interface EventSourceParts {
+  readonly definition: ControllerDefinition;
+  readonly client: Client;
+  /** By kind id: one for each kind that the controller listens to. */
+  readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly queue: Pick<WorkQueue, 'add'>;
+  readonly statusWrites: OwnRevisions;
+  readonly finalizerWrites: OwnRevisions;
+  /** Called with each state that a cache delivers, before anything else. */
+  readonly onObserved: (object: ApiObject) => void;
+  readonly logger: Logger;
+}
+
+type Enqueue = (change: ObjectChange, priority: number) => void;
+
+/** Turns the events of a controller's kinds into keys of its queue, each with its reason. */
+export class EventSource {
+  readonly #parts: EventSourceParts;
+  readonly #registrations: HandlerRegistration[] = [];
+  #mapping = 0;
+
+  constructor(parts: EventSourceParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on, until `stop`. The present objects come first. */
+  start(): void {
+    const { definition } = this.#parts;
+    this.#listen(definition.model, (change, priority) => this.#onOwn(change, priority));
+    for (const model of definition.owns) this.#listen(model, (change, priority) => this.#onOwned(change, priority));
+    for (const source of definition.watches) {
+      this.#listen(source.model, (change, priority) => this.#onWatched(source, change, priority));
+    }
+  }
+
+  stop(): void {
+    for (const registration of this.#registrations.splice(0)) registration.remove();
+  }
+
+  /** Every handler has been given every object of its initial list, and every mapping of them has answered. */
+  hasSynced(): boolean {
+    return this.#mapping === 0 && this.#registrations.every((registration) => registration.hasSynced());
+  }
+
+  /** Nothing waits to be delivered, mapped or decided. */
+  isIdle(): boolean {
+    const { statusWrites, finalizerWrites } = this.#parts;
+    const waiting = this.#mapping + statusWrites.undecided + finalizerWrites.undecided;
+    return waiting === 0 && this.#registrations.every((registration) => registration.isIdle());
+  }
+
+  #listen(model: ModelDescriptor, enqueue: Enqueue): void {
+    const informer = this.#parts.informers.get(kindIdOf(model));
+    if (informer !== undefined) this.#registrations.push(informer.addHandler(this.#handler(enqueue)));
+  }
+
+  #handler(enqueue: Enqueue): InformerHandler<ApiObject> {
+    const { onObserved } = this.#parts;
+    const deliver = (change: ObjectChange, priority: number): void => {
+      onObserved(change.object);
+      enqueue(change, priority);
+    };
+    return {
+      onAdd: (object, { initial }) => deliver({ type: 'ADDED', object }, initial ? backgroundPriority : 0),
+      onUpdate: (previous, object) =>
+        deliver({ type: 'MODIFIED', object, previous }, isResync(previous, object) ? backgroundPriority : 0),
+      onDelete: (object) => deliver({ type: 'DELETED', object }, 0),
+    };
+  }
+
+  #onOwn(change: ObjectChange, priority: number): void {
+    const { definition, queue, statusWrites, finalizerWrites } = this.#parts;
+    const { object } = change;
+    const { resourceVersion } = object.metadata;
+    const id = idOf(targetOf(object));
+    const reason = reasonFor('event', change, change.type);
+    const run = (): void => queue.add(formatKey(keyOf(object)), { priority, reason });
+    const verdict = judgeOwnEvent(change, definition.predicates);
+    if (verdict === 'run') run();
+    else if (verdict === 'unlessOwnStatus') statusWrites.decide(id, resourceVersion, run);
+    else if (verdict === 'unlessOwnFinalizers') finalizerWrites.decide(id, resourceVersion, run);
+    statusWrites.observed(id, resourceVersion);
+    finalizerWrites.observed(id, resourceVersion);
+  }
+
+  /** The owner before and the owner now; the version of the reference's apiVersion does not matter, its group does. */
+  #onOwned(change: ObjectChange, priority: number): void {
+    const { definition, queue } = this.#parts;
+    const { model } = definition;
+    const reason = reasonFor('owner', change);
+    for (const object of statesOf(change)) {
+      const owner = controllerOf(object);
+      if (owner?.kind !== model.kind || groupOf(owner.apiVersion) !== model.group) continue;
+      const { namespace } = object.metadata;
+      const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
+      queue.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }), { priority, reason });
+    }
+  }
+
+  #onWatched(source: WatchSource, change: ObjectChange, priority: number): void {
+    this.#mapping += 1;
+    void this.#enqueueMapped(source, change, priority).finally(() => (this.#mapping -= 1));
+  }
+
+  /** A mapping that throws loses its event alone; it is reported by name. */
+  async #enqueueMapped({ map }: WatchSource, change: ObjectChange, priority: number): Promise<void> {
+    const { client, queue, logger, definition } = this.#parts;
+    const reason = reasonFor('mapping', change);
+    for (const object of statesOf(change)) {
+      try {
+        for (const key of await map(object, { client })) {
+          queue.add(typeof key === 'string' ? key : formatKey(key), { priority, reason });
+        }
+      } catch (error) {
+        const from = { kind: object.kind, key: formatKey(keyOf(object)) };
+        logger.error({ controller: definition.name, from, err: error }, 'mapping an event to keys failed');
+      }
+    }
+  }
+}
+
+function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
+  return previous === undefined ? [object] : [previous, object];
+}
+
+function reasonFor(type: ReasonType, change: ObjectChange, detail?: string): Reason {
+  const { previous, object } = change;
+  if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
+  return { type, detail: detail ?? `${object.kind} ${object.metadata.name}` };
+}

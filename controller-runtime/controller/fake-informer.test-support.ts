@@ -1,0 +1,127 @@
+import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../api/index.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from '../cache/informer.ts';
+
+interface Change<T> {
+  readonly type: 'MODIFIED' | 'DELETED';
+  readonly object: T;
+}
+
+/** A cache that lags behind by two turns of the event loop, or for as long as a test holds it. */
+export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T> {
+  resourceVersion = '0';
+  /** Rejects each run with this, while set. */
+  failure: Error | undefined = undefined;
+  runs = 0;
+  readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
+  readonly #cache = new Map<string, T>();
+  readonly #handlers = new Set<Registration<T>>();
+  #waiting: Change<T>[] = [];
+  #isHeld = false;
+  #isSynced = false;
+
+  constructor(snapshot: () => { readonly objects: readonly T[]; readonly revision: string }) {
+    this.#snapshot = snapshot;
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#cache.get(formatKey(key));
+  }
+
+  list(): readonly T[] {
+    return [...this.#cache.values()];
+  }
+
+  hasSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  addHandler(handler: InformerHandler<T>): HandlerRegistration {
+    const registration = new Registration(handler, () => this.#isSynced, () => this.#waiting.length === 0, (self) => this.#handlers.delete(self));
+    this.#handlers.add(registration);
+    for (const object of this.#cache.values()) handler.onAdd?.(object, { initial: true });
+    return registration;
+  }
+
+  /** The first list is as late as any event: a test that holds the informer keeps it from syncing. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.runs += 1;
+    if (this.failure !== undefined) throw this.failure;
+    while (!signal.aborted && !this.#isSynced) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!this.#isHeld && !this.#isSynced) this.#sync();
+    }
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#deliverSoon();
+  }
+
+  /** The period of a resync is due. */
+  resync(): void {
+    for (const object of this.#cache.values()) {
+      for (const { handler } of this.#handlers) handler.onUpdate?.(object, object);
+    }
+  }
+
+  enqueue(change: Change<T>): void {
+    if (!this.#isSynced) return;
+    this.#waiting.push(change);
+    this.#deliverSoon();
+  }
+
+  #sync(): void {
+    const { objects, revision } = this.#snapshot();
+    this.#isSynced = true;
+    this.resourceVersion = revision;
+    for (const object of objects) {
+      this.#cache.set(formatKey(keyOf(object)), object);
+      for (const { handler } of this.#handlers) handler.onAdd?.(object, { initial: true });
+    }
+  }
+
+  #deliverSoon(): void {
+    setImmediate(() => setImmediate(() => this.#deliver()));
+  }
+
+  #deliver(): void {
+    if (this.#isHeld) return;
+    for (let change = this.#waiting.shift(); change !== undefined; change = this.#waiting.shift()) this.#apply(change);
+  }
+
+  #apply({ type, object }: Change<T>): void {
+    const key = formatKey(keyOf(object));
+    const previous = this.#cache.get(key);
+    this.resourceVersion = object.metadata.resourceVersion;
+    if (type === 'DELETED') this.#cache.delete(key);
+    else this.#cache.set(key, object);
+    for (const { handler } of this.#handlers) {
+      if (type === 'DELETED') handler.onDelete?.(object);
+      else if (previous === undefined) handler.onAdd?.(object, { initial: false });
+      else handler.onUpdate?.(previous, object);
+    }
+  }
+}
+
+class Registration<T extends ApiObject> implements HandlerRegistration {
+  readonly handler: InformerHandler<T>;
+  readonly hasSynced: () => boolean;
+  readonly isIdle: () => boolean;
+  readonly #onRemove: (self: Registration<T>) => void;
+
+  constructor(handler: InformerHandler<T>, hasSynced: () => boolean, isIdle: () => boolean, onRemove: (self: Registration<T>) => void) {
+    this.handler = handler;
+    this.hasSynced = hasSynced;
+    this.isIdle = isIdle;
+    this.#onRemove = onRemove;
+  }
+
+  remove(): void {
+    this.#onRemove(this);
+  }
+}

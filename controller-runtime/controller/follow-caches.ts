@@ -1,0 +1,48 @@
+import type { ApiObject, Clock, Logger } from '../api/index.ts';
+import type { Informer } from '../cache/informer.ts';
+import { sleep } from '../clock/sleep.ts';
+import { backoffDelayMs } from '../queue/backoff.ts';
+
+export interface FollowParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+const restartBackoff = { baseMs: 800, maxMs: 30_000 };
+
+/** Runs an informer until the signal aborts. One that ends before is reported and run again, after a back-off. Never rejects. */
+export async function followCache(informer: Informer<ApiObject>, kindId: string, parts: FollowParts): Promise<void> {
+  const { clock, logger, signal } = parts;
+  for (let failures = 1; !signal.aborted; failures += 1) {
+    try {
+      await informer.run(signal);
+      if (!signal.aborted) logger.warn({ kind: kindId }, 'the informer ended by itself; it is run again');
+    } catch (error) {
+      if (!signal.aborted) logger.error({ kind: kindId, err: error }, 'the informer failed; it is run again');
+    }
+    await sleep(clock, backoffDelayMs(failures, restartBackoff), signal);
+  }
+}
+
+/** A list in the same process is there after a few turns: look that often before the first look by the clock. */
+const turnsBeforePolling = 100;
+const pollMs = 10;
+
+/**
+ * Waits until a condition that tells nobody of itself holds. Answers whether it does: false when the limit is over,
+ * or the signal aborts.
+ */
+export async function waitFor(
+  condition: () => boolean,
+  limitMs: number,
+  { clock, signal }: Pick<FollowParts, 'clock' | 'signal'>,
+): Promise<boolean> {
+  const untilMs = clock.monotonicMs() + limitMs;
+  for (let looks = 0; !signal.aborted && clock.monotonicMs() < untilMs; looks += 1) {
+    if (condition()) return true;
+    if (looks < turnsBeforePolling) await new Promise<void>((resolve) => setImmediate(resolve));
+    else await sleep(clock, pollMs, signal);
+  }
+  return condition() && !signal.aborted;
+}

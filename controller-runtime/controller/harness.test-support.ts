@@ -1,0 +1,133 @@
+import { descriptorOf, type ApiObject, type Logger, type Model, type ModelDescriptor } from '../api/index.ts';
+import { createManager, type Manager, type ManagerOptions } from '../manager/manager.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClient } from './fake-client.test-support.ts';
+
+export interface Person extends ApiObject {
+  readonly spec: { readonly name: string; readonly team?: string };
+  readonly status?: { readonly greeting?: string; readonly observedGeneration?: number; readonly seen?: number };
+}
+
+export interface Badge extends ApiObject {
+  readonly spec: { readonly text: string; readonly colour?: string };
+}
+
+const group = 'people.example.com';
+
+function model<T extends ApiObject>(kind: string, parts: Partial<ModelDescriptor<T>> = {}): ModelDescriptor<T> {
+  const singular = kind.toLowerCase();
+  return Object.freeze({
+    group,
+    version: 'v1alpha1',
+    kind,
+    plural: `${singular}s`,
+    singular,
+    scope: 'Cluster',
+    nameFormat: 'label',
+    subresources: [],
+    shortNames: [],
+    categories: [],
+    printerColumns: [],
+    schemaName: kind,
+    components: {},
+    indexes: [],
+    ...parts,
+  });
+}
+
+export const Person: ModelDescriptor<Person> = model<Person>('Person', {
+  components: {
+    Person: { type: 'object', properties: { status: { $ref: '#/components/schemas/PersonStatus' } } },
+    PersonStatus: { type: 'object', properties: { observedGeneration: { type: 'integer' } } },
+  },
+});
+export const Badge: ModelDescriptor<Badge> = model<Badge>('Badge');
+export const Team: ModelDescriptor<Badge> = model<Badge>('Team');
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** Everything a test of controllers needs, on a clock that only the test moves. */
+export class Harness {
+  readonly clock: FakeClock = new FakeClock();
+  readonly client: FakeClient = new FakeClient();
+  readonly log: LogLine[] = [];
+  readonly manager: Manager;
+  readonly #abort = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(options: Omit<ManagerOptions, 'client' | 'clock' | 'logger'>) {
+    const { clock, client } = this;
+    this.manager = createManager({ ...options, clock, client, logger: this.#logger() });
+  }
+
+  /** Starts the manager and waits until it has nothing to do. */
+  async start(): Promise<void> {
+    this.#running = this.manager.run(this.#abort.signal);
+    await this.idle();
+  }
+
+  /** Starts the manager, and waits for nothing. */
+  startOnly(): void {
+    this.#running = this.manager.run(this.#abort.signal);
+  }
+
+  /** Waits until nothing is ready, processed or undelivered; time stands still. */
+  async idle(): Promise<void> {
+    await this.holds(() => this.manager.isIdle());
+  }
+
+  /** Waits until a condition holds for a few turns on end; time stands still. */
+  async holds(condition: () => boolean): Promise<void> {
+    let stable = 0;
+    for (let turn = 0; turn < 5000 && stable < 6; turn += 1) {
+      stable = condition() ? stable + 1 : 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (stable < 6) throw new Error('the condition did not come to hold');
+  }
+
+  /** Asks everything to stop; resolves when it has. */
+  async stop(): Promise<void> {
+    this.beginStop();
+    await this.#running;
+  }
+
+  beginStop(): void {
+    this.#abort.abort();
+  }
+
+  /** Makes a person without any request being logged. */
+  async person(name: string, spec: Person['spec'] = { name }): Promise<Person> {
+    return this.#unlogged(() => this.client.create<Person>(Person, { metadata: { name }, spec }));
+  }
+
+  /** Merges into an object's fields, as somebody else would. */
+  async change<T extends ApiObject>(of: Model<T>, name: string, patch: object): Promise<T> {
+    return this.#unlogged(() => this.client.patch(descriptorOf(of), name, { type: 'merge', patch }));
+  }
+
+  async delete(of: Model, name: string): Promise<void> {
+    await this.#unlogged(() => this.client.delete(of, name));
+  }
+
+  lines(level: LogLine['level']): readonly LogLine[] {
+    return this.log.filter((line) => line.level === level);
+  }
+
+  async #unlogged<R>(request: () => Promise<R>): Promise<R> {
+    const answer = request();
+    this.client.requests.pop();
+    return answer;
+  }
+
+  #logger(): Logger {
+    const at = (level: LogLine['level']) => (fields: LogLine['fields'], message: string) => {
+      this.log.push({ level, fields, message });
+    };
+    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  }
+}

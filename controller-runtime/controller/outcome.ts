@@ -1,0 +1,30 @@
+import { isConflict } from '../api/index.ts';
+import { parseDuration } from './parse-duration.ts';
+import type { ReconcileResult } from './reconciler.ts';
+import type { ConflictSource } from './run-client.ts';
+import { isTerminal } from './terminal-error.ts';
+
+/** How a run ended; what the queue then does is decided by the kind alone. */
+export type Outcome =
+  | { readonly kind: 'success' }
+  | { readonly kind: 'after'; readonly delayMs: number }
+  | { readonly kind: 'requeue' }
+  | { readonly kind: 'conflict'; readonly error: unknown; readonly source: ConflictSource | undefined }
+  | { readonly kind: 'terminal' | 'error' | 'timeout'; readonly error: unknown };
+
+/** What a reconciler's answer asks for. Throws RangeError on a delay that is none. */
+export function outcomeOfResult(result: ReconcileResult): Outcome {
+  if (result === undefined || result === null) return { kind: 'success' };
+  if ('after' in result && result.after !== undefined) return { kind: 'after', delayMs: parseDuration(result.after) };
+  if ('requeueAfter' in result && result.requeueAfter !== undefined) {
+    const delayMs = parseDuration(result.requeueAfter);
+    if (delayMs > 0) return { kind: 'after', delayMs };
+  }
+  return 'requeue' in result && result.requeue === true ? { kind: 'requeue' } : { kind: 'success' };
+}
+
+export function outcomeOfError(error: unknown, source: ConflictSource | undefined): Outcome {
+  if (isTerminal(error)) return { kind: 'terminal', error };
+  if (isConflict(error)) return { kind: 'conflict', error, source };
+  return { kind: 'error', error };
+}

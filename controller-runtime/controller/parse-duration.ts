@@ -1,0 +1,20 @@
+/** Milliseconds, or a number with a unit: `250ms`, `30s`, `10m`, `1.5h`; several may follow one another (`1h30m`). */
+export type Duration = number | string;
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const wholePattern = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
+const partPattern = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
+
+/** A duration in milliseconds. Throws RangeError when it is negative, not finite, or no duration at all. */
+export function parseDuration(duration: Duration): number {
+  if (typeof duration === 'number') {
+    if (duration >= 0 && duration < Infinity) return duration;
+    throw new RangeError(`a duration must be a finite number of milliseconds >= 0, not ${duration}`);
+  }
+  if (typeof duration !== 'string' || duration.length > 100 || !wholePattern.test(duration)) {
+    throw new RangeError(`${JSON.stringify(duration)} is no duration: write milliseconds, or such as "250ms", "30s", "10m", "1h30m"`);
+  }
+  let totalMs = 0;
+  for (const [, amount, unit] of duration.matchAll(partPattern)) totalMs += Number(amount) * (unitMs[unit ?? ''] ?? 0);
+  return totalMs;
+}

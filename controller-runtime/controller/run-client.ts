@@ -1,0 +1,177 @@
+import {
+  applyMergePatch,
+  deepEqual,
+  descriptorOf,
+  isConflict,
+  parseKey,
+  type ApiObject,
+  type Model,
+  type NewObject,
+  type ObjectKey,
+  type ObjectList,
+  type WatchEvent,
+} from '../api/index.ts';
+import type { Informer, InformerOptions } from '../cache/informer.ts';
+import type {
+  Client,
+  DeleteOptions,
+  Desired,
+  GetOptions,
+  ListOptions,
+  Patch,
+  PatchOptions,
+  RequestOptions,
+  StatusOf,
+  WatchOptions,
+  WriteOptions,
+} from '../client/client.ts';
+import { idOf, targetOf, type CacheView, type Target } from './cache-view.ts';
+import { kindIdOf } from './kind-id.ts';
+import type { OwnRevisions } from './own-revisions.ts';
+
+/** The object that a conflict was about, and the revision that the write built on; `0` when it named none. */
+export interface ConflictSource {
+  readonly target: Target;
+  readonly revision: string;
+}
+
+export interface RunClientParts {
+  readonly client: Client;
+  /** Requests that have no signal of their own end with the run. */
+  readonly signal: AbortSignal;
+  readonly view: CacheView;
+  readonly statusWrites: OwnRevisions;
+}
+
+/**
+ * The client of one run. It keeps what the run wrote, so that the controller reads its own writes, and knows which
+ * status changes are its own; and it remembers which object a conflict was about.
+ */
+export class RunClient implements Client {
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #view: CacheView;
+  readonly #statusWrites: OwnRevisions;
+  readonly #conflicts = new WeakMap<object, ConflictSource>();
+
+  constructor({ client, signal, view, statusWrites }: RunClientParts) {
+    this.#client = client;
+    this.#signal = signal;
+    this.#view = view;
+    this.#statusWrites = statusWrites;
+  }
+
+  /** What a conflict that this client rejected with was about; undefined for any other error. */
+  conflictSource(error: unknown): ConflictSource | undefined {
+    return typeof error === 'object' && error !== null ? this.#conflicts.get(error) : undefined;
+  }
+
+  get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T> {
+    return this.#client.get(model, name, this.#bound(options));
+  }
+
+  list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>> {
+    return this.#client.list(model, this.#bound(options));
+  }
+
+  watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
+    return this.#client.watch(model, this.#bound(options));
+  }
+
+  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions): Informer<T> {
+    return this.#client.informer(model, options);
+  }
+
+  create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options?: WriteOptions): Promise<T> {
+    const target = targetIn(model, { name: object.metadata.name ?? '', namespace: object.metadata.namespace });
+    return this.#write(target, options, () => this.#client.create(model, object, this.#bound(options)));
+  }
+
+  update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T> {
+    const source = sourceOf(object);
+    const send = (): Promise<T> => this.#write(source, options, () => this.#client.update(object, this.#bound(options)));
+    return this.#statusWrite(source.target, send, statusOf(object));
+  }
+
+  updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T> {
+    const source = sourceOf(object);
+    const send = (): Promise<T> =>
+      this.#write(source, options, () => this.#client.updateStatus(object, status, this.#bound(options)));
+    return this.#statusWrite(source.target, send, status);
+  }
+
+  patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T> {
+    const target = targetIn(model, { name, namespace: options?.namespace });
+    const source = { target, revision: preconditionOf(patch) };
+    const send = (): Promise<T> =>
+      this.#write(source, options, () => this.#client.patch(model, name, patch, this.#bound(options)));
+    if (patch.type !== 'merge' || options?.subresource !== 'status') return send();
+    const present = this.#view.read(target);
+    return this.#statusWrite(target, send, statusOf(applyMergePatch({ status: statusOf(present) }, patch.patch)));
+  }
+
+  delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined> {
+    const target = targetIn(model, { name, namespace: options?.namespace });
+    const source = { target, revision: options?.preconditions?.resourceVersion ?? '0' };
+    return this.#write(source, options, () => this.#client.delete(model, name, this.#bound(options)));
+  }
+
+  ensure<T extends ApiObject>(
+    model: Model<T>,
+    key: string | ObjectKey,
+    desired: Desired<T>,
+    options?: WriteOptions,
+  ): Promise<T> {
+    const target = targetIn(model, typeof key === 'string' ? parseKey(key) : key);
+    return this.#write(target, options, () => this.#client.ensure(model, key, desired, this.#bound(options)));
+  }
+
+  #bound<O extends RequestOptions>(options: O | undefined): O & { readonly signal: AbortSignal } {
+    return { signal: this.#signal, ...options } as O & { readonly signal: AbortSignal };
+  }
+
+  async #write<R extends ApiObject | undefined>(
+    about: Target | ConflictSource,
+    options: WriteOptions | undefined,
+    send: () => Promise<R>,
+  ): Promise<R> {
+    const { target, revision } = 'target' in about ? about : { target: about, revision: '0' };
+    try {
+      const result = await send();
+      if (options?.dryRun === true) return result;
+      if (result === undefined) this.#view.recordGone(target);
+      else this.#view.record(result);
+      return result;
+    } catch (error) {
+      if (isConflict(error)) this.#conflicts.set(error as object, { target, revision });
+      throw error;
+    }
+  }
+
+  /** Ours alone only when the status came out as we wanted it: otherwise somebody else had a part in it. */
+  #statusWrite<T extends ApiObject>(target: Target, send: () => Promise<T>, wanted: unknown): Promise<T> {
+    return this.#statusWrites.write(idOf(target), send, (result) =>
+      deepEqual(statusOf(result) ?? {}, wanted ?? {}) ? result.metadata.resourceVersion : undefined,
+    );
+  }
+}
+
+function targetIn(model: Model, key: { readonly name: string; readonly namespace?: string | undefined }): Target {
+  const { name, namespace } = key;
+  return { kindId: kindIdOf(descriptorOf(model)), key: namespace === undefined ? { name } : { name, namespace } };
+}
+
+/** A merge patch names its precondition, if any, in its metadata. */
+function preconditionOf(patch: Patch): string {
+  const metadata: unknown = patch.type === 'merge' ? Reflect.get(patch.patch, 'metadata') : undefined;
+  const revision: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'resourceVersion') : '';
+  return typeof revision === 'string' && revision !== '' ? revision : '0';
+}
+
+function sourceOf(object: ApiObject): ConflictSource {
+  return { target: targetOf(object), revision: object.metadata.resourceVersion ?? '0' };
+}
+
+function statusOf(object: unknown): unknown {
+  return typeof object === 'object' && object !== null ? Reflect.get(object, 'status') : undefined;
+}

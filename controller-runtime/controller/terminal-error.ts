@@ -1,0 +1,16 @@
+/** A failure that trying again cannot mend. Ask {@link isTerminal}, since a plugin may bring a second copy of this class. */
+class TerminalError extends Error {
+  override readonly name = 'TerminalError';
+}
+
+/**
+ * The error to throw when a retry cannot help: `throw terminal('spec.team names no team')`. The key is parked until
+ * its object, or one that maps to it, changes. Its failures are not forgotten.
+ */
+export function terminal(message: string, options?: { readonly cause?: unknown }): Error {
+  return new TerminalError(message, options);
+}
+
+export function isTerminal(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TerminalError';
+}

@@ -1,0 +1,77 @@
+// Clients, caches, queues, controllers and managers. The wire vocabulary is `@homeostat/controller-runtime/api`.
+export type {
+  Client,
+  DeepPartial,
+  DeleteOptions,
+  Desired,
+  GetOptions,
+  JsonPatchOperation,
+  ListOptions,
+  NamespaceOptions,
+  Patch,
+  PatchOptions,
+  RequestOptions,
+  StatusOf,
+  WatchOptions,
+  WriteOptions,
+} from './client/client.ts';
+export { createClient } from './client/http-client.ts';
+export type { HttpClientOptions } from './client/http-client.ts';
+export { ensureObject } from './client/ensure.ts';
+export type { EnsureRequest } from './client/ensure.ts';
+export { freezeDeep } from './client/freeze-deep.ts';
+export type { HandlerRegistration, Informer, InformerHandler, InformerOptions } from './cache/informer.ts';
+export { HandlerBuffer } from './cache/handler-buffer.ts';
+export type { HandlerBufferOptions } from './cache/handler-buffer.ts';
+export type { HandlerEvent } from './cache/handler-event.ts';
+export { sleep } from './clock/sleep.ts';
+export { systemClock } from './clock/system-clock.ts';
+export { backoffDelayMs } from './queue/backoff.ts';
+export type { BackoffOptions } from './queue/backoff.ts';
+export type { KeyState } from './queue/key-state.ts';
+export type { WorkItem } from './queue/queue-entry.ts';
+export type { Reason, ReasonType } from './queue/reason.ts';
+export { WorkQueue } from './queue/work-queue.ts';
+export type { AddOptions, RetryOptions, WorkQueueOptions } from './queue/work-queue.ts';
+export { controllerFor } from './controller/controller-builder.ts';
+export type { ControllerBuilder } from './controller/controller-builder.ts';
+export { controller, on } from './controller/controller-definition.ts';
+export type {
+  ControllerDefinition,
+  ControllerOptions,
+  MapFunction,
+  MappedKeys,
+  WatchSource,
+} from './controller/controller-definition.ts';
+export { addFinalizer, removeFinalizer } from './controller/finalizers.ts';
+export type { FinalizerChange } from './controller/finalizers.ts';
+export {
+  controllerOf,
+  controllerReferenceTo,
+  ownerReferenceTo,
+  removeOwnerReference,
+  setOwnerReference,
+} from './controller/owner-references.ts';
+export { parseDuration } from './controller/parse-duration.ts';
+export type { Duration } from './controller/parse-duration.ts';
+export {
+  and,
+  annotationsChanged,
+  generationChanged,
+  labelsChanged,
+  not,
+  or,
+  resourceVersionChanged,
+} from './controller/predicates.ts';
+export type { ObjectChange, Predicate } from './controller/predicates.ts';
+export type {
+  ReconcileContext,
+  ReconcileFunction,
+  ReconcileRequest,
+  ReconcileResult,
+  Reconciler,
+} from './controller/reconciler.ts';
+export { isTerminal, terminal } from './controller/terminal-error.ts';
+export { createManager } from './manager/manager.ts';
+export type { Manager, ManagerOptions } from './manager/manager.ts';
+export type { Runnable } from './manager/runnable.ts';

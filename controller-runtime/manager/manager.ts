@@ -1,0 +1,155 @@
+import { silentLogger, type Clock, type Logger } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import { systemClock } from '../clock/system-clock.ts';
+import { Controller } from '../controller/controller.ts';
+import type { ControllerDefinition } from '../controller/controller-definition.ts';
+import { parseDuration, type Duration } from '../controller/parse-duration.ts';
+import type { KeyState } from '../queue/key-state.ts';
+import type { Runnable } from './runnable.ts';
+
+export interface ManagerOptions {
+  /** What the controllers read and write with; in process or over HTTP. */
+  readonly client: Client;
+  readonly controllers?: readonly ControllerDefinition[];
+  /** Started before the controllers, stopped after them. */
+  readonly runnables?: readonly Runnable[];
+  /** Default: the real time. */
+  readonly clock?: Clock;
+  /** Default: silent. */
+  readonly logger?: Logger;
+  /** How long caches may take to sync before an error names them; the wait goes on. Default 2 minutes. */
+  readonly cacheSyncTimeoutMs?: Duration;
+  /** How long a stop waits for reconciles under way before it abandons them. Default 30 s. */
+  readonly graceMs?: Duration;
+}
+
+/** A part that the manager runs. */
+interface Part {
+  readonly abort: AbortController;
+  readonly stopped: Promise<void>;
+}
+
+type ManagerState = 'created' | 'running' | 'stopped';
+
+/** Runs controllers and other long-living parts. What fails in one of them is logged by name, and touches no other. */
+export class Manager {
+  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger'>>;
+  readonly #cacheSyncTimeoutMs: number;
+  readonly #graceMs: number;
+  readonly #runnables: readonly Runnable[];
+  readonly #definitions = new Map<string, ControllerDefinition>();
+  readonly #controllers = new Map<string, Controller>();
+  readonly #parts = new Map<string, Part>();
+  /** Names whose controller is on its way out. */
+  readonly #leaving = new Set<string>();
+  #state: ManagerState = 'created';
+
+  constructor(options: ManagerOptions) {
+    const { client, clock = systemClock, logger = silentLogger, controllers = [], runnables = [] } = options;
+    this.#options = { client, clock, logger };
+    this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
+    this.#graceMs = parseDuration(options.graceMs ?? '30s');
+    this.#runnables = [...runnables];
+    for (const definition of controllers) this.add(definition);
+  }
+
+  /**
+   * Starts everything, works until the signal aborts, and stops in reverse. Settles when all of it has stopped.
+   * Rejects when it was run before.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#state !== 'created') throw new Error('a manager runs once');
+    this.#state = 'running';
+    const runnables = this.#runnables.map((runnable) => startPart((own) => this.#contain(runnable.name, () => runnable.run(own))));
+    for (const definition of this.#definitions.values()) this.#start(definition);
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    this.#state = 'stopped';
+    await Promise.all([...this.#parts.values()].map(stopPart));
+    await Promise.all(runnables.map(stopPart));
+  }
+
+  /** Adds a controller; a running manager starts it. Throws when one of that name is there, or after the stop. */
+  add(definition: ControllerDefinition): void {
+    const { name } = definition;
+    if (this.#state === 'stopped') throw new Error(`cannot add controller "${name}": the manager has stopped`);
+    if (this.#definitions.has(name)) {
+      throw new Error(`there is a controller "${name}" already: give one of them another name`);
+    }
+    this.#definitions.set(name, definition);
+    if (this.#state === 'running') this.#start(definition);
+  }
+
+  /** Stops a controller, within the grace, and takes it out. Resolves when it has stopped; at once when there is none. */
+  async remove(name: string): Promise<void> {
+    const part = this.#parts.get(name);
+    if (part !== undefined && !this.#leaving.has(name)) {
+      this.#leaving.add(name);
+      await stopPart(part);
+      this.#leaving.delete(name);
+      this.#parts.delete(name);
+      this.#controllers.delete(name);
+    } else await part?.stopped;
+    this.#definitions.delete(name);
+  }
+
+  /**
+   * Where each key of a controller stands; by the controller's name, or by its kind. Empty before it is started.
+   * Throws when there is none.
+   */
+  queue(nameOrKind: string): readonly KeyState[] {
+    const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
+    const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
+    if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
+    return this.#controllers.get(name)?.keys() ?? [];
+  }
+
+  /**
+   * All controllers work, no key of theirs is ready or being processed, and every event is delivered. Keys that wait
+   * for their time (`after`, back-off) or are parked do not count.
+   */
+  isIdle(): boolean {
+    return this.#state === 'running' && [...this.#controllers.values()].every((controller) => controller.isIdle());
+  }
+
+  #start(definition: ControllerDefinition): void {
+    const { name } = definition;
+    this.#parts.set(
+      name,
+      startPart((signal) => this.#contain(name, () => this.#createController(definition).run(signal))),
+    );
+  }
+
+  #createController(definition: ControllerDefinition): Controller {
+    const controller = new Controller(definition, {
+      ...this.#options,
+      cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
+      graceMs: this.#graceMs,
+    });
+    this.#controllers.set(definition.name, controller);
+    return controller;
+  }
+
+  async #contain(part: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.logger.error({ part, err: error }, 'a part of the manager failed; the others go on');
+      this.#controllers.delete(part);
+    }
+  }
+}
+
+/** Makes a manager; nothing happens before its `run`. */
+export function createManager(options: ManagerOptions): Manager {
+  return new Manager(options);
+}
+
+function startPart(run: (signal: AbortSignal) => Promise<void>): Part {
+  const abort = new AbortController();
+  return { abort, stopped: run(abort.signal) };
+}
+
+async function stopPart({ abort, stopped }: Part): Promise<void> {
+  abort.abort();
+  await stopped;
+}

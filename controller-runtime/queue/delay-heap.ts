@@ -1,0 +1,66 @@
+import type { QueueEntry } from './queue-entry.ts';
+
+/** Delayed keys by due time: a binary heap whose entries know their place, so that any of them can be moved or taken out. */
+export class DelayHeap {
+  readonly #entries: QueueEntry[] = [];
+  #order = 0;
+
+  first(): QueueEntry | undefined {
+    return this.#entries[0];
+  }
+
+  push(entry: QueueEntry): void {
+    entry.order = this.#order++;
+    entry.heapIndex = this.#entries.length;
+    this.#entries.push(entry);
+    this.#up(entry);
+  }
+
+  /** Restores order after an entry's time went to an earlier one. */
+  moveEarlier(entry: QueueEntry): void {
+    this.#up(entry);
+  }
+
+  remove(entry: QueueEntry): void {
+    const hole = entry.heapIndex;
+    const last = this.#entries.pop();
+    entry.heapIndex = -1;
+    if (last === undefined || last === entry) return;
+    this.#place(last, hole);
+    this.#up(last);
+    this.#down(last);
+  }
+
+  #up(entry: QueueEntry): void {
+    while (entry.heapIndex > 0) {
+      const parent = this.#entries[(entry.heapIndex - 1) >> 1];
+      if (parent === undefined || !isBefore(entry, parent)) return;
+      this.#swap(entry, parent);
+    }
+  }
+
+  #down(entry: QueueEntry): void {
+    for (;;) {
+      const left = this.#entries[2 * entry.heapIndex + 1];
+      const right = this.#entries[2 * entry.heapIndex + 2];
+      const child = left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
+      if (child === undefined || !isBefore(child, entry)) return;
+      this.#swap(child, entry);
+    }
+  }
+
+  #swap(a: QueueEntry, b: QueueEntry): void {
+    const index = a.heapIndex;
+    this.#place(a, b.heapIndex);
+    this.#place(b, index);
+  }
+
+  #place(entry: QueueEntry, index: number): void {
+    this.#entries[index] = entry;
+    entry.heapIndex = index;
+  }
+}
+
+function isBefore(a: QueueEntry, b: QueueEntry): boolean {
+  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
+}

@@ -1,0 +1,32 @@
+import type { QueueEntry } from './queue-entry.ts';
+import type { Reason } from './reason.ts';
+
+/** Where a key of a work queue stands. */
+export interface KeyState {
+  readonly key: string;
+  readonly state: 'ready' | 'delayed' | 'processing' | 'parked';
+  readonly priority: number;
+  /** Failures in a row. */
+  readonly attempts: number;
+  /** When it is due, milliseconds since 1970: of a delayed key, or of one being processed that will be delayed. */
+  readonly nextTime?: number;
+  readonly lastError?: string;
+  /** Of the coming run; of the present one while it is processed. */
+  readonly reasons: readonly Reason[];
+}
+
+/** `wallMs`: wall clock minus monotonic clock. */
+export function keyStateOf(entry: QueueEntry, wallMs: number): KeyState {
+  const { key, attempts, lastError, running, next } = entry;
+  const state = entry.state === 'idle' ? 'ready' : entry.state;
+  const isDelayed = state === 'delayed' || (state === 'processing' && next === 'delayed');
+  return {
+    key,
+    state,
+    priority: running?.priority ?? entry.priority ?? 0,
+    attempts,
+    ...(isDelayed ? { nextTime: Math.round(wallMs + entry.dueMs) } : {}),
+    ...(lastError === undefined ? {} : { lastError }),
+    reasons: running?.reasons ?? entry.reasons,
+  };
+}

@@ -1,0 +1,50 @@
+import { noReasons, type Reason } from './reason.ts';
+import type { ReadyLevel } from './ready-list.ts';
+
+/** What the queue hands out: one run of one key. */
+export interface WorkItem {
+  readonly key: string;
+  readonly priority: number;
+  /** Failures in a row before this run. */
+  readonly attempts: number;
+  /** Why the key was enqueued, in the order it happened; at most eight. */
+  readonly reasons: readonly Reason[];
+}
+
+/**
+ * Where a key stands. `idle`: remembered for its failures only. While it is processed, {@link QueueEntry.next} says
+ * what `done` makes of it.
+ */
+export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
+
+/** One key. A class, so that all entries share one hidden class: the queue makes one per add. */
+export class QueueEntry {
+  readonly key: string;
+  state: EntryState = 'idle';
+  /** Of the coming run: the highest that any add since the last `get` asked for; undefined while none did. */
+  priority: number | undefined = undefined;
+  /** Of the coming run. */
+  reasons: readonly Reason[] = noReasons;
+  /** One of them tells of a change. Kept apart, since the list of reasons may be full. */
+  changed = false;
+  /** Failures in a row. */
+  attempts = 0;
+  lastError: string | undefined = undefined;
+  /** Monotonic time at which a delayed key becomes ready. */
+  dueMs = 0;
+  /** Ties of dueMs go first in, first out. */
+  order = 0;
+  /** Position in the delay heap; -1 outside. */
+  heapIndex = -1;
+  /** The run under way. */
+  running: WorkItem | undefined = undefined;
+  /** What follows the run under way. */
+  next: 'nothing' | 'ready' | 'delayed' | 'parked' = 'nothing';
+  level: ReadyLevel | undefined = undefined;
+  before: QueueEntry | undefined = undefined;
+  after: QueueEntry | undefined = undefined;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+}

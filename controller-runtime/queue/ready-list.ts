@@ -1,0 +1,72 @@
+import type { QueueEntry } from './queue-entry.ts';
+
+/** The ready keys of one priority: a linked list through the entries, so that leaving from the middle costs nothing. */
+export interface ReadyLevel {
+  readonly priority: number;
+  first: QueueEntry | undefined;
+  last: QueueEntry | undefined;
+}
+
+/** Empty levels are kept, since the same few priorities come back all the time; with more than this many they are dropped. */
+const maxLevels = 32;
+
+/** Ready keys: highest priority first, first in first out within one. Constant time while priorities are few. */
+export class ReadyList {
+  readonly #levels = new Map<number, ReadyLevel>();
+  /** Highest first. */
+  #ordered: ReadyLevel[] = [];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Appends at the end of the entry's priority. */
+  push(entry: QueueEntry, priority: number): void {
+    const level = this.#levels.get(priority) ?? this.#addLevel(priority);
+    entry.level = level;
+    entry.before = level.last;
+    entry.after = undefined;
+    if (level.last === undefined) level.first = entry;
+    else level.last.after = entry;
+    level.last = entry;
+    this.#size += 1;
+  }
+
+  shift(): QueueEntry | undefined {
+    for (const level of this.#ordered) {
+      if (level.first === undefined) continue;
+      const entry = level.first;
+      this.remove(entry);
+      return entry;
+    }
+    return undefined;
+  }
+
+  remove(entry: QueueEntry): void {
+    const { level, before, after } = entry;
+    if (level === undefined) return;
+    if (before === undefined) level.first = after;
+    else before.after = after;
+    if (after === undefined) level.last = before;
+    else after.before = before;
+    entry.level = undefined;
+    entry.before = undefined;
+    entry.after = undefined;
+    this.#size -= 1;
+  }
+
+  #addLevel(priority: number): ReadyLevel {
+    if (this.#levels.size >= maxLevels) this.#dropEmptyLevels();
+    const level: ReadyLevel = { priority, first: undefined, last: undefined };
+    this.#levels.set(priority, level);
+    this.#ordered = [...this.#ordered, level].sort((a, b) => b.priority - a.priority);
+    return level;
+  }
+
+  #dropEmptyLevels(): void {
+    this.#ordered = this.#ordered.filter((level) => level.first !== undefined);
+    this.#levels.clear();
+    for (const level of this.#ordered) this.#levels.set(level.priority, level);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Why a key was enqueued: its own object changed, an object it owns changed, a mapping named it, a periodic resync, a
+ * retry after a failure, a time that was asked for, or a person or program by hand.
+ */
+export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 'timer' | 'manual';
+
+export interface Reason {
+  readonly type: ReasonType;
+  /** What it was, for people: `ADDED`, `Badge ada`. */
+  readonly detail?: string;
+}
+
+/** A key that is added more often than this keeps the first eight distinct reasons. */
+export const maxReasons = 8;
+
+/** True for reasons that tell of a change: they release a parked key, the others leave it parked. */
+export function isChange(reason: Reason): boolean {
+  return reason.type === 'event' || reason.type === 'owner' || reason.type === 'mapping' || reason.type === 'manual';
+}
+
+/** Shared by all keys that wait for no reason yet: most keys never need a list of their own for long. */
+export const noReasons: readonly Reason[] = Object.freeze([]);
+
+/** The list with a reason appended, unless it is there or the list is full. The empty list is never written to. */
+export function withReason(reasons: readonly Reason[], reason: Reason): readonly Reason[] {
+  if (reasons.length === 0) return [reason];
+  if (reasons.length >= maxReasons) return reasons;
+  for (const known of reasons) {
+    if (known === reason || (known.type === reason.type && known.detail === reason.detail)) return reasons;
+  }
+  return [...reasons, reason];
+}

@@ -1,0 +1,275 @@
+import type { Clock, Timer } from '../api/index.ts';
+import { backoffDelayMs, type BackoffOptions } from './backoff.ts';
+import { DelayHeap } from './delay-heap.ts';
+import { keyStateOf, type KeyState } from './key-state.ts';
+import { QueueEntry, type WorkItem } from './queue-entry.ts';
+import { ReadyList } from './ready-list.ts';
+import { isChange, noReasons, withReason, type Reason } from './reason.ts';
+
+export interface AddOptions {
+  /** Highest first. Default 0; when a running key is requeued, the priority of its run. */
+  readonly priority?: number;
+  /** Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
+  readonly reason?: Reason;
+}
+
+export interface RetryOptions extends AddOptions {
+  /** What failed, for {@link WorkQueue.snapshot}. */
+  readonly error?: string;
+  /** Back off without limit: this is no failure that ought to park the key. Default false. */
+  readonly unlimited?: boolean;
+}
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  /** Called when a key became ready; take it with `get`. Must not throw. */
+  readonly onReady?: () => void;
+  readonly backoff?: BackoffOptions;
+  /** Retries after which a failing key is parked. Default: no limit. */
+  readonly retryLimit?: number;
+}
+
+const manual: Reason = Object.freeze({ type: 'manual' });
+const timer: Reason = Object.freeze({ type: 'timer' });
+const retry: Reason = Object.freeze({ type: 'retry' });
+
+/**
+ * A keyed work queue: one entry a key, and never two runs of a key at once. A key that is added while it is being
+ * processed runs exactly once more. Order: priority, then first ready first out; raising a key's priority puts it at
+ * the end of its new level. Failing keys back off one by one; with a retry limit they are parked: visible, and released
+ * by the next add that tells of a change (event, owner, mapping, manual).
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #onReady: () => void;
+  readonly #backoff: BackoffOptions;
+  readonly #retryLimit: number;
+  readonly #entries = new Map<string, QueueEntry>();
+  readonly #ready = new ReadyList();
+  readonly #delayed = new DelayHeap();
+  #processing = 0;
+  #shutDown = false;
+  #drained: (() => void)[] = [];
+  #timer: Timer | undefined;
+  #timerDueMs = Infinity;
+
+  constructor(options: WorkQueueOptions) {
+    const { clock, onReady = () => {}, backoff = {}, retryLimit = Infinity } = options;
+    this.#clock = clock;
+    this.#onReady = onReady;
+    this.#backoff = backoff;
+    this.#retryLimit = retryLimit;
+  }
+
+  /** Ready keys; delayed, parked and processed ones are not counted. */
+  get length(): number {
+    return this.#ready.size;
+  }
+
+  /** Keys handed out and not done. */
+  get processing(): number {
+    return this.#processing;
+  }
+
+  /** Makes a key ready. One that waits keeps its place, unless this raises its priority; a delayed one is ready now. */
+  add(key: string, options?: AddOptions): void {
+    if (this.#shutDown) return;
+    const entry = this.#entryOf(key);
+    const reason = options?.reason ?? manual;
+    if (isParked(entry) && !isChange(reason)) return;
+    this.#note(entry, options?.priority ?? 0, reason);
+    this.#release(entry);
+    this.#makeReady(entry);
+  }
+
+  /** Makes a key ready after a delay; the earliest time wins, and a ready key stays ready. A delay ≤ 0 is `add`. */
+  addAfter(key: string, delayMs: number, options?: AddOptions): void {
+    const withDefaults = { priority: this.#requeuePriority(key, options), reason: options?.reason ?? timer };
+    if (!(delayMs > 0)) return this.add(key, withDefaults);
+    if (this.#shutDown) return;
+    const entry = this.#entryOf(key);
+    if (isParked(entry) && !isChange(withDefaults.reason)) return;
+    this.#note(entry, withDefaults.priority, withDefaults.reason);
+    this.#release(entry);
+    this.#delay(entry, this.#clock.monotonicMs() + delayMs);
+  }
+
+  /** Counts a failure and adds the key after its back-off; answers `parked` when that exceeds the retry limit. */
+  addRateLimited(key: string, options: RetryOptions = {}): 'delayed' | 'parked' {
+    const entry = this.#entryOf(key);
+    entry.attempts += 1;
+    entry.lastError = options.error ?? entry.lastError;
+    if (entry.attempts > this.#retryLimit && options.unlimited !== true) {
+      this.park(key, options.error);
+      return 'parked';
+    }
+    const { priority = this.#requeuePriority(key, options), reason = retry } = options;
+    this.addAfter(key, backoffDelayMs(entry.attempts, this.#backoff), { priority, reason });
+    return 'delayed';
+  }
+
+  /** Takes a key out of turn until something changes; its failures are not forgotten. A change that arrived during its run counts. */
+  park(key: string, error?: string): void {
+    const entry = this.#entryOf(key);
+    entry.lastError = error ?? entry.lastError;
+    if (entry.state === 'processing') {
+      if (entry.next !== 'ready' || !entry.changed) entry.next = 'parked';
+      return;
+    }
+    this.#unlink(entry);
+    entry.state = 'parked';
+  }
+
+  /** The failures of a key are over: its next back-off is the first again. */
+  forget(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    entry.attempts = 0;
+    entry.lastError = undefined;
+    if (entry.state === 'idle') this.#entries.delete(key);
+  }
+
+  /** The next ready key, to be given back with `done`; undefined when there is none, or after shutdown. */
+  get(): WorkItem | undefined {
+    if (this.#shutDown) return undefined;
+    const entry = this.#ready.shift();
+    if (entry === undefined) return undefined;
+    const item = { key: entry.key, priority: entry.priority ?? 0, attempts: entry.attempts, reasons: entry.reasons };
+    entry.state = 'processing';
+    entry.running = item;
+    entry.reasons = noReasons;
+    entry.priority = undefined;
+    entry.changed = false;
+    entry.next = 'nothing';
+    this.#processing += 1;
+    return item;
+  }
+
+  /** Ends the run of a key; what was added for it meanwhile takes its turn. Throws when no run of it is under way. */
+  done(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry?.state !== 'processing') throw new Error(`done("${key}"): no run of this key is under way`);
+    const { next } = entry;
+    entry.running = undefined;
+    entry.state = 'idle';
+    this.#processing -= 1;
+    if (next === 'ready' || (next === 'delayed' && entry.dueMs <= this.#clock.monotonicMs())) this.#makeReady(entry);
+    else if (next === 'delayed') this.#delay(entry, entry.dueMs);
+    else if (next === 'parked') entry.state = 'parked';
+    else if (entry.attempts === 0) this.#entries.delete(key);
+    if (this.#processing === 0) this.#releaseDrains();
+  }
+
+  /** Refuses new keys and hands out no more. Releases drains that wait. */
+  shutdown(): void {
+    this.#shutDown = true;
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#releaseDrains();
+  }
+
+  /** As shutdown; resolves when no run is under way any more, or when `shutdown` is called after it. */
+  async shutdownWithDrain(): Promise<void> {
+    this.shutdown();
+    if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+  }
+
+  /** The state of every key, for people and tests. O(keys). */
+  snapshot(): readonly KeyState[] {
+    const wallMs = this.#clock.now() - this.#clock.monotonicMs();
+    return [...this.#entries.values()].filter((entry) => entry.state !== 'idle').map((entry) => keyStateOf(entry, wallMs));
+  }
+
+  #entryOf(key: string): QueueEntry {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = new QueueEntry(key);
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  /** A running key that requeues itself keeps its priority. */
+  #requeuePriority(key: string, options: AddOptions | undefined): number {
+    return options?.priority ?? this.#entries.get(key)?.running?.priority ?? 0;
+  }
+
+  #note(entry: QueueEntry, priority: number, reason: Reason): void {
+    entry.reasons = withReason(entry.reasons, reason);
+    entry.changed ||= isChange(reason);
+    if (entry.priority !== undefined && entry.priority >= priority) return;
+    entry.priority = priority;
+    if (entry.state !== 'ready') return;
+    this.#ready.remove(entry);
+    this.#ready.push(entry, priority);
+  }
+
+  /** A key that its retry limit parked starts over; one parked by `park` keeps its failures. */
+  #release(entry: QueueEntry): void {
+    if (!isParked(entry)) return;
+    if (entry.attempts > this.#retryLimit) entry.attempts = 0;
+    if (entry.state === 'parked') entry.state = 'idle';
+    else entry.next = 'nothing';
+  }
+
+  #makeReady(entry: QueueEntry): void {
+    if (entry.state === 'processing') {
+      entry.next = 'ready';
+      return;
+    }
+    if (entry.state === 'ready') return;
+    this.#unlink(entry);
+    entry.state = 'ready';
+    this.#ready.push(entry, entry.priority ?? 0);
+    this.#onReady();
+  }
+
+  #delay(entry: QueueEntry, dueMs: number): void {
+    if (entry.state === 'processing') {
+      if (entry.next === 'ready' || (entry.next === 'delayed' && entry.dueMs <= dueMs)) return;
+      entry.next = 'delayed';
+      entry.dueMs = dueMs;
+      return;
+    }
+    if (entry.state === 'ready' || (entry.state === 'delayed' && entry.dueMs <= dueMs)) return;
+    entry.dueMs = dueMs;
+    if (entry.state === 'delayed') this.#delayed.moveEarlier(entry);
+    else this.#delayed.push(entry);
+    entry.state = 'delayed';
+    this.#arm();
+  }
+
+  #unlink(entry: QueueEntry): void {
+    if (entry.state === 'ready') this.#ready.remove(entry);
+    else if (entry.state === 'delayed') this.#delayed.remove(entry);
+  }
+
+  /** One timer, for the earliest. It may fire for a key that is no longer delayed; then it only looks for the next. */
+  #arm(): void {
+    const dueMs = this.#delayed.first()?.dueMs;
+    if (this.#shutDown || dueMs === undefined || (this.#timer !== undefined && this.#timerDueMs <= dueMs)) return;
+    this.#clock.clearTimeout(this.#timer);
+    this.#timerDueMs = dueMs;
+    // Whole milliseconds, rounded up: a timer that fires early would only be set again.
+    this.#timer = this.#clock.setTimeout(() => this.#onTimer(), Math.ceil(dueMs - this.#clock.monotonicMs()));
+  }
+
+  #onTimer(): void {
+    this.#timer = undefined;
+    const nowMs = this.#clock.monotonicMs();
+    for (let entry = this.#delayed.first(); entry !== undefined && entry.dueMs <= nowMs; entry = this.#delayed.first()) {
+      this.#makeReady(entry);
+    }
+    this.#arm();
+  }
+
+  #releaseDrains(): void {
+    const waiting = this.#drained;
+    this.#drained = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+function isParked(entry: QueueEntry): boolean {
+  return entry.state === 'parked' || (entry.state === 'processing' && entry.next === 'parked');
+}

@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+import { eventually } from './eventually.ts';
+
+describe('eventually', () => {
+  it('answers the first truthy value', async () => {
+    let asked = 0;
+    expect(await eventually(() => (asked += 1) > 2 && `asked ${asked}`)).to.equal('asked 3');
+  });
+
+  it('takes a throwing condition for one that does not hold yet', async () => {
+    let asked = 0;
+    await eventually(async () => expect((asked += 1)).to.equal(3));
+    expect(asked).to.equal(3);
+  });
+
+  it('rejects with what was awaited and the last failure', async () => {
+    const never = eventually(() => expect(1).to.equal(2), { timeoutMs: 10, describe: () => 'one to be two' });
+    const error = await never.then(
+      () => undefined,
+      (reason: unknown) => reason as Error,
+    );
+    expect(error?.message).to.match(/^waited 10 ms in vain for one to be two: expected 1 to equal 2$/);
+    expect(error?.cause).to.be.instanceOf(Error);
+  });
+});

@@ -1,0 +1,37 @@
+export interface EventuallyOptions {
+  /** Real time. Default 5000 ms. */
+  readonly timeoutMs?: number;
+  /** What is waited for; stands in the error. Asked at the time-out only. */
+  readonly describe?: string | (() => string);
+}
+
+/** Short against any test, long enough not to keep a core busy. */
+const pollMs = 3;
+
+/**
+ * Asks until the condition answers something truthy, and answers that. A condition that throws or rejects does not hold
+ * yet; what it threw last is the cause of the time-out's error. `await eventually(() => expect(list).to.have.length(2))`
+ * works, since an assertion is truthy; a block without `return` never holds.
+ */
+export async function eventually<V>(
+  condition: () => V | Promise<V>,
+  options: EventuallyOptions = {},
+): Promise<Exclude<V, undefined | null | false | 0 | ''>> {
+  const { timeoutMs = 5000, describe = 'the condition to hold' } = options;
+  const deadlineMs = performance.now() + timeoutMs;
+  let cause: unknown;
+  for (;;) {
+    try {
+      const value = await condition();
+      if (value) return value as Exclude<V, undefined | null | false | 0 | ''>;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    if (performance.now() > deadlineMs) break;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+  const awaited = typeof describe === 'string' ? describe : describe();
+  const reason = cause instanceof Error ? `: ${cause.message}` : '';
+  throw new Error(`waited ${timeoutMs} ms in vain for ${awaited}${reason}`, { cause });
+}

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import { ScriptedServer } from '../client/scripted-server.ts';
+import { createFaultInjectingFetch } from './fault-injecting-fetch.ts';
+import type { FaultInjectingFetch } from './fault-injecting-fetch.ts';
+
+const failureOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'no failure',
+    (error: unknown) => (error as Error).message,
+  );
+
+describe('a fault-injecting fetch', () => {
+  let server: ScriptedServer;
+  let faulty: FaultInjectingFetch;
+
+  beforeEach(async () => {
+    server = await ScriptedServer.start();
+    faulty = createFaultInjectingFetch();
+  });
+
+  afterEach(() => server.close());
+
+  it('passes requests on and records them', async () => {
+    server.answer({ status: 201, body: 'made' });
+    const response = await faulty.fetch(`${server.url}/a?b=c`, { method: 'POST', body: '{"d":1}' });
+    expect([response.status, await response.text()]).to.deep.equal([201, 'made']);
+    expect(faulty.requests[0]).to.include({ method: 'POST', path: '/a?b=c', body: '{"d":1}' });
+    expect(server.requests[0]?.body).to.deep.equal({ d: 1 });
+  });
+
+  it('keeps refused and answered requests from the server, each fault once', async () => {
+    faulty.inject({ kind: 'refuse' });
+    faulty.inject({ kind: 'answer', status: 429, headers: { 'retry-after': '1' }, body: { a: 1 } });
+    server.answer({ body: 'ok' });
+    expect(await failureOf(faulty.fetch(server.url))).to.equal('fetch failed');
+    const answered = await faulty.fetch(server.url);
+    expect([answered.status, await answered.json()]).to.deep.equal([429, { a: 1 }]);
+    expect(server.requests).to.have.length(0);
+    expect(await (await faulty.fetch(server.url)).text()).to.equal('ok');
+    expect(faulty.requests).to.have.length(3);
+  });
+
+  it('loses the answer of a request that the server has served', async () => {
+    faulty.inject({ kind: 'loseAnswer' });
+    server.answer({ body: 'done' });
+    expect(await failureOf(faulty.fetch(server.url))).to.equal('fetch failed');
+    expect(server.requests).to.have.length(1);
+  });
+
+  it('lets a fault wait for the request that it is meant for', async () => {
+    faulty.inject({ kind: 'refuse' }, ({ path }) => path === '/second');
+    server.answer({ body: 'ok' });
+    expect((await faulty.fetch(`${server.url}/first`)).status).to.equal(200);
+    expect(await failureOf(faulty.fetch(`${server.url}/second`))).to.equal('fetch failed');
+  });
+
+  it('holds a request back until it is let go', async () => {
+    let letGo = (): void => {};
+    faulty.inject({ kind: 'delay', until: new Promise<void>((resolve) => (letGo = resolve)) });
+    server.answer({ body: 'ok' });
+    const delayed = faulty.fetch(server.url);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(server.requests).to.have.length(0);
+    letGo();
+    expect((await delayed).status).to.equal(200);
+  });
+
+  it('breaks a body off after so many bytes', async () => {
+    faulty.inject({ kind: 'cut', afterBytes: 3 });
+    server.answer({ body: 'abcdef' });
+    const { body } = await faulty.fetch(server.url);
+    const reader = body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).to.equal('abc');
+    expect(await failureOf(reader?.read() ?? Promise.resolve())).to.equal('fetch failed');
+  });
+
+  it('cuts every body that is being read, and none that has ended', async () => {
+    server.answer({ body: 'short' });
+    await (await faulty.fetch(server.url)).text();
+    const stream = server.stream();
+    const open = await faulty.fetch(server.url);
+    const reading = failureOf(open.text());
+    expect(faulty.cutAll()).to.equal(1);
+    expect(await reading).to.equal('fetch failed');
+    await stream.closed;
+    expect(faulty.cutAll()).to.equal(0);
+  });
+});

@@ -1,0 +1,143 @@
+/** One request as it was sent; `path` holds the query. */
+export interface RecordedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string | undefined;
+}
+
+/** What befalls one request. */
+export type Fault =
+  /** It never reaches the server, as when the connection is refused. */
+  | { readonly kind: 'refuse' }
+  /** The server never sees it; this answer comes in its place. */
+  | { readonly kind: 'answer'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
+  /** It reaches the server, but its answer is lost. */
+  | { readonly kind: 'loseAnswer' }
+  /** It is sent when the promise has settled. */
+  | { readonly kind: 'delay'; readonly until: Promise<unknown> }
+  /** The body breaks off after so many bytes. */
+  | { readonly kind: 'cut'; readonly afterBytes: number };
+
+export interface FaultInjectingFetch {
+  /** For `createClient(url, { fetch })`. */
+  readonly fetch: typeof fetch;
+  /** All requests so far, those that met a fault included. */
+  readonly requests: readonly RecordedRequest[];
+  /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
+  inject(fault: Fault, matches?: (request: RecordedRequest) => boolean): void;
+  /** Breaks the bodies that are being read, watches above all; answers how many. */
+  cutAll(): number;
+}
+
+/** A fetch that records requests and makes some of them fail as told. `fetch` (default Node's) does the rest. */
+export function createFaultInjectingFetch(inner: typeof fetch = globalThis.fetch): FaultInjectingFetch {
+  const faults = new Faults(inner);
+  return {
+    fetch: (input, init) => faults.fetch(new Request(input, init)),
+    requests: faults.requests,
+    inject: (fault, matches = () => true) => {
+      faults.waiting.push({ fault, matches });
+    },
+    cutAll: () => faults.cutAll(),
+  };
+}
+
+class Faults {
+  readonly requests: RecordedRequest[] = [];
+  readonly waiting: { readonly fault: Fault; readonly matches: (request: RecordedRequest) => boolean }[] = [];
+  readonly #inner: typeof fetch;
+  readonly #open = new Set<() => void>();
+
+  constructor(inner: typeof fetch) {
+    this.#inner = inner;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const body = request.body === null ? undefined : await request.clone().text();
+    const recorded = { method: request.method, path: `${pathname}${search}`, headers: request.headers, body };
+    this.requests.push(recorded);
+    const index = this.waiting.findIndex(({ matches }) => matches(recorded));
+    const fault = index < 0 ? undefined : this.waiting.splice(index, 1)[0]?.fault;
+    return this.#meet(fault, request);
+  }
+
+  cutAll(): number {
+    const count = this.#open.size;
+    for (const cut of this.#open) cut();
+    return count;
+  }
+
+  async #meet(fault: Fault | undefined, request: Request): Promise<Response> {
+    switch (fault?.kind) {
+      case 'refuse':
+        throw connectionLost();
+      case 'answer': {
+        const { status, headers = {}, body } = fault;
+        return new Response(body === undefined ? null : JSON.stringify(body), { status, headers });
+      }
+      case 'loseAnswer':
+        await (await this.#inner(request)).body?.cancel();
+        throw connectionLost();
+      case 'delay':
+        await fault.until;
+        return this.#cuttable(await this.#inner(request));
+      case 'cut':
+        return this.#cuttable(await this.#inner(request), fault.afterBytes);
+      case undefined:
+        return this.#cuttable(await this.#inner(request));
+    }
+  }
+
+  #cuttable(response: Response, afterBytes: number = Number.POSITIVE_INFINITY): Response {
+    if (response.body === null) return response;
+    const { status, statusText, headers } = response;
+    return new Response(cuttableStream(response.body, { afterBytes, open: this.#open }), { status, statusText, headers });
+  }
+}
+
+interface CuttableOptions {
+  readonly afterBytes: number;
+  /** Holds how to cut the stream for as long as it is being read. */
+  readonly open: Set<() => void>;
+}
+
+function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptions): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let left = options.afterBytes;
+  let cut = (): void => {};
+  return new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      cut = () => {
+        options.open.delete(cut);
+        controller.error(connectionLost());
+        // The inner stream may have failed already, in which case there is nothing to close.
+        void reader.cancel().catch(() => {});
+      };
+      options.open.add(cut);
+    },
+    pull: async (controller) => {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        options.open.delete(cut);
+        throw error;
+      });
+      if (!options.open.has(cut)) return;
+      if (done) {
+        options.open.delete(cut);
+        return controller.close();
+      }
+      controller.enqueue(value.subarray(0, Math.min(value.byteLength, left)));
+      left -= value.byteLength;
+      if (left <= 0) cut();
+    },
+    cancel: (reason) => {
+      options.open.delete(cut);
+      return reader.cancel(reason);
+    },
+  });
+}
+
+function connectionLost(): TypeError {
+  return new TypeError('fetch failed', { cause: new Error('connection lost (injected)') });
+}

@@ -1,0 +1,55 @@
+/** Something that may be busy: a queue, a worker pool, a handler's buffer, an informer. */
+export interface Participant {
+  /** Stands in the error when it does not become idle. */
+  readonly name: string;
+  /** Nothing waits here and nothing is under way. */
+  isIdle(): boolean;
+  /**
+   * Asked once all are idle: has it learned of all that the server has? Work may still be on its way over a connection,
+   * where no isIdle can see it. Absent: yes.
+   */
+  hasCaughtUp?(): Promise<boolean>;
+}
+
+export interface SettleOptions {
+  /** Real time. Default 5000 ms. */
+  readonly timeoutMs?: number;
+}
+
+/** What one participant hands to another may take a few turns of the event loop during which neither looks busy. */
+const stableTurns = 10;
+
+/**
+ * Resolves once all participants have been idle for ten turns of the event loop on end, have caught up, and are idle
+ * still. Rejects after the time-out with the names of those that are not.
+ */
+export async function settle(participants: readonly Participant[], options: SettleOptions = {}): Promise<void> {
+  const { timeoutMs = 5000 } = options;
+  const deadlineMs = performance.now() + timeoutMs;
+  let busy: readonly string[] = [];
+  for (let stable = 0; performance.now() < deadlineMs; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const working = participants.filter((participant) => !participant.isIdle());
+    stable = working.length === 0 ? stable + 1 : 0;
+    if (working.length > 0) busy = namesOf(working);
+    if (stable < stableTurns) continue;
+    busy = await behind(participants);
+    if (busy.length === 0 && participants.every((participant) => participant.isIdle())) return;
+    stable = 0;
+  }
+  throw new Error(`not settled within ${timeoutMs} ms; still busy: ${busy.join(', ') || 'on and off'}`);
+}
+
+async function behind(participants: readonly Participant[]): Promise<readonly string[]> {
+  const answers = await Promise.all(
+    participants.map(async (participant) => ({
+      participant,
+      caughtUp: (await participant.hasCaughtUp?.()) ?? true,
+    })),
+  );
+  return namesOf(answers.filter(({ caughtUp }) => !caughtUp).map(({ participant }) => participant));
+}
+
+function namesOf(participants: readonly Participant[]): readonly string[] {
+  return participants.map(({ name }) => name);
+}

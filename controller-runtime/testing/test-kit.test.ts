@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { createInformer } from '../cache/list-watch-informer.ts';
+import { ScriptedSource } from '../cache/scripted-source.ts';
+import { silentLogger } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import { Person, person } from '../client/example-person.ts';
+import { controller } from '../controller/controller-definition.ts';
+import { FakeClock } from './fake-clock.ts';
+import { createTestKit } from './test-kit.ts';
+import type { TestKit } from './test-kit.ts';
+
+/** A client of which only list, watch and informer work. */
+const clientOf = (source: ScriptedSource, clock: FakeClock): Client =>
+  Object.assign(source, {
+    informer: (model: typeof Person) =>
+      createInformer({ client: source, model, selection: {}, clock, logger: silentLogger, random: () => 1 }),
+  }) as unknown as Client;
+
+describe('createTestKit', () => {
+  let source: ScriptedSource;
+  let kit: TestKit;
+  let reconciled: string[];
+
+  beforeEach(() => {
+    source = new ScriptedSource();
+    reconciled = [];
+    const clock = new FakeClock();
+    const record = controller(Person, {
+      reconcile: async ({ object }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        reconciled.push(`${object.metadata.name}@${object.metadata.resourceVersion}`);
+      },
+    });
+    kit = createTestKit({ client: clientOf(source, clock), controllers: [record], clock });
+  });
+
+  afterEach(() => kit.stop());
+
+  it('settles once all objects that the server has are reconciled', async () => {
+    const watch = source.nextWatch();
+    source.answerList('9', [person('a', '3')]);
+    // Asked whether it has caught up, the server has a second one, which then comes over the watch.
+    source.lastList = { revision: '12', items: [person('a', '3'), person('b', '12')] };
+    source.onList = (calls) => {
+      if (calls === 2) watch.emit({ type: 'ADDED', object: person('b', '12') });
+    };
+    await kit.settle();
+    expect(reconciled).to.deep.equal(['a@3', 'b@12']);
+  });
+
+  it('says what is still busy when it does not settle', async () => {
+    source.answerList('9', []);
+    source.lastList = { revision: '12', items: [person('b', '12')] };
+    const failure = await kit.settle({ timeoutMs: 50 }).then(
+      () => 'settled',
+      (error: unknown) => (error as Error).message,
+    );
+    expect(failure).to.equal('not settled within 50 ms; still busy: controllers');
+  });
+
+  it('leaves nothing running after stop', async () => {
+    source.answerList('9', []);
+    source.lastList = { revision: '9', items: [] };
+    await kit.settle();
+    await kit.stop();
+    expect(source.active).to.equal(0);
+  });
+});
