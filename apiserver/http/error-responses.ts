@@ -31,7 +31,7 @@ export function writeError(context: Context, error: ApiError): void {
   if (error.retryAfterSeconds !== undefined) context.set('Retry-After', String(error.retryAfterSeconds));
   if (error.reason === 'Unauthorized') context.set('WWW-Authenticate', 'Bearer');
   const problem = wantsProblem(context.get('Accept'));
-  context.type = problem ? 'application/problem+json' : 'application/json';
+  context.set('Content-Type', problem ? 'application/problem+json' : 'application/json');
   context.body = Buffer.from(JSON.stringify(problem ? problemOf(error, context) : status));
 }
 

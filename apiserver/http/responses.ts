@@ -7,11 +7,12 @@ export function sendBytes(context: Context, json: Buffer, format: Format): void 
   if (context.response.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');
   if (format === 'yaml') {
-    context.type = 'application/yaml';
+    context.set('Content-Type', 'application/yaml');
     context.body = Buffer.from(dump(JSON.parse(json.toString('utf8'))));
     return;
   }
-  context.type = 'application/json';
+  // Not context.type: it would add a charset, which JSON has none of.
+  context.set('Content-Type', 'application/json');
   context.body = json;
 }
 

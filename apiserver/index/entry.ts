@@ -46,7 +46,26 @@ export function createEntry(object: ApiObject, parts: EntryParts): Entry {
   };
 }
 
-/** The order of entries that sort alike: by name, then by namespace. Both are ASCII by rule. */
-export function compareNames(a: Entry, b: Entry): number {
-  return compareUnits(a.name, b.name) || compareUnits(a.namespace ?? '', b.namespace ?? '');
+/**
+ * The place of one object in the indexes; the one thing here that changes. A write that leaves an index value as it was
+ * sets `entry` and touches that index not at all: 0.1 µs in place of 5 µs an index.
+ */
+export interface Slot {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  entry: Entry;
+}
+
+export function createSlot(entry: Entry): Slot {
+  return { name: entry.name, namespace: entry.namespace, entry };
+}
+
+/** What orders objects that sort alike. */
+export type NameOrder = Pick<Entry, 'name' | 'namespace'>;
+
+/** By name, then by namespace. Both are ASCII by rule. */
+export function compareNames(a: NameOrder, b: NameOrder): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  if (a.namespace === b.namespace) return 0;
+  return compareUnits(a.namespace ?? '', b.namespace ?? '');
 }

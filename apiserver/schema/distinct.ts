@@ -1,6 +1,10 @@
+import { deepEqual } from '@homeostat/controller-runtime/api';
+
 type Item = Readonly<Record<string, unknown>>;
 
-/** Up to this many scalars are compared in pairs, which needs no memory; more of them go through a Set. */
+const noFields: Item = Object.freeze({});
+
+/** Up to this many items are compared in pairs, which needs no memory; longer lists go through a Map. */
 const maxPairwise = 16;
 
 /** How items of a list are told apart: as a whole (`set`), or by some of their fields (`map`). */
@@ -9,8 +13,7 @@ export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readon
 /** True when no two items are the same, and the items of a map are objects. Linear in the size of the list. */
 export function isDistinct(items: readonly unknown[], identity: Identity): boolean {
   if (identity.kind === 'map' && !items.every(isMapItem)) return false;
-  if (identity.kind === 'set' && items.length <= maxPairwise && items.every(isScalar)) return arePairwiseDistinct(items);
-  return firstRepetitions(items, identity).length === 0;
+  return items.length <= maxPairwise ? arePairwiseDistinct(items, identity) : firstRepetitions(items, identity).length === 0;
 }
 
 /** The index of the second occurrence of each item that occurs more than once; the third is not reported. */
@@ -29,7 +32,7 @@ export function firstRepetitions(items: readonly unknown[], identity: Identity):
 /** What tells an item from the others; for a map the fields that are there. An absent item counts as an empty one. */
 export function identityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return item;
-  const fields = isMapItem(item) ? (item ?? {}) : {};
+  const fields = fieldsOf(item);
   return Object.fromEntries(identity.keys.filter((key) => Object.hasOwn(fields, key)).map((key) => [key, fields[key]]));
 }
 
@@ -38,15 +41,24 @@ export function isMapItem(item: unknown): item is Item | null {
   return typeof item === 'object' && !Array.isArray(item);
 }
 
-function isScalar(item: unknown): boolean {
-  return typeof item !== 'object' || item === null;
-}
-
-function arePairwiseDistinct(items: readonly unknown[]): boolean {
+function arePairwiseDistinct(items: readonly unknown[], identity: Identity): boolean {
   for (let index = 1; index < items.length; index += 1) {
-    if (items.indexOf(items[index]) !== index) return false;
+    for (let before = 0; before < index; before += 1) {
+      if (isSame(items[before], items[index], identity)) return false;
+    }
   }
   return true;
+}
+
+function isSame(a: unknown, b: unknown, identity: Identity): boolean {
+  if (identity.kind === 'set') return deepEqual(a, b);
+  const left = fieldsOf(a);
+  const right = fieldsOf(b);
+  return identity.keys.every((key) => Object.hasOwn(left, key) === Object.hasOwn(right, key) && deepEqual(left[key], right[key]));
+}
+
+function fieldsOf(item: unknown): Item {
+  return isMapItem(item) ? (item ?? noFields) : noFields;
 }
 
 /** JSON with sorted keys: equal for equal values. */

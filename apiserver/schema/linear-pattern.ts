@@ -14,13 +14,22 @@ export interface LinearPattern {
 export class LinearPatterns {
   readonly #compiled = new Map<string, LinearPattern>();
 
-  /** @throws Error for a pattern that RE2 cannot hold, such as look-around or a back reference. */
+  /** @throws SyntaxError for a pattern that RE2 cannot hold, such as look-around or a back reference. */
   get(pattern: string): LinearPattern {
     const known = this.#compiled.get(pattern);
     if (known !== undefined) return known;
-    const expression = RE2JS.compile(pattern);
+    const expression = compile(pattern);
     const compiled = { test: (text: string): boolean => expression.test(text), toString: (): string => pattern };
     this.#compiled.set(pattern, compiled);
     return compiled;
+  }
+}
+
+function compile(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new SyntaxError(`the pattern '${pattern}' is not one that RE2 can hold: ${reason}`, { cause });
   }
 }

@@ -29,7 +29,8 @@ type MutableShape = { -readonly [K in keyof Shape]: Shape[K] };
 /** Combinations of schemas can be many; a model that needs more shapes than this is not one that people write. */
 const maxShapes = 10_000;
 
-const envelopeFields = new Set(['apiVersion', 'kind', 'metadata']);
+/** Known in every resource, and not shaped by its schema. */
+export const envelopeFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
  * Builds shapes of components. References, allOf, anyOf and oneOf are merged into the schema that holds them: a field that
@@ -47,6 +48,11 @@ export class ShapeBuilder {
   /** The shape of a whole object; its envelope is known. */
   root(schema: JsonSchema): Shape {
     return this.#build([{ schema: { ...schema, 'x-kubernetes-embedded-resource': true }, isCertain: true }]);
+  }
+
+  /** Every shape built so far. */
+  get all(): Iterable<Shape> {
+    return this.#shapes.values();
   }
 
   #build(given: readonly Source[]): Shape {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Person } from '../client/example-person.ts';
-import { person } from '../client/example-person.ts';
+import type { Person } from '../client/example-person.fixture.ts';
+import { person } from '../client/example-person.fixture.ts';
 import { eventually } from '../testing/eventually.ts';
 import { HandlerBuffer } from './handler-buffer.ts';
 import type { HandlerEvent } from './handler-event.ts';

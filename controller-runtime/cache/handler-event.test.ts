@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { person } from '../client/example-person.ts';
-import type { Person } from '../client/example-person.ts';
+import { person } from '../client/example-person.fixture.ts';
+import type { Person } from '../client/example-person.fixture.ts';
 import { coalesce } from './handler-event.ts';
 import type { HandlerEvent } from './handler-event.ts';
 
@@ -9,7 +9,11 @@ const state = (text: string): Person => {
   const object = person('a', revision);
   return { ...object, metadata: { ...object.metadata, uid } };
 };
-const add = (object: string, initial = false): HandlerEvent<Person> => ({ kind: 'add', object: state(object), initial });
+const add = (object: string, initial = false): HandlerEvent<Person> => ({
+  kind: 'add',
+  object: state(object),
+  initial,
+});
 const update = (previous: string, object: string): HandlerEvent<Person> => ({
   kind: 'update',
   previous: state(previous),
@@ -24,8 +28,16 @@ describe('coalesce', () => {
     ['an addition and its deletion become nothing', [add('u@1'), gone('u@2')], []],
     ['an update and a deletion become a deletion', [update('u@1', 'u@2'), gone('u@3')], [gone('u@3')]],
     ['another object of the name is told as such', [gone('u@2'), add('v@3')], [gone('u@2'), add('v@3')]],
-    ['one that came and went in between is left out', [update('u@1', 'u@2'), gone('u@3'), add('v@4'), gone('v@5')], [gone('u@1')]],
-    ['single events stay as they are', [{ kind: 'synced' }, add('u@1'), { kind: 'synced' }], [{ kind: 'synced' }, add('u@1'), { kind: 'synced' }]],
+    [
+      'one that came and went in between is left out',
+      [update('u@1', 'u@2'), gone('u@3'), add('v@4'), gone('v@5')],
+      [gone('u@1')],
+    ],
+    [
+      'single events stay as they are',
+      [{ kind: 'synced' }, add('u@1'), { kind: 'synced' }],
+      [{ kind: 'synced' }, add('u@1'), { kind: 'synced' }],
+    ],
   ];
   for (const [claim, events, expected] of cases) {
     it(claim, () => expect(coalesce(events)).to.deep.equal(expected));

@@ -27,7 +27,8 @@ export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]
 function netChange<T extends ApiObject>(first: HandlerEvent<T>, last: HandlerEvent<T>): HandlerEvent<T>[] {
   const before = stateBefore(first);
   const after = last.kind === 'add' || last.kind === 'update' ? last.object : undefined;
-  if (before === undefined) return after === undefined ? [] : [{ kind: 'add', object: after, initial: isInitial(first) }];
+  if (before === undefined)
+    return after === undefined ? [] : [{ kind: 'add', object: after, initial: isInitial(first) }];
   const same = (other: T): boolean => other.metadata.uid === before.metadata.uid;
   if (after !== undefined && same(after)) return [{ kind: 'update', previous: before, object: after }];
   const deleted = last.kind === 'delete' && same(last.object) ? last.object : before;

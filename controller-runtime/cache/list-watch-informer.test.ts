@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { ApiError } from '../api/index.ts';
 import type { WatchEvent } from '../api/index.ts';
-import { Person, person } from '../client/example-person.ts';
-import { RecordingClock } from '../client/recording-clock.ts';
-import { createRecordingLogger } from '../client/recording-logger.ts';
+import { Person, person } from '../client/example-person.fixture.ts';
+import { RecordingClock } from '../client/recording-clock.fixture.ts';
+import { createRecordingLogger } from '../client/recording-logger.fixture.ts';
 import { eventually } from '../testing/eventually.ts';
 import type { Informer, InformerHandler } from './informer.ts';
 import { createInformer } from './list-watch-informer.ts';
-import { ScriptedSource } from './scripted-source.ts';
+import { ScriptedSource } from './scripted-source.fixture.ts';
 
 const gone = new ApiError('Expired', 'too old resource version');
 const down = new ApiError('ServiceUnavailable', 'no connection');
@@ -265,7 +265,10 @@ describe('an informer over list and watch', () => {
   it('settles its run only when the handlers have had what was there', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
-    source.answerList('9', Array.from({ length: 500 }, (_, index) => person(`p${index}`, `${index + 1}`)));
+    source.answerList(
+      '9',
+      Array.from({ length: 500 }, (_, index) => person(`p${index}`, `${index + 1}`)),
+    );
     run();
     await eventually(() => informer.hasSynced());
     stop.abort();

@@ -50,7 +50,8 @@ class ListWatchInformer<T extends ApiObject> implements Informer<T> {
 
   addHandler(handler: InformerHandler<T>): HandlerRegistration {
     const buffer = new HandlerBuffer(handler, {
-      report: (error) => this.#options.logger.error({ err: error }, 'an informer handler failed; it goes on with the next event'),
+      report: (error) =>
+        this.#options.logger.error({ err: error }, 'an informer handler failed; it goes on with the next event'),
       onRemove: () => this.#buffers.delete(buffer),
     });
     this.#buffers.add(buffer);

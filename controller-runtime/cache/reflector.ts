@@ -133,7 +133,10 @@ export class Reflector<T extends ApiObject> {
     if (nowMs - this.#failedAtMs > quietMs) this.#delay.reset();
     this.#failedAtMs = nowMs;
     const delayMs = this.#delay.next();
-    this.#options.logger.warn({ err: error, delayMs, then: then.kind }, 'following a kind failed and will be tried again');
+    this.#options.logger.warn(
+      { err: error, delayMs, then: then.kind },
+      'following a kind failed and will be tried again',
+    );
     return { kind: 'backingOff', delayMs, then };
   }
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ApiError, reasonOf } from '../api/index.ts';
 import type { Client, Desired } from './client.ts';
 import { ensureObject } from './ensure.ts';
-import { Person, person } from './example-person.ts';
+import { Person, person } from './example-person.fixture.ts';
 
 type Verbs = Pick<Client, 'get' | 'create' | 'update'>;
 

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { ApiError } from '../api/index.ts';
 import { eventually } from '../testing/eventually.ts';
 import type { Client } from './client.ts';
-import { Person, person, personList, personsPath } from './example-person.ts';
+import { Person, person, personList, personsPath } from './example-person.fixture.ts';
 import { createClient } from './http-client.ts';
-import { RecordingClock } from './recording-clock.ts';
-import { createRecordingLogger } from './recording-logger.ts';
-import { ScriptedServer } from './scripted-server.ts';
+import { RecordingClock } from './recording-clock.fixture.ts';
+import { createRecordingLogger } from './recording-logger.fixture.ts';
+import { ScriptedServer } from './scripted-server.fixture.ts';
 
 const failureOf = async (promise: Promise<unknown>): Promise<ApiError> => {
   const error = await promise.then(

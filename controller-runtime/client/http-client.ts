@@ -117,7 +117,11 @@ class HttpClient implements Client {
     return this.#send({ method: 'PATCH', path, body, contentType, query: writeQuery(options), signal });
   }
 
-  async delete<T extends ApiObject>(model: Model<T>, name: string, options: DeleteOptions = {}): Promise<T | undefined> {
+  async delete<T extends ApiObject>(
+    model: Model<T>,
+    name: string,
+    options: DeleteOptions = {},
+  ): Promise<T | undefined> {
     const { namespace, dryRun, preconditions, propagationPolicy, signal } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace });
     // Where there is a body Kubernetes does not look at the query: dryRun goes into both, lest it be overlooked.
@@ -143,7 +147,10 @@ class HttpClient implements Client {
     const { watchSilenceMs: silenceMs, ...services } = this.#services;
     const { allowBookmarks: _allow, sendInitialEvents: _send, ...selection } = options;
     const { resourceVersion } = options;
-    const match = resourceVersion === undefined || resourceVersion === '0' ? {} : ({ resourceVersionMatch: 'NotOlderThan' } as const);
+    const match =
+      resourceVersion === undefined || resourceVersion === '0'
+        ? {}
+        : ({ resourceVersionMatch: 'NotOlderThan' } as const);
     const source = {
       ...{ transport: this.#transport, path: collectionPath(descriptor, options.namespace), ...services, silenceMs },
       ...{ apiVersion: apiVersionOf(descriptor), kind: descriptor.kind },

@@ -3,12 +3,12 @@ import { isExpired, reasonOf } from '../api/index.ts';
 import type { WatchEvent } from '../api/index.ts';
 import { eventually } from '../testing/eventually.ts';
 import type { Client, WatchOptions } from './client.ts';
-import { Person, person, personList, personsPath } from './example-person.ts';
+import { Person, person, personList, personsPath } from './example-person.fixture.ts';
 import { createClient } from './http-client.ts';
-import { RecordingClock } from './recording-clock.ts';
-import { createRecordingLogger } from './recording-logger.ts';
-import { ScriptedServer, watchLine } from './scripted-server.ts';
-import type { ScriptedStream } from './scripted-server.ts';
+import { RecordingClock } from './recording-clock.fixture.ts';
+import { createRecordingLogger } from './recording-logger.fixture.ts';
+import { ScriptedServer, watchLine } from './scripted-server.fixture.ts';
+import type { ScriptedStream } from './scripted-server.fixture.ts';
 
 type Event = WatchEvent<Person>;
 
@@ -98,14 +98,19 @@ describe('watch over HTTP', () => {
     const stream = server.stream();
     const seen = collect({ resourceVersion: '4' });
     await stream.opened;
-    const text = ['é', 'ü'].map((name, at) => watchLine('MODIFIED', person('a', `${5 + at}`, { spec: { name } }))).join('\n');
+    const text = ['é', 'ü']
+      .map((name, at) => watchLine('MODIFIED', person('a', `${5 + at}`, { spec: { name } })))
+      .join('\n');
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; at += 7) {
       stream.write(bytes.subarray(at, at + 7));
       await new Promise((resolve) => setImmediate(resolve));
     }
     await eventually(() => seen.events.length === 2);
-    expect(seen.raw.map((event) => (event.type === 'MODIFIED' ? event.object.spec.name : ''))).to.deep.equal(['é', 'ü']);
+    expect(seen.raw.map((event) => (event.type === 'MODIFIED' ? event.object.spec.name : ''))).to.deep.equal([
+      'é',
+      'ü',
+    ]);
     expect(Object.isFrozen(seen.raw[0]?.object.metadata)).to.equal(true);
   });
 
@@ -218,7 +223,9 @@ describe('watch over HTTP', () => {
       await passDelay(800);
       await first.closed;
       expect((await opened(second)).get('resourceVersion')).to.equal('6');
-      expect(logger.entries.map(({ fields }) => String(fields['err']))).to.match(report).and.to.have.length(1);
+      expect(logger.entries.map(({ fields }) => String(fields['err'])))
+        .to.match(report)
+        .and.to.have.length(1);
       expect(seen.events).to.deep.equal(['ADDED a@6']);
     });
   }
@@ -255,7 +262,9 @@ describe('watch over HTTP', () => {
     expect(server.requests[0]?.path).to.equal(`${personsPath}?labelSelector=x&limit=1000`);
     expect(seen.events).to.deep.equal(['ADDED b@8', 'ADDED a@3', 'BOOKMARK 9']);
     const end = seen.raw.at(-1);
-    expect(end?.type === 'BOOKMARK' && end.object.metadata.annotations).to.deep.equal({ 'k8s.io/initial-events-end': 'true' });
+    expect(end?.type === 'BOOKMARK' && end.object.metadata.annotations).to.deep.equal({
+      'k8s.io/initial-events-end': 'true',
+    });
   });
 
   it('begins at the present, without its objects, when told to send none', async () => {

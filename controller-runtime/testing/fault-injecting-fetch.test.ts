@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ScriptedServer } from '../client/scripted-server.ts';
+import { ScriptedServer } from '../client/scripted-server.fixture.ts';
 import { createFaultInjectingFetch } from './fault-injecting-fetch.ts';
 import type { FaultInjectingFetch } from './fault-injecting-fetch.ts';
 

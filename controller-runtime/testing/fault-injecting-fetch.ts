@@ -11,7 +11,12 @@ export type Fault =
   /** It never reaches the server, as when the connection is refused. */
   | { readonly kind: 'refuse' }
   /** The server never sees it; this answer comes in its place. */
-  | { readonly kind: 'answer'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: unknown;
+    }
   /** It reaches the server, but its answer is lost. */
   | { readonly kind: 'loseAnswer' }
   /** It is sent when the promise has settled. */
@@ -93,7 +98,11 @@ class Faults {
   #cuttable(response: Response, afterBytes: number = Number.POSITIVE_INFINITY): Response {
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
-    return new Response(cuttableStream(response.body, { afterBytes, open: this.#open }), { status, statusText, headers });
+    return new Response(cuttableStream(response.body, { afterBytes, open: this.#open }), {
+      status,
+      statusText,
+      headers,
+    });
   }
 }
 

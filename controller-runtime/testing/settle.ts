@@ -27,7 +27,7 @@ export async function settle(participants: readonly Participant[], options: Sett
   const { timeoutMs = 5000 } = options;
   const deadlineMs = performance.now() + timeoutMs;
   let busy: readonly string[] = [];
-  for (let stable = 0; performance.now() < deadlineMs; ) {
+  for (let stable = 0; performance.now() < deadlineMs;) {
     await new Promise((resolve) => setImmediate(resolve));
     const working = participants.filter((participant) => !participant.isIdle());
     stable = working.length === 0 ? stable + 1 : 0;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { createInformer } from '../cache/list-watch-informer.ts';
-import { ScriptedSource } from '../cache/scripted-source.ts';
+import { ScriptedSource } from '../cache/scripted-source.fixture.ts';
 import { silentLogger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
-import { Person, person } from '../client/example-person.ts';
+import { Person, person } from '../client/example-person.fixture.ts';
 import { controller } from '../controller/controller-definition.ts';
 import { FakeClock } from './fake-clock.ts';
 import { createTestKit } from './test-kit.ts';

@@ -88,7 +88,9 @@ function trackInformers(client: Client, followed: FollowedKind[]): Client {
 async function haveCaughtUp(client: Client, followed: readonly FollowedKind[]): Promise<boolean> {
   for (const { informer, model, selection } of followed) {
     const { items } = await client.list(model, selection);
-    const cached = new Map(informer.list().map((object) => [formatKey(keyOf(object)), object.metadata.resourceVersion]));
+    const cached = new Map(
+      informer.list().map((object) => [formatKey(keyOf(object)), object.metadata.resourceVersion]),
+    );
     const same = items.every((item) => cached.get(formatKey(keyOf(item))) === item.metadata.resourceVersion);
     if (!same || cached.size !== items.length) return false;
   }

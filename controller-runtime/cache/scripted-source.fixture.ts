@@ -1,7 +1,7 @@
 import type { ApiObject, Model, ObjectList, WatchEvent } from '../api/index.ts';
 import type { Client, ListOptions, WatchOptions } from '../client/client.ts';
-import { personList } from '../client/example-person.ts';
-import type { Person } from '../client/example-person.ts';
+import { personList } from '../client/example-person.fixture.ts';
+import type { Person } from '../client/example-person.fixture.ts';
 
 /** One watch, which the test feeds. */
 export interface ScriptedWatch {

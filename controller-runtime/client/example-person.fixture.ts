@@ -24,7 +24,13 @@ const schema = {
   },
 } as const;
 
-const names = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' };
+const names = {
+  group: 'people.example.com',
+  version: 'v1alpha1',
+  kind: 'Person',
+  plural: 'persons',
+  singular: 'person',
+};
 
 /** Cluster-scoped, with indexes on `spec.name` and `spec.age`. */
 export const Person: ModelDescriptor<Person> = defineModel({

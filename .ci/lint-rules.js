@@ -1,0 +1,83 @@
+// The house's own lint rules: what oxlint's built-in ones cannot say. Loaded by .oxlintrc.json.
+import { dirname, relative, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** Packages by folder: a relative import never leaves one of them. */
+const packageFolder = /^(controller-runtime|apiserver|test|bench|plugins\/[^/]+|examples\/[^/]+)\//;
+
+/** Everything of this repository that may be imported by name. */
+const publicEntries = new Set([
+  'homeostat',
+  'homeostat/testing',
+  '@homeostat/apiserver',
+  '@homeostat/controller-runtime',
+  '@homeostat/controller-runtime/api',
+  '@homeostat/controller-runtime/testing',
+]);
+
+/** Runs a check on the source of every import, re-export and import(), with the type-only ones. */
+function onImports(check) {
+  const visit = (node) => {
+    if (typeof node.source?.value === 'string') check(node, node.source.value);
+  };
+  return { ImportDeclaration: visit, ExportNamedDeclaration: visit, ExportAllDeclaration: visit, ImportExpression: visit };
+}
+
+const noExportStar = {
+  create: (context) => ({
+    ExportAllDeclaration: (node) =>
+      context.report({ node, message: 'export * leaks whatever is added later: a public entry names what it exports.' }),
+  }),
+};
+
+const publicEntriesOnly = {
+  create(context) {
+    const file = relative(root, context.filename);
+    const home = packageFolder.exec(file)?.[0];
+    return onImports((node, source) => {
+      if (/^(@homeostat\/|homeostat(\/|$))/.test(source) && !publicEntries.has(source)) {
+        context.report({ node, message: `${source} is no public entry: what is not exported there may change any day.` });
+      }
+      if (home === undefined || !source.startsWith('.')) return;
+      if (relative(root, resolve(root, dirname(file), source)).startsWith(home)) return;
+      context.report({ node, message: `${source} leaves the package: import another one by its public entry.` });
+    });
+  },
+};
+
+const ambientModules = new Set(['node:timers', 'node:timers/promises', 'timers', 'timers/promises']);
+const ambientMembers = new Set(['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID']);
+// Not setImmediate: it lets others have their turn, and no clock moves by it.
+const ambientCalls = new Set(['setTimeout', 'setInterval', 'randomUUID']);
+const ambientMessage = 'comes in from outside (a Clock, random, uuid), so that a test can hold time and chance still.';
+
+const noAmbient = {
+  create(context) {
+    const report = (node, what) => context.report({ node, message: `${what} ${ambientMessage}` });
+    return {
+      ImportDeclaration(node) {
+        if (ambientModules.has(node.source.value)) report(node, node.source.value);
+      },
+      MemberExpression(node) {
+        const name = `${node.object.name}.${node.property.name}`;
+        if (ambientMembers.has(name)) report(node, name);
+      },
+      CallExpression(node) {
+        if (ambientCalls.has(node.callee.name)) report(node, node.callee.name);
+      },
+      NewExpression(node) {
+        if (node.callee.name === 'Date' && node.arguments.length === 0) report(node, 'new Date()');
+      },
+    };
+  },
+};
+
+export default {
+  meta: { name: 'homeostat' },
+  rules: {
+    'no-export-star': noExportStar,
+    'public-entries-only': publicEntriesOnly,
+    'no-ambient-time-or-chance': noAmbient,
+  },
+};

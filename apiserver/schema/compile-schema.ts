@@ -1,0 +1,63 @@
+import type { FieldCause, JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { fillDefaults } from './defaults.ts';
+import { Explainer } from './explainer.ts';
+import { LinearPatterns } from './linear-pattern.ts';
+import { Pruner } from './pruner.ts';
+import { ShapeBuilder } from './shape.ts';
+import { compileGate } from './value-gate.ts';
+
+/**
+ * The schema's part of a write: defaults, then pruning, then validation, each on the outcome of the one before. Objects
+ * are plain JSON, not frozen, and at most 100 levels deep. The three together take about 3 µs for an object of 1 KB.
+ */
+export interface ObjectSchema {
+  /** Fills in defaults in place; null counts as absent where the schema does not say `nullable`. */
+  applyDefaults(object: object): void;
+  /**
+   * Removes unknown fields in place and answers their paths (`spec.items[1].b`) in the order of the object, at most 100.
+   * apiVersion, kind and the known fields of metadata stay without being declared.
+   */
+  prune(object: object): readonly string[];
+  /** Every violation, at most 100, in Kubernetes' words; the object itself is not changed. */
+  validate(object: object): readonly FieldCause[];
+}
+
+const nothing: readonly FieldCause[] = Object.freeze([]);
+
+/**
+ * Compiles a model's schema, once, at registration.
+ * @throws Error that says why the schema cannot be served: a reference to nothing, a pattern that RE2 cannot hold, a
+ * default without an end.
+ */
+export function compileSchema(model: Pick<ModelDescriptor, 'components' | 'schemaName'>): ObjectSchema {
+  const { components, schemaName } = model;
+  const declared = Object.hasOwn(components, schemaName) ? components[schemaName] : undefined;
+  if (declared === undefined) throw new ReferenceError(`there is no schema named "${schemaName}"`);
+  const root = withEnvelope(declared);
+  const shapes = new ShapeBuilder(components);
+  const shape = shapes.root(root);
+  // A default without an end is found now, and not by the first object.
+  for (const each of shapes.all) fillDefaults({}, each);
+  const patterns = new LinearPatterns();
+  const gate = compileGate(root, components, patterns);
+  const pruner = new Pruner(shape);
+  const explainer = new Explainer(components, patterns);
+  return Object.freeze({
+    applyDefaults: (object: object): void => fillDefaults(object, shape),
+    prune: (object: object): readonly string[] => pruner.prune(object),
+    validate(object: object): readonly FieldCause[] {
+      const first = gate(object);
+      if (first === undefined) return nothing;
+      const causes = explainer.explain(root, object);
+      // The two never disagree (a test of random schemas says so); if they did, a refused object must not pass.
+      if (causes.length === 0) throw new Error(`the rule "${first.keyword}" at "${first.instancePath}" was broken without a cause`);
+      return causes;
+    },
+  });
+}
+
+/** Closed schemas do not refuse what every object has. */
+function withEnvelope(schema: JsonSchema): JsonSchema {
+  if (schema.additionalProperties !== false) return schema;
+  return { ...schema, properties: { apiVersion: {}, kind: {}, metadata: {}, ...schema.properties } };
+}

@@ -1,0 +1,67 @@
+import { metadataShapeErrors } from '@homeostat/controller-runtime/api';
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { firstRepetitions, identityOf, isMapItem } from './distinct.ts';
+import { identityOfItems } from './translate-schema.ts';
+import type { Violations } from './violations.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Rules of an object that do not concern what its fields hold. */
+export function explainObject(schema: JsonSchema, value: Fields, violations: Violations): void {
+  const { required = [], minProperties, maxProperties } = schema;
+  const count = Object.keys(value).length;
+  for (const name of required) {
+    if (!Object.hasOwn(value, name)) violations.at(name, () => violations.required());
+  }
+  if (minProperties !== undefined && count < minProperties) {
+    violations.invalid(count, `should have at least ${minProperties} properties`);
+  }
+  if (maxProperties !== undefined && count > maxProperties) violations.tooMany(count, maxProperties);
+  if (schema.additionalProperties === false) explainForbidden(schema, value, violations);
+  if (schema['x-kubernetes-embedded-resource'] === true) explainEmbedded(value, violations);
+}
+
+function explainForbidden(schema: JsonSchema, value: Fields, violations: Violations): void {
+  for (const name of Object.keys(value)) {
+    if (violations.isFull) return;
+    if (!Object.hasOwn(schema.properties ?? {}, name)) {
+      violations.at(name, () => violations.invalid(value[name], 'is a forbidden property'));
+    }
+  }
+}
+
+function explainEmbedded(value: Fields, violations: Violations): void {
+  for (const name of ['apiVersion', 'kind']) {
+    const text = value[name] ?? '';
+    violations.at(name, () => {
+      if (text === '') violations.required();
+      else if (typeof text !== 'string') violations.wrongType(typeof text, 'string');
+    });
+  }
+  const prefix = violations.path.length === 0 ? '' : `${violations.field}.`;
+  const { metadata = {} } = value;
+  violations.addAll(metadataShapeErrors(metadata).map((cause) => ({ ...cause, field: `${prefix}${cause.field}` })));
+}
+
+/** Rules of a list that do not concern what its items hold. */
+export function explainList(schema: JsonSchema, items: readonly unknown[], violations: Violations): void {
+  const { minItems, maxItems } = schema;
+  if (minItems !== undefined && items.length < minItems) {
+    violations.invalid(items.length, `should have at least ${minItems} items`);
+  }
+  if (maxItems !== undefined && items.length > maxItems) violations.tooMany(items.length, maxItems);
+  const identity = identityOfItems(schema);
+  if (identity === undefined) return;
+  if (identity.kind === 'map') explainMapItems(items, violations);
+  const ofMap = identity.kind === 'map' ? items.every(isMapItem) : true;
+  for (const index of ofMap ? firstRepetitions(items, identity) : []) {
+    violations.at(index, () => violations.duplicate(identityOf(items[index], identity)));
+  }
+}
+
+function explainMapItems(items: readonly unknown[], violations: Violations): void {
+  for (const [index, item] of items.entries()) {
+    if (violations.isFull) return;
+    if (!isMapItem(item)) violations.at(index, () => violations.invalid(item, 'must be an object, for it is in a list of type map'));
+  }
+}

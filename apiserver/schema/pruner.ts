@@ -1,0 +1,105 @@
+import { metadataFieldNames, ownerReferenceFieldNames } from '@homeostat/controller-runtime/api';
+import { formatPath } from './field-path.ts';
+import type { PathSegment } from './field-path.ts';
+import { envelopeFields } from './shape.ts';
+import type { Shape } from './shape.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Most paths that are reported: each becomes a header or a part of a message. All unknown fields are removed. */
+const maxReported = 100;
+
+const nothing: readonly string[] = Object.freeze([]);
+
+const unknownShape: Shape = {
+  properties: new Map(),
+  additional: undefined,
+  items: undefined,
+  preservesUnknown: false,
+  isResource: false,
+  isNullable: false,
+  defaultValue: undefined,
+  defaults: [],
+};
+
+/** Removes the fields that a schema does not know. One object at a time; nothing is allocated when there is none. */
+export class Pruner {
+  readonly #root: Shape;
+  readonly #path: PathSegment[] = [];
+  #found: string[] | undefined;
+
+  constructor(root: Shape) {
+    this.#root = root;
+  }
+
+  /** Prunes in place; answers the paths of the first 100 fields removed, in the order of the object. */
+  prune(object: object): readonly string[] {
+    this.#found = undefined;
+    this.#path.length = 0;
+    this.#pruneFields(object as Fields, this.#root);
+    return this.#found ?? nothing;
+  }
+
+  #pruneFields(fields: Fields, shape: Shape): void {
+    const { properties, additional } = shape;
+    for (const name in fields) {
+      const child = properties.get(name) ?? additional;
+      if (child === undefined) this.#pruneUndeclared(fields, name, shape);
+      else if (child !== 'anything') {
+        const value = fields[name];
+        if (typeof value === 'object' && value !== null) this.#descend(value, child, name);
+      }
+    }
+  }
+
+  #pruneUndeclared(fields: Fields, name: string, shape: Shape): void {
+    if (shape.isResource && envelopeFields.has(name)) {
+      if (name === 'metadata') this.#pruneMetadata(fields[name]);
+    } else if (!shape.preservesUnknown) this.#remove(fields, name);
+  }
+
+  #descend(value: object, shape: Shape, segment: PathSegment): void {
+    this.#path.push(segment);
+    if (Array.isArray(value)) this.#pruneItems(value, shape);
+    else this.#pruneFields(value as Fields, shape);
+    this.#path.pop();
+  }
+
+  #pruneItems(items: readonly unknown[], shape: Shape): void {
+    // Lists whose items nobody declared: fields in them are as unknown as any other.
+    const itemShape = shape.items ?? (shape.preservesUnknown ? undefined : unknownShape);
+    if (itemShape === undefined) return;
+    for (let index = 0; index < items.length; index += 1) {
+      const item = items[index];
+      if (typeof item === 'object' && item !== null) this.#descend(item, itemShape, index);
+    }
+  }
+
+  #pruneMetadata(metadata: unknown): void {
+    if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return;
+    this.#path.push('metadata');
+    this.#keepOnly(metadata as Fields, metadataFieldNames);
+    const owners: unknown = (metadata as Fields)['ownerReferences'];
+    if (Array.isArray(owners)) this.#pruneOwners(owners);
+    this.#path.pop();
+  }
+
+  #pruneOwners(owners: readonly unknown[]): void {
+    for (const [index, owner] of owners.entries()) {
+      if (typeof owner !== 'object' || owner === null) continue;
+      this.#path.push('ownerReferences', index);
+      this.#keepOnly(owner as Fields, ownerReferenceFieldNames);
+      this.#path.length -= 2;
+    }
+  }
+
+  #keepOnly(fields: Fields, known: ReadonlySet<string>): void {
+    for (const name in fields) if (!known.has(name)) this.#remove(fields, name);
+  }
+
+  #remove(fields: Fields, name: string): void {
+    delete fields[name];
+    this.#found ??= [];
+    if (this.#found.length < maxReported) this.#found.push(formatPath([...this.#path, name]));
+  }
+}

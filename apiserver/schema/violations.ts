@@ -1,0 +1,81 @@
+import { quoteValue } from '@homeostat/controller-runtime/api';
+import type { CauseReason, FieldCause } from '@homeostat/controller-runtime/api';
+import { formatPath } from './field-path.ts';
+import type { PathSegment } from './field-path.ts';
+
+/** Most violations that one object reports. */
+const maxViolations = 100;
+
+/** Collects violations while a value is walked, in Kubernetes' words. */
+export class Violations {
+  readonly causes: FieldCause[] = [];
+  /** Where the walk is. Shared with the collectors of branches. */
+  readonly path: PathSegment[];
+
+  constructor(path: PathSegment[] = []) {
+    this.path = path;
+  }
+
+  /** From here on nothing is collected, and nothing need be looked at. */
+  get isFull(): boolean {
+    return this.causes.length >= maxViolations;
+  }
+
+  get field(): string {
+    return formatPath(this.path);
+  }
+
+  /** Runs a step of the walk one level deeper. */
+  at(segment: PathSegment, step: () => void): void {
+    this.path.push(segment);
+    step();
+    this.path.pop();
+  }
+
+  addAll(causes: readonly FieldCause[]): void {
+    this.causes.push(...causes.slice(0, maxViolations - this.causes.length));
+  }
+
+  required(): void {
+    this.add('FieldValueRequired', 'Required value');
+  }
+
+  /** `rule` completes "spec.age in body …". */
+  invalid(value: unknown, rule: string): void {
+    this.add('FieldValueInvalid', `Invalid value: ${quoteValue(value)}: ${this.field} in body ${rule}`);
+  }
+
+  /** `shown` is the name of the type that the value has; for a format, the value. */
+  wrongType(shown: unknown, expected: string): void {
+    const text = quoteValue(shown);
+    this.add('FieldValueTypeInvalid', `Invalid value: ${text}: ${this.field} in body must be of type ${expected}: ${text}`);
+  }
+
+  notSupported(value: unknown, supported: readonly unknown[]): void {
+    const list = supported.map((each) => quoteValue(typeof each === 'string' ? each : JSON.stringify(each))).join(', ');
+    this.add('FieldValueNotSupported', `Unsupported value: ${quoteValue(value)}: supported values: ${list}`);
+  }
+
+  // "bytes" and "items" are Kubernetes' words, for code points and for properties too.
+  tooLong(limit: number): void {
+    this.add('FieldValueTooLong', `Too long: may not be more than ${limit} bytes`);
+  }
+
+  tooMany(count: number, limit: number): void {
+    this.add('FieldValueTooMany', `Too many: ${count}: must have at most ${limit} items`);
+  }
+
+  duplicate(value: unknown): void {
+    this.add('FieldValueDuplicate', `Duplicate value: ${quoteValue(value)}`);
+  }
+
+  /** For rules about a value as a whole, such as anyOf. */
+  unfit(rule: string): void {
+    this.add('FieldValueInvalid', `Invalid value: "": ${quoteValue(this.field)} ${rule}`);
+  }
+
+  add(reason: CauseReason, message: string): void {
+    if (this.isFull) return;
+    this.causes.push({ reason, message, ...(this.path.length === 0 ? {} : { field: this.field }) });
+  }
+}

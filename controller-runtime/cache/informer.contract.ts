@@ -1,0 +1,288 @@
+import { expect } from 'chai';
+import { keyOf } from '../api/index.ts';
+import { caseLabel, ContractSubject } from '../client/contract-subject.fixture.ts';
+import type { ContractCase, OpenClient } from '../client/contract-subject.fixture.ts';
+import { Person } from '../client/example-person.fixture.ts';
+import { eventually } from '../testing/eventually.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from './informer.ts';
+
+/** What every Informer does, wherever its cache is. One server for the whole suite. */
+export function describeInformerContract(name: string, open: OpenClient): void {
+  describe(`${name} as an Informer`, () => {
+    const followed = new FollowedCase(new ContractSubject(open));
+    beforeEach('follow', () => followed.begin());
+    afterEach('stop', () => followed.stop());
+    describeCache(followed);
+    describeHandlers(followed);
+    describeRuns(followed);
+  });
+}
+
+/** An informer of the objects of one test, with a handler that records. */
+class FollowedCase {
+  readonly #subject: ContractSubject;
+  #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  one!: ContractCase;
+  informer!: Informer<Person>;
+
+  constructor(subject: ContractSubject) {
+    this.#subject = subject;
+  }
+
+  begin(): void {
+    this.one = this.#subject.newCase();
+    this.informer = this.#subject.client.informer(Person, { labelSelector: this.one.selector });
+    this.#stop = new AbortController();
+  }
+
+  /** Runs the informer; resolves when it has synced. */
+  async run(): Promise<void> {
+    this.#running = this.informer.run(this.#stop.signal);
+    await eventually(() => this.informer.hasSynced());
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  patch(base: string, patch: object): Promise<Person> {
+    return this.#subject.client.patch(Person, this.one.name(base), { type: 'merge', patch });
+  }
+
+  delete(base: string): Promise<Person | undefined> {
+    return this.#subject.client.delete(Person, this.one.name(base));
+  }
+
+  interrupt(): void {
+    this.#subject.interrupt();
+  }
+}
+
+/** Calls as `<what> <name>`, updates with both ages. */
+class HandlerRecord implements InformerHandler<Person> {
+  readonly calls: string[] = [];
+  readonly objects: Person[] = [];
+
+  onAdd(object: Person, { initial }: { readonly initial: boolean }): void {
+    this.#note(`${initial ? 'initial' : 'add'} ${object.spec.name}`, object);
+  }
+
+  onUpdate(previous: Person, object: Person): void {
+    this.#note(`update ${object.spec.name} ${previous.spec.age}-${object.spec.age}`, object);
+  }
+
+  onDelete(object: Person): void {
+    this.#note(`delete ${object.spec.name}`, object);
+  }
+
+  /** Resolves when there are so many calls, which it answers. */
+  async after(count: number): Promise<readonly string[]> {
+    await eventually(() => this.calls.length >= count, {
+      describe: () => `${count} calls, have ${this.calls.join(', ')}`,
+    });
+    return this.calls;
+  }
+
+  #note(call: string, object: Person): void {
+    this.calls.push(call);
+    this.objects.push(object);
+  }
+}
+
+function describeCache(followed: FollowedCase): void {
+  describe('its cache', () => {
+    it('is empty before it runs', () => {
+      expect(followed.informer.hasSynced()).to.equal(false);
+      expect(followed.informer.list()).to.deep.equal([]);
+      expect(followed.informer.get({ name: 'a' })).to.equal(undefined);
+    });
+
+    it('holds what was there, and follows', async () => {
+      const [a] = await followed.one.createAll('a', 'b');
+      await followed.run();
+      const { informer } = followed;
+      expect(informer.list().map(({ spec }) => spec.name)).to.have.members(['a', 'b']);
+      expect(informer.get(keyOf(a as Person))).to.deep.equal(a);
+      const changed = await followed.patch('a', { spec: { age: 7 } });
+      await eventually(() => informer.get(keyOf(changed))?.spec.age === 7);
+      await followed.delete('b');
+      await eventually(() => informer.list().length === 1);
+      expect(Number(informer.resourceVersion)).to.be.at.least(Number(changed.metadata.resourceVersion));
+    });
+
+    it('holds frozen objects', async () => {
+      const a = await followed.one.create('a');
+      await followed.run();
+      const cached = followed.informer.get(keyOf(a)) as Person;
+      expect(() => Object.assign(cached.spec, { age: 1 })).to.throw(TypeError);
+    });
+
+    it('has a change before the handlers learn of it', async () => {
+      const ages: (number | undefined)[] = [];
+      const { informer } = followed;
+      informer.addHandler({
+        onAdd: (object) => void ages.push(informer.get(keyOf(object))?.spec.age),
+        onUpdate: (_previous, object) => void ages.push(informer.get(keyOf(object))?.spec.age),
+      });
+      await followed.run();
+      await followed.one.create('a', { age: 1 });
+      await eventually(() => ages.length === 1);
+      await followed.patch('a', { spec: { age: 2 } });
+      await eventually(() => ages.length === 2);
+      expect(ages).to.deep.equal([1, 2]);
+    });
+  });
+}
+
+function describeHandlers(followed: FollowedCase): void {
+  describe('its handlers', () => {
+    it('get what was there first, marked as such, and have synced then', async () => {
+      await followed.one.createAll('a', 'b');
+      const record = new HandlerRecord();
+      const registration = followed.informer.addHandler(record);
+      expect(registration.hasSynced()).to.equal(false);
+      await followed.run();
+      await eventually(() => registration.hasSynced());
+      expect(record.calls).to.have.members(['initial a', 'initial b']);
+      await eventually(() => registration.isIdle());
+    });
+
+    it('have synced although there is nothing', async () => {
+      const registration = followed.informer.addHandler({});
+      await followed.run();
+      await eventually(() => registration.hasSynced());
+    });
+
+    it('get additions, updates and deletions in order, with the state before and the last one', async () => {
+      const record = new HandlerRecord();
+      followed.informer.addHandler(record);
+      await followed.run();
+      await followed.one.create('a', { age: 1 });
+      await followed.patch('a', { spec: { age: 2 } });
+      await followed.one.create('b', { age: 5 });
+      await followed.patch('a', { spec: { age: 3 } });
+      await followed.delete('a');
+      expect(await record.after(5)).to.deep.equal(['add a', 'update a 1-2', 'add b', 'update a 2-3', 'delete a']);
+      expect(record.objects[4]?.spec.age).to.equal(3);
+      expect(Object.isFrozen(record.objects[4]?.spec)).to.equal(true);
+    });
+
+    it('miss and repeat nothing when connections are interrupted', async () => {
+      const record = new HandlerRecord();
+      followed.informer.addHandler(record);
+      await followed.run();
+      const bases = Array.from({ length: 10 }, (_, index) => `p${index}`);
+      for (const [index, base] of bases.entries()) {
+        await followed.one.create(base);
+        if (index === 4) followed.interrupt();
+      }
+      await eventually(() => record.calls.length >= bases.length, { timeoutMs: 15_000 });
+      expect(record.calls).to.deep.equal(bases.map((base) => `add ${base}`));
+    });
+
+    it('get objects that enter the selection as additions, and that leave it as deletions', async () => {
+      await followed.one.create('a');
+      const record = new HandlerRecord();
+      followed.informer.addHandler(record);
+      await followed.run();
+      await followed.patch('a', { metadata: { labels: { [caseLabel]: null } } });
+      await followed.patch('a', { metadata: { labels: { [caseLabel]: followed.one.id } } });
+      expect(await record.after(3)).to.deep.equal(['initial a', 'delete a', 'add a']);
+    });
+
+    it('get what is there when they come late, then what follows', async () => {
+      await followed.run();
+      const a = await followed.one.create('a');
+      await eventually(() => followed.informer.get(keyOf(a)));
+      const record = new HandlerRecord();
+      const late = followed.informer.addHandler(record);
+      await eventually(() => late.hasSynced());
+      await followed.one.create('b');
+      expect(await record.after(2)).to.deep.equal(['initial a', 'add b']);
+    });
+
+    it('go on with the next event after one that they threw on, and hold back nobody', async () => {
+      const record = new HandlerRecord();
+      let thrown = 0;
+      followed.informer.addHandler({
+        onAdd: () => {
+          thrown += 1;
+          throw new Error('a bug of the handler');
+        },
+      });
+      followed.informer.addHandler(record);
+      await followed.run();
+      await followed.one.createAll('a', 'b');
+      await record.after(2);
+      await eventually(() => thrown === 2);
+    });
+
+    it('are not held back by one that is slow', async () => {
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      const slow = followed.informer.addHandler({ onAdd: () => held });
+      const record = new HandlerRecord();
+      followed.informer.addHandler(record);
+      await followed.run();
+      await followed.one.createAll('a', 'b');
+      expect(await record.after(2)).to.deep.equal(['add a', 'add b']);
+      expect(slow.isIdle()).to.equal(false);
+      release();
+      await eventually(() => slow.isIdle());
+    });
+
+    it('are called no more once removed', async () => {
+      const removed = new HandlerRecord();
+      const kept = new HandlerRecord();
+      const registration: HandlerRegistration = followed.informer.addHandler(removed);
+      followed.informer.addHandler(kept);
+      await followed.run();
+      await followed.one.create('a');
+      await removed.after(1);
+      registration.remove();
+      await followed.one.create('b');
+      await kept.after(2);
+      expect(removed.calls).to.deep.equal(['add a']);
+    });
+  });
+}
+
+function describeRuns(followed: FollowedCase): void {
+  describe('its run', () => {
+    it('calls no handler after it has settled', async () => {
+      const record = new HandlerRecord();
+      followed.informer.addHandler(record);
+      await followed.run();
+      await followed.one.create('a');
+      await record.after(1);
+      await followed.stop();
+      await followed.one.create('b');
+      const witness = followed.one.watch({});
+      await eventually(() => witness.events.length === 2);
+      await witness.stop();
+      expect(record.calls).to.deep.equal(['add a']);
+    });
+
+    it('is shared by several callers and ends with the last', async () => {
+      await followed.run();
+      const record = new HandlerRecord();
+      followed.informer.addHandler(record);
+      const second = new AbortController();
+      const secondRun = followed.informer.run(second.signal);
+      await followed.stop();
+      await followed.one.create('a');
+      expect(await record.after(1)).to.deep.equal(['add a']);
+      second.abort();
+      await secondRun;
+    });
+
+    it('does nothing with a signal that has aborted', async () => {
+      const aborted = new AbortController();
+      aborted.abort();
+      await followed.informer.run(aborted.signal);
+      expect(followed.informer.hasSynced()).to.equal(false);
+    });
+  });
+}

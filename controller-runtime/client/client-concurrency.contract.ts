@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { reasonOfRejection } from './contract-subject.fixture.ts';
+import type { ContractSubject } from './contract-subject.fixture.ts';
+import { Person } from './example-person.fixture.ts';
+
+/** ensure, and what several writers of one object see. */
+export function describeConcurrency(subject: ContractSubject): void {
+  describe('ensure', () => {
+    it('creates what is absent and merges into what is there', async () => {
+      const name = subject.newCase().name('alice');
+      const created = await subject.client.ensure(Person, name, { spec: { name: 'A', age: 3 } });
+      expect(created.metadata).to.include({ name, version: 1 });
+      const merged = await subject.client.ensure(Person, { name }, { spec: { age: 4 } });
+      expect(merged.spec).to.deep.equal({ name: 'A', age: 4 });
+      expect(merged.metadata.version).to.equal(2);
+      expect(await subject.client.get(Person, name)).to.deep.equal(merged);
+    });
+
+    it('writes nothing when the object holds it all', async () => {
+      const one = await subject.newCase().create('alice', { age: 3, tags: ['x'] });
+      const desired = { metadata: { labels: { ...one.metadata.labels } }, spec: { tags: ['x'], age: 3 } };
+      expect(await subject.client.ensure(Person, one.metadata.name, desired)).to.deep.equal(one);
+      expect(await subject.client.get(Person, one.metadata.name)).to.deep.equal(one);
+    });
+
+    it('tries again when others write the same object, so that nobody’s part is lost', async () => {
+      const name = subject.newCase().name('alice');
+      const writers = ['a', 'b', 'c', 'd'];
+      await Promise.all(
+        writers.map((writer) =>
+          subject.client.ensure(Person, name, {
+            metadata: { annotations: { [`example.com/${writer}`]: 'here' } },
+            spec: { name: 'A' },
+          }),
+        ),
+      );
+      const { annotations = {} } = (await subject.client.get(Person, name)).metadata;
+      expect(annotations).to.include.all.keys(writers.map((writer) => `example.com/${writer}`));
+    });
+
+    it('rejects what breaks the schema with Invalid', async () => {
+      const { metadata } = await subject.newCase().create('alice');
+      const invalid = subject.client.ensure(Person, metadata.name, { spec: { age: 151 } });
+      expect(await reasonOfRejection(invalid)).to.equal('Invalid');
+    });
+  });
+
+  describe('writers of one object', () => {
+    it('that read the same revision: one wins, the others get Conflict', async () => {
+      const old = await subject.newCase().create('alice', { age: 0 });
+      const writes = [1, 2, 3, 4, 5].map((age) => subject.client.update({ ...old, spec: { ...old.spec, age } }));
+      const outcomes = await Promise.all(writes.map(reasonOfRejection));
+      expect(outcomes.toSorted()).to.deep.equal(['Conflict', 'Conflict', 'Conflict', 'Conflict', 'resolved']);
+      expect((await subject.client.get(Person, old.metadata.name)).metadata.version).to.equal(2);
+    });
+
+    it('that create it: one wins, the others get AlreadyExists', async () => {
+      const one = subject.newCase();
+      const outcomes = await Promise.all([1, 2, 3].map(() => reasonOfRejection(one.create('alice'))));
+      expect(outcomes.toSorted()).to.deep.equal(['AlreadyExists', 'AlreadyExists', 'resolved']);
+    });
+  });
+}

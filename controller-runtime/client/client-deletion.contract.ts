@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { reasonOfRejection } from './contract-subject.fixture.ts';
+import type { ContractSubject } from './contract-subject.fixture.ts';
+import { Person } from './example-person.fixture.ts';
+
+const finalizer = 'example.com/clean-up';
+
+/** delete, with and without finalizers. */
+export function describeDeletion(subject: ContractSubject): void {
+  const createHeld = async (): Promise<Person> => {
+    const draft = subject.newCase().draft('alice');
+    return subject.client.create(Person, { ...draft, metadata: { ...draft.metadata, finalizers: [finalizer] } });
+  };
+
+  describe('delete', () => {
+    it('removes an object that no finalizer holds, and answers undefined', async () => {
+      const { metadata } = await subject.newCase().create('alice');
+      expect(await subject.client.delete(Person, metadata.name)).to.equal(undefined);
+      expect(await reasonOfRejection(subject.client.get(Person, metadata.name))).to.equal('NotFound');
+    });
+
+    it('rejects an absent object with NotFound', async () => {
+      expect(await reasonOfRejection(subject.client.delete(Person, 'nobody'))).to.equal('NotFound');
+    });
+
+    it('rejects another uid or resourceVersion than the object’s with Conflict', async () => {
+      const { metadata } = await subject.newCase().create('alice');
+      for (const preconditions of [{ uid: '00000000-0000-4000-8000-000000000000' }, { resourceVersion: '1' }]) {
+        const refused = subject.client.delete(Person, metadata.name, { preconditions });
+        expect(await reasonOfRejection(refused), JSON.stringify(preconditions)).to.equal('Conflict');
+      }
+      const { uid, resourceVersion } = metadata;
+      const preconditions = { uid, resourceVersion };
+      expect(await subject.client.delete(Person, metadata.name, { preconditions })).to.equal(undefined);
+    });
+
+    it('declares an object deleted that a finalizer holds; it stays readable', async () => {
+      const { metadata } = await createHeld();
+      const deleted = await subject.client.delete(Person, metadata.name);
+      expect(deleted?.metadata.deletionTimestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+      expect(deleted?.metadata.generation).to.equal(2);
+      expect(await subject.client.get(Person, metadata.name)).to.deep.equal(deleted);
+    });
+
+    it('removes it when the last finalizer is taken away', async () => {
+      const { metadata } = await createHeld();
+      const deleted = (await subject.client.delete(Person, metadata.name)) as Person;
+      await subject.client.update({ ...deleted, metadata: { ...deleted.metadata, finalizers: [] } });
+      expect(await reasonOfRejection(subject.client.get(Person, metadata.name))).to.equal('NotFound');
+    });
+
+    it('lets no finalizer be added and nobody take its name meanwhile', async () => {
+      const { metadata, spec } = await createHeld();
+      const deleted = (await subject.client.delete(Person, metadata.name)) as Person;
+      const finalizers = [finalizer, 'example.com/another'];
+      const added = subject.client.update({ ...deleted, metadata: { ...deleted.metadata, finalizers } });
+      expect(await reasonOfRejection(added)).to.equal('Invalid');
+      const created = subject.client.create(Person, { metadata: { name: metadata.name }, spec });
+      expect(await reasonOfRejection(created)).to.equal('AlreadyExists');
+    });
+
+    it('gives the name free for another object, with another uid', async () => {
+      const one = subject.newCase();
+      const first = await one.create('alice');
+      await subject.client.delete(Person, first.metadata.name);
+      const second = await one.create('alice');
+      expect(second.metadata.version).to.equal(1);
+      expect(second.metadata.uid).not.to.equal(first.metadata.uid);
+    });
+  });
+}

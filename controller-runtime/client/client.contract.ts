@@ -1,0 +1,19 @@
+import { describeConcurrency } from './client-concurrency.contract.ts';
+import { describeDeletion } from './client-deletion.contract.ts';
+import { describeLists } from './client-lists.contract.ts';
+import { describeWatches } from './client-watches.contract.ts';
+import { describeWrites } from './client-writes.contract.ts';
+import { ContractSubject } from './contract-subject.fixture.ts';
+import type { OpenClient } from './contract-subject.fixture.ts';
+
+/** What every Client does, whichever way it takes to the server. One server for the whole suite. */
+export function describeClientContract(name: string, open: OpenClient): void {
+  describe(`${name} as a Client`, () => {
+    const subject = new ContractSubject(open);
+    describeWrites(subject);
+    describeConcurrency(subject);
+    describeDeletion(subject);
+    describeLists(subject);
+    describeWatches(subject);
+  });
+}

@@ -1,0 +1,134 @@
+import type { ModelDescriptor, WatchEvent } from '../api/index.ts';
+import type { Client, WatchOptions } from './client.ts';
+import { Person } from './example-person.fixture.ts';
+
+export interface OpenedClient {
+  readonly client: Client;
+  /** Breaks the connections that are open now; absent where there are none. */
+  readonly interrupt?: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Starts an empty server that serves the model (Cluster-scoped, no status subresource, indexes `spec.name` and
+ * `spec.age`), and makes a client of it.
+ */
+export type OpenClient = (model: ModelDescriptor<Person>) => Promise<OpenedClient>;
+
+/** The one label that keeps the objects of a test apart from those of others. */
+export const caseLabel = 'contract.example.com/case';
+
+/** The client that a contract suite works on: opened before its first test, closed after its last. */
+export class ContractSubject {
+  #opened: OpenedClient | undefined;
+  #cases = 0;
+
+  /** Registers the hooks with the suite that is being described. */
+  constructor(open: OpenClient) {
+    before('open', async () => {
+      this.#opened = await open(Person);
+    });
+    after('close', async () => {
+      await this.#opened?.close();
+    });
+  }
+
+  get client(): Client {
+    if (this.#opened === undefined) throw new Error('the client is opened before the first test');
+    return this.#opened.client;
+  }
+
+  interrupt(): void {
+    this.#opened?.interrupt?.();
+  }
+
+  /** Objects of one test. */
+  newCase(): ContractCase {
+    this.#cases += 1;
+    return new ContractCase(this.client, `case-${this.#cases}`);
+  }
+}
+
+/** A name and a label of its own, so that tests on one server do not see each other's objects. */
+export class ContractCase {
+  readonly id: string;
+  readonly selector: string;
+  readonly #client: Client;
+
+  constructor(client: Client, id: string) {
+    this.id = id;
+    this.selector = `${caseLabel}=${id}`;
+    this.#client = client;
+  }
+
+  name(base: string): string {
+    return `${this.id}-${base}`;
+  }
+
+  /** A person that is not stored yet. */
+  draft(
+    base: string,
+    spec: Partial<Person['spec']> = {},
+  ): { metadata: { name: string; labels: Record<string, string> }; spec: Person['spec'] } {
+    return { metadata: { name: this.name(base), labels: { [caseLabel]: this.id } }, spec: { name: base, ...spec } };
+  }
+
+  create(base: string, spec: Partial<Person['spec']> = {}): Promise<Person> {
+    return this.#client.create(Person, this.draft(base, spec));
+  }
+
+  /** Creates them one after the other, so that their revisions rise. */
+  async createAll(...bases: readonly string[]): Promise<readonly Person[]> {
+    const made: Person[] = [];
+    for (const base of bases) made.push(await this.create(base));
+    return made;
+  }
+
+  /** Collects the events of a watch of this case until `stop`. */
+  watch(options: WatchOptions): WatchRecord {
+    return new WatchRecord(this.#client, { ...options, labelSelector: this.selector });
+  }
+}
+
+/** What a watch hands on. */
+export class WatchRecord {
+  readonly events: WatchEvent<Person>[] = [];
+  /** What the watch rejected with. */
+  failure: unknown;
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+
+  constructor(client: Client, options: WatchOptions) {
+    this.#ended = this.#collect(client.watch(Person, { ...options, signal: this.#stop.signal }));
+  }
+
+  /** `<type> <name>` in order; bookmarks as their type alone. */
+  get summary(): readonly string[] {
+    return this.events.map((event) => {
+      const named = event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED';
+      return named ? `${event.type} ${event.object.spec.name}` : event.type;
+    });
+  }
+
+  /** Resolves when the watch has ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+  }
+
+  async #collect(events: AsyncIterable<WatchEvent<Person>>): Promise<void> {
+    try {
+      for await (const event of events) this.events.push(event);
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+}
+
+/** The reason that a promise rejects with; `resolved` when it does not. */
+export async function reasonOfRejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => 'resolved',
+    (error: unknown) => (error instanceof Error && 'reason' in error ? error.reason : error),
+  );
+}
