@@ -21,13 +21,21 @@ function onImports(check) {
   const visit = (node) => {
     if (typeof node.source?.value === 'string') check(node, node.source.value);
   };
-  return { ImportDeclaration: visit, ExportNamedDeclaration: visit, ExportAllDeclaration: visit, ImportExpression: visit };
+  return {
+    ImportDeclaration: visit,
+    ExportNamedDeclaration: visit,
+    ExportAllDeclaration: visit,
+    ImportExpression: visit,
+  };
 }
 
 const noExportStar = {
   create: (context) => ({
     ExportAllDeclaration: (node) =>
-      context.report({ node, message: 'export * leaks whatever is added later: a public entry names what it exports.' }),
+      context.report({
+        node,
+        message: 'export * leaks whatever is added later: a public entry names what it exports.',
+      }),
   }),
 };
 
@@ -37,7 +45,10 @@ const publicEntriesOnly = {
     const home = packageFolder.exec(file)?.[0];
     return onImports((node, source) => {
       if (/^(@homeostat\/|homeostat(\/|$))/.test(source) && !publicEntries.has(source)) {
-        context.report({ node, message: `${source} is no public entry: what is not exported there may change any day.` });
+        context.report({
+          node,
+          message: `${source} is no public entry: what is not exported there may change any day.`,
+        });
       }
       if (home === undefined || !source.startsWith('.')) return;
       if (relative(root, resolve(root, dirname(file), source)).startsWith(home)) return;
@@ -49,7 +60,7 @@ const publicEntriesOnly = {
 const ambientModules = new Set(['node:timers', 'node:timers/promises', 'timers', 'timers/promises']);
 const ambientMembers = new Set(['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID']);
 // Not setImmediate: it lets others have their turn, and no clock moves by it.
-const ambientCalls = new Set(['setTimeout', 'setInterval', 'randomUUID']);
+const ambientGlobals = new Set(['setTimeout', 'setInterval']);
 const ambientMessage = 'comes in from outside (a Clock, random, uuid), so that a test can hold time and chance still.';
 
 const noAmbient = {
@@ -59,12 +70,15 @@ const noAmbient = {
       ImportDeclaration(node) {
         if (ambientModules.has(node.source.value)) report(node, node.source.value);
       },
+      ImportSpecifier(node) {
+        if (node.imported.name === 'randomUUID') report(node, 'randomUUID');
+      },
       MemberExpression(node) {
         const name = `${node.object.name}.${node.property.name}`;
-        if (ambientMembers.has(name)) report(node, name);
+        if (ambientMembers.has(name) || ambientGlobals.has(name.replace(/^globalThis\./, ''))) report(node, name);
       },
       CallExpression(node) {
-        if (ambientCalls.has(node.callee.name)) report(node, node.callee.name);
+        if (ambientGlobals.has(node.callee.name)) report(node, node.callee.name);
       },
       NewExpression(node) {
         if (node.callee.name === 'Date' && node.arguments.length === 0) report(node, 'new Date()');

@@ -15,8 +15,8 @@ export type {
   WatchOptions,
   WriteOptions,
 } from './client/client.ts';
-export { createClient } from './client/http-client.ts';
-export type { HttpClientOptions } from './client/http-client.ts';
+export { createClient } from './create-client.ts';
+export type { HttpClientOptions } from './create-client.ts';
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
 export { freezeDeep } from './client/freeze-deep.ts';

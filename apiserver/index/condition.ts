@@ -41,7 +41,11 @@ export interface Candidates {
 }
 
 export function isMet(condition: Condition, entry: Entry): boolean {
-  return condition.index.valuesOf(entry).some((value) => passes(condition.test, value)) !== condition.negated;
+  // The inner loop of every walk: no closure.
+  for (const value of condition.index.valuesOf(entry)) {
+    if (passes(condition.test, value)) return !condition.negated;
+  }
+  return condition.negated;
 }
 
 function passes(test: ValueTest, value: string): boolean {

@@ -1,10 +1,19 @@
 import type { ApiObject, IndexSpec } from '@homeostat/controller-runtime/api';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import type { CompareStrings } from './code-units.ts';
 import { compareUnits, isWide } from './code-units.ts';
-import type { Entry } from './entry.ts';
+import type { Entry, IndexValues, Slot } from './entry.ts';
 import { IndexValueError } from './index-value-error.ts';
 import { SortedIndex } from './sorted-index.ts';
 import { ValuePool } from './value-pool.ts';
+
+/** What one index is loaded with, in the order of names. */
+export interface IndexItems {
+  /** `values[i]` is one of `slots[i]`. */
+  readonly values: string[];
+  readonly slots: Slot[];
+  readonly absent: Slot[];
+}
 
 /** One index of a kind: every (value, entry) in order, and the entries that have no value. */
 export class KindIndex {
@@ -38,6 +47,11 @@ export class KindIndex {
     return descending ? values[values.length - 1] : values[0];
   }
 
+  /** The order of any two values that objects of this kind have or had. */
+  get compare(): CompareStrings {
+    return this.values.compare;
+  }
+
   valuesOf(entry: Entry): readonly string[] {
     return entry.values[this.position] as readonly string[];
   }
@@ -49,54 +63,27 @@ export class KindIndex {
     return this.spec.unique ? distinct : this.#pool.share(distinct);
   }
 
-  /** Replaces everything by these entries, which are in the order of their names. */
-  load(entries: readonly Entry[]): void {
-    const groups = new Map<string, Entry[]>();
-    const absent: Entry[] = [];
-    for (const entry of entries) {
-      const values = this.valuesOf(entry);
-      if (values.length === 0) absent.push(entry);
-      for (const value of values) {
-        const group = groups.get(value);
-        if (group === undefined) groups.set(value, [entry]);
-        else group.push(entry);
-      }
-    }
-    this.#loadGroups(groups);
-    this.absent.load(new Array<string>(absent.length).fill(''), absent);
+  /** Replaces everything. */
+  load({ values, slots, absent }: IndexItems): void {
+    loadSorted(this.values, values, slots);
+    const noValues = absent.map(() => '');
+    this.absent.load(noValues, absent);
     this.#smallest = undefined;
     this.#largest = undefined;
   }
 
-  add(entry: Entry): void {
-    const values = this.valuesOf(entry);
-    if (values.length === 0) return this.absent.insert('', entry);
-    for (const value of values) this.values.insert(value, entry);
-    this.#smallest?.insert(values[0] as string, entry);
-    this.#largest?.insert(values.at(-1) as string, entry);
-  }
-
-  remove(entry: Entry): void {
-    const values = this.valuesOf(entry);
-    if (values.length === 0) this.absent.remove('', entry);
-    for (const value of values) this.values.remove(value, entry);
-    if (values.length === 0) return;
-    this.#smallest?.remove(values[0] as string, entry);
-    this.#largest?.remove(values.at(-1) as string, entry);
-  }
-
-  /** Takes a newer entry of the same object. Most writes change few values, and then nothing moves. */
-  update(before: Entry, after: Entry): void {
-    const values = this.valuesOf(after);
-    if (!sameValues(this.valuesOf(before), values)) {
-      this.remove(before);
-      return this.add(after);
-    }
-    if (values.length === 0) this.absent.replace('', after);
-    for (const value of values) this.values.replace(value, after);
-    if (values.length === 0) return;
-    this.#smallest?.replace(values[0] as string, after);
-    this.#largest?.replace(values.at(-1) as string, after);
+  /** Moves a slot from its former values to the new ones; undefined: the object was, or will be, away. */
+  move(slot: Slot, before: IndexValues | undefined, after: IndexValues | undefined): void {
+    const old = before?.[this.position];
+    const current = after?.[this.position];
+    // Most writes change few indexes; shared lists make this a comparison of pointers.
+    if (old === current || (old !== undefined && current !== undefined && sameValues(old, current))) return;
+    for (const value of old ?? []) if (!current?.includes(value)) this.values.remove(value, slot);
+    for (const value of current ?? []) if (!old?.includes(value)) this.values.insert(value, slot);
+    if (old?.length === 0) this.absent.remove('', slot);
+    if (current?.length === 0) this.absent.insert('', slot);
+    if (this.#smallest !== undefined) moveOne(this.#smallest, slot, [old?.[0], current?.[0]]);
+    if (this.#largest !== undefined) moveOne(this.#largest, slot, [old?.at(-1), current?.at(-1)]);
   }
 
   #call(object: ApiObject): readonly string[] {
@@ -114,34 +101,43 @@ export class KindIndex {
     return values;
   }
 
-  // Sorting the distinct values alone makes indexes with few of them nearly free; the groups are in name order already.
-  #loadGroups(groups: ReadonlyMap<string, readonly Entry[]>): void {
-    const distinct = [...groups.keys()];
-    distinct.sort(distinct.some(isWide) ? compareCodePoints : compareUnits);
-    const values: string[] = [];
-    const entries: Entry[] = [];
-    for (const value of distinct) {
-      for (const entry of groups.get(value) ?? []) {
-        values.push(value);
-        entries.push(entry);
-      }
-    }
-    this.values.load(values, entries);
-  }
-
+  // The values are in order already, so what is picked from them is.
   #pick(choose: (values: readonly string[]) => string | undefined): SortedIndex {
     const values: string[] = [];
-    const entries: Entry[] = [];
-    this.values.forEach(0, this.values.size, (entry, value) => {
-      if (choose(this.valuesOf(entry)) !== value) return true;
+    const slots: Slot[] = [];
+    this.values.forEachSlot((slot, value) => {
+      if (choose(this.valuesOf(slot.entry)) !== value) return;
       values.push(value);
-      entries.push(entry);
-      return true;
+      slots.push(slot);
     });
     const picked = new SortedIndex();
-    picked.load(values, entries);
+    picked.load(values, slots);
     return picked;
   }
+}
+
+/** Slots come in the order of their names, and a stable sort keeps it among equal values. */
+function loadSorted(index: SortedIndex, values: readonly string[], slots: readonly Slot[]): void {
+  const compare = values.some(isWide) ? compareCodePoints : compareUnits;
+  const order = Uint32Array.from(values, (_, i) => i);
+  order.sort((a, b) => compare(values[a] as string, values[b] as string));
+  const sortedValues: string[] = [];
+  const sortedSlots: Slot[] = [];
+  for (const i of order) {
+    sortedValues.push(values[i] as string);
+    sortedSlots.push(slots[i] as Slot);
+  }
+  index.load(sortedValues, sortedSlots);
+}
+
+function moveOne(
+  index: SortedIndex,
+  slot: Slot,
+  [old, current]: readonly [string | undefined, string | undefined],
+): void {
+  if (old === current) return;
+  if (old !== undefined) index.remove(old, slot);
+  if (current !== undefined) index.insert(current, slot);
 }
 
 function sameValues(a: readonly string[], b: readonly string[]): boolean {

@@ -1,7 +1,7 @@
-import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Entry } from './entry.ts';
 import { compareNames } from './entry.ts';
 import type { SortKey } from './query.ts';
+import type { SortedIndex } from './sorted-index.ts';
 
 export interface Walk {
   /** Positions of the order to leave out, O(log n) however many. */
@@ -29,14 +29,14 @@ function compareByKey({ index, descending }: SortKey, a: Entry, b: Entry): numbe
   if (valueOfA === valueOfB) return 0;
   if (valueOfA === undefined) return 1;
   if (valueOfB === undefined) return -1;
-  return descending ? compareCodePoints(valueOfB, valueOfA) : compareCodePoints(valueOfA, valueOfB);
+  return descending ? index.compare(valueOfB, valueOfA) : index.compare(valueOfA, valueOfB);
 }
 
 /** Goes through all entries of a kind in order. False when `emit` ended it. */
 export function walkOrder(order: readonly SortKey[], walk: Walk): boolean {
   const [first, ...rest] = order;
   if (first === undefined) return true;
-  return rest.length === 0 ? walkKey(first, walk) : walkGroups(first, rest, walk);
+  return rest.length === 0 ? walkKey(first, walk) : walkGroups({ first, rest }, walk);
 }
 
 function walkKey(key: SortKey, { from, accepts, emit }: Walk): boolean {
@@ -47,32 +47,60 @@ function walkKey(key: SortKey, { from, accepts, emit }: Walk): boolean {
   return goesOn && absent.forEach(Math.max(0, from - present.size), absent.size, visit);
 }
 
-/** Several keys: entries that are equal by the first are collected and sorted by the others. */
-function walkGroups(first: SortKey, rest: readonly SortKey[], { from, accepts, emit }: Walk): boolean {
-  const start = groupStart(first, from);
-  const compare = compareByOrder(rest);
-  let left = from - start;
-  let group: Entry[] = [];
-  let value: string | undefined;
-  const flush = (): boolean => {
-    const sorted = group.sort(compare);
-    group = [];
-    return sorted.every((entry) => (left > 0 ? left-- > 0 : emit(entry)));
-  };
-  const collect = (entry: Entry): boolean => {
-    const own = first.index.sortValue(entry, first.descending);
-    const goesOn = own === value || flush();
-    value = own;
-    group.push(entry);
-    return goesOn;
-  };
-  return walkKey(first, { from: start, accepts, emit: collect }) && flush();
+/** Entries that are equal by a key: ranks from..to-1 of a list, which begin at `start` in the order of the key. */
+interface Group {
+  readonly list: SortedIndex;
+  readonly from: number;
+  readonly to: number;
+  readonly start: number;
+  /** undefined: they have none. */
+  readonly value: string | undefined;
 }
 
-/** The first position whose entry has the same value as the entry at this one. */
-function groupStart({ index, descending }: SortKey, position: number): number {
-  const present = index.order(descending);
-  if (position >= present.size) return present.size;
-  if (!descending) return present.rankOf(present.valueAt(position));
-  return present.size - present.rankAfter(present.valueAt(present.size - 1 - position));
+interface Keys {
+  readonly first: SortKey;
+  readonly rest: readonly SortKey[];
+}
+
+/** Several keys: group by group of those that are equal by the first. */
+function walkGroups(keys: Keys, walk: Walk): boolean {
+  const { first } = keys;
+  const size = first.index.order(first.descending).size + first.index.absent.size;
+  for (let position = walk.from; position < size;) {
+    const group = groupAt(first, position);
+    const length = group.to - group.from;
+    let left = position - group.start;
+    const emit = (entry: Entry): boolean => (left > 0 ? left-- > 0 : walk.emit(entry));
+    const walkGroup = length * Math.log2(length) > size ? filterGroup : sortGroup;
+    if (!walkGroup(group, keys, { ...walk, emit })) return false;
+    position = group.start + length;
+  }
+  return true;
+}
+
+function sortGroup({ list, from, to }: Group, { rest }: Keys, { accepts, emit }: Walk): boolean {
+  const group: Entry[] = [];
+  list.forEach(from, to, (entry) => {
+    if (accepts(entry)) group.push(entry);
+    return true;
+  });
+  return group.sort(compareByOrder(rest)).every(emit);
+}
+
+/** For a group that takes longer to sort than to pick out of the whole kind, which the next key has in order. */
+function filterGroup({ value }: Group, { first, rest }: Keys, { accepts, emit }: Walk): boolean {
+  const isMember = (entry: Entry): boolean => first.index.sortValue(entry, first.descending) === value;
+  return walkOrder(rest, { from: 0, accepts: (entry) => accepts(entry) && isMember(entry), emit });
+}
+
+function groupAt({ index, descending }: SortKey, position: number): Group {
+  const list = index.order(descending);
+  const { size } = list;
+  if (position >= size) return { list: index.absent, from: 0, to: index.absent.size, start: size, value: undefined };
+  const rank = descending ? size - 1 - position : position;
+  const value = list.valueAt(rank);
+  // A look at the neighbours saves the searches where most values are different.
+  const from = rank > 0 && list.valueAt(rank - 1) === value ? list.rankOf(value) : rank;
+  const to = rank + 1 < size && list.valueAt(rank + 1) === value ? list.rankAfter(value) : rank + 1;
+  return { list, from, to, start: descending ? size - to : from, value };
 }

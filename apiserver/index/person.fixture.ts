@@ -52,12 +52,12 @@ export function personDescriptor(scope: ModelDescriptor['scope'] = 'Cluster'): M
     printerColumns: [],
     schemaName: 'Person',
     components: {},
-    indexes: personIndexes as readonly IndexSpec[],
+    indexes: personIndexes,
   };
 }
 
 export function createPersonCache(scope: ModelDescriptor['scope'] = 'Cluster'): KindCache {
-  return new KindCache(personDescriptor(scope), [...defaultIndexes(), ...(personIndexes as readonly IndexSpec[])]);
+  return new KindCache(personDescriptor(scope), [...defaultIndexes(), ...personIndexes]);
 }
 
 /** Metadata defaults to the first version of a person created at the beginning of 2024. */

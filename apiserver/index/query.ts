@@ -68,7 +68,11 @@ export function compileQuery(cache: KindCache, options: QueryOptions): Query {
 
 /** True when the entry, of any revision, is in the selection. */
 export function matches(query: Query, entry: Entry): boolean {
-  return !query.isEmpty && query.conditions.every((condition) => isMet(condition, entry));
+  if (query.isEmpty) return false;
+  for (const condition of query.conditions) {
+    if (!isMet(condition, entry)) return false;
+  }
+  return true;
 }
 
 function sortKey(cache: KindCache, { field, direction }: SortRequest): SortKey {

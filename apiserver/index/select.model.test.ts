@@ -64,9 +64,9 @@ const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined, freq: 3 });
 const labelKeys = ['app', 'app.x', 'tier'];
 
-function personNamed(name: fc.Arbitrary<string>): fc.Arbitrary<Person> {
+function personNamed(names: fc.Arbitrary<string>): fc.Arbitrary<Person> {
   const parts = fc.record({
-    name,
+    name: names,
     namespace: fc.constantFrom('n1', 'n2'),
     second: fc.integer({ min: 0, max: 5 }),
     isDeleting: fc.integer({ min: 0, max: 9 }),

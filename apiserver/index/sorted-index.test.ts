@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Entry } from './entry.ts';
+import type { Slot } from './entry.ts';
+import { createSlot } from './entry.ts';
 import { SortedIndex } from './sorted-index.ts';
 
-function entryNamed(name: string, namespace?: string): Entry {
+function slotNamed(name: string, namespace?: string): Slot {
   const key = namespace === undefined ? name : `${namespace}/${name}`;
-  return {
+  return createSlot({
     key,
     name,
     namespace,
@@ -14,7 +15,7 @@ function entryNamed(name: string, namespace?: string): Entry {
     bytes: Buffer.alloc(0),
     values: [],
     ownerUids: undefined,
-  };
+  });
 }
 
 function contents(index: SortedIndex): string[] {
@@ -42,7 +43,7 @@ describe('SortedIndex', () => {
   it('orders by code point, also where UTF-16 units order otherwise', () => {
     const index = new SortedIndex();
     const values = ['\u{1F600}', '\uFF5E', 'z', '\uE000', 'a', '\u{10000}'];
-    values.forEach((value, i) => index.insert(value, entryNamed(`n${i}`)));
+    values.forEach((value, i) => index.insert(value, slotNamed(`n${i}`)));
     const found: string[] = [];
     index.forEach(0, 6, (_, value) => found.push(value) > 0);
     expect(found).to.deep.equal(['a', 'z', '\uE000', '\uFF5E', '\u{10000}', '\u{1F600}']);
@@ -56,41 +57,42 @@ describe('SortedIndex', () => {
       ['a', 'y'],
       ['a', 'x'],
     ] as const)
-      index.insert('v', entryNamed(name, namespace));
+      index.insert('v', slotNamed(name, namespace));
     expect(contents(index)).to.deep.equal(['v:x/a', 'v:y/a', 'v:x/b']);
   });
 
   it('goes down by value and still up by name among equal values, from any offset', () => {
     const index = new SortedIndex();
     for (const item of ['a:2', 'a:1', 'b:9', 'c:5', 'c:4', 'c:6'])
-      index.insert(item.slice(0, 1), entryNamed(item.slice(2)));
+      index.insert(item.slice(0, 1), slotNamed(item.slice(2)));
     const all = ['c:4', 'c:5', 'c:6', 'b:9', 'a:1', 'a:2'];
     for (let offset = 0; offset <= 7; offset++) expect(descending(index, offset)).to.deep.equal(all.slice(offset));
   });
 
-  it('puts a newer entry in the place of an older one', () => {
+  it('answers with the present entry of a slot', () => {
     const index = new SortedIndex();
-    const newer = { ...entryNamed('a'), revision: 2 };
-    index.insert('v', entryNamed('a'));
-    expect(index.replace('v', newer)).to.equal(true);
+    const slot = slotNamed('a');
+    index.insert('v', slot);
+    const newer = { ...slot.entry, revision: 2 };
+    slot.entry = newer;
     expect(index.entryAt(0)).to.equal(newer);
-    expect(index.replace('w', newer)).to.equal(false);
   });
 
   it('does not remove what is not there', () => {
     const index = new SortedIndex();
-    index.insert('v', entryNamed('a'));
-    expect(index.remove('v', entryNamed('b'))).to.equal(false);
-    expect(index.remove('w', entryNamed('a'))).to.equal(false);
+    const slot = slotNamed('a');
+    index.insert('v', slot);
+    expect(index.remove('v', slotNamed('b'))).to.equal(false);
+    expect(index.remove('w', slot)).to.equal(false);
     expect(index.size).to.equal(1);
   });
 
   it('keeps order and ranks while it grows to many buckets and shrinks to none', () => {
     const index = new SortedIndex();
     const random = createRandom(7);
-    let model: { value: string; entry: Entry }[] = [];
+    let model: { value: string; slot: Slot }[] = [];
     const check = (): void => {
-      const sorted = model.map(({ value, entry }) => `${value}:${entry.key}`).sort();
+      const sorted = model.map(({ value, slot }) => `${value}:${slot.entry.key}`).sort();
       expect(contents(index)).to.deep.equal(sorted);
       for (let i = 0; i < 20; i++) {
         const value = String(Math.floor(random() * 700)).padStart(3, '0');
@@ -102,20 +104,20 @@ describe('SortedIndex', () => {
     };
     for (let i = 0; i < 6000; i++) {
       const value = String(Math.floor(random() * 700)).padStart(3, '0');
-      const entry = entryNamed(`n${String(i).padStart(5, '0')}`);
-      model.push({ value, entry });
-      index.insert(value, entry);
+      const slot = slotNamed(`n${String(i).padStart(5, '0')}`);
+      model.push({ value, slot });
+      index.insert(value, slot);
       if (i % 1500 === 0) check();
     }
     while (model.length > 0) {
       check();
       const leaving = model.filter(() => random() < 0.4 || model.length < 5);
-      for (const { value, entry } of leaving) expect(index.remove(value, entry)).to.equal(true);
+      for (const { value, slot } of leaving) expect(index.remove(value, slot)).to.equal(true);
       const gone = new Set(leaving);
       model = model.filter((item) => !gone.has(item));
     }
     check();
-    index.insert('again', entryNamed('a'));
+    index.insert('again', slotNamed('a'));
     expect(contents(index)).to.deep.equal(['again:a']);
   });
 
@@ -123,12 +125,13 @@ describe('SortedIndex', () => {
     const values = fc.array(fc.string({ unit: 'binary', maxLength: 2 }), { maxLength: 40 });
     const check = (list: string[]): void => {
       const one = new SortedIndex();
-      list.forEach((value, i) => one.insert(value, entryNamed(`n${i}`)));
-      const [sortedValues, entries]: [string[], Entry[]] = [[], []];
-      one.forEach(0, one.size, (entry, value) => sortedValues.push(value) + entries.push(entry) > 0);
+      list.forEach((value, i) => one.insert(value, slotNamed(`n${i}`)));
+      const sortedValues: string[] = [];
+      const slots: Slot[] = [];
+      one.forEachSlot((slot, value) => slots.push(slot) + sortedValues.push(value));
       const bulk = new SortedIndex();
-      bulk.insert('x', entryNamed('before'));
-      bulk.load(sortedValues, entries);
+      bulk.insert('x', slotNamed('before'));
+      bulk.load(sortedValues, slots);
       expect(contents(bulk)).to.deep.equal(contents(one));
       expect(list.map((value) => bulk.rankOf(value))).to.deep.equal(list.map((value) => one.rankOf(value)));
     };

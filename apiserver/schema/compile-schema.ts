@@ -1,4 +1,5 @@
 import type { FieldCause, JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { checkDefaults } from './check-defaults.ts';
 import { fillDefaults } from './defaults.ts';
 import { Explainer } from './explainer.ts';
 import { LinearPatterns } from './linear-pattern.ts';
@@ -36,21 +37,19 @@ export function compileSchema(model: Pick<ModelDescriptor, 'components' | 'schem
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  // A default without an end is found now, and not by the first object.
-  for (const each of shapes.all) fillDefaults({}, each);
-  const patterns = new LinearPatterns();
-  const gate = compileGate(root, components, patterns);
+  checkDefaults(shapes.all);
+  const parts = { components, patterns: new LinearPatterns() };
+  const isValid = compileGate(root, parts);
   const pruner = new Pruner(shape);
-  const explainer = new Explainer(components, patterns);
+  const explainer = new Explainer(parts);
   return Object.freeze({
     applyDefaults: (object: object): void => fillDefaults(object, shape),
     prune: (object: object): readonly string[] => pruner.prune(object),
     validate(object: object): readonly FieldCause[] {
-      const first = gate(object);
-      if (first === undefined) return nothing;
+      if (isValid(object)) return nothing;
       const causes = explainer.explain(root, object);
       // The two never disagree (a test of random schemas says so); if they did, a refused object must not pass.
-      if (causes.length === 0) throw new Error(`the rule "${first.keyword}" at "${first.instancePath}" was broken without a cause`);
+      if (causes.length === 0) throw new Error(`an object was refused without a cause by the schema "${schemaName}"`);
       return causes;
     },
   });

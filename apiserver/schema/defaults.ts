@@ -2,21 +2,17 @@ import type { Shape } from './shape.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Bodies are cut off at a smaller depth; a default that contains itself is found here. */
-const maxDepth = 200;
-
 /**
  * Fills in defaults and removes nulls, in place, as Kubernetes does: an absent field gets its default; null counts as
  * absent where the schema does not say `nullable`, and goes when there is no default. Nulls in lists stay without one.
- * @throws RangeError deeper than 200 levels, which only a default that contains itself reaches.
+ * Ends for every value, because checkDefaults has seen the shape.
  */
-export function fillDefaults(value: object, shape: Shape, depth = 0): void {
-  if (depth > maxDepth) throw new RangeError('a default leads to itself again, without an end');
-  if (Array.isArray(value)) fillItems(value, shape, depth);
-  else fillFields(value as Fields, shape, depth);
+export function fillDefaults(value: object, shape: Shape): void {
+  if (Array.isArray(value)) fillItems(value, shape);
+  else fillFields(value as Fields, shape);
 }
 
-function fillFields(fields: Fields, shape: Shape, depth: number): void {
+function fillFields(fields: Fields, shape: Shape): void {
   for (const [name, child] of shape.defaults) {
     if (!Object.hasOwn(fields, name)) fields[name] = copyOf(child.defaultValue);
   }
@@ -25,9 +21,9 @@ function fillFields(fields: Fields, shape: Shape, depth: number): void {
     // Scalars need no look at their schema: neither can they be filled, nor are they null.
     if (typeof value !== 'object') continue;
     const child = shape.properties.get(name) ?? shape.additional;
-    if (child === undefined || child === 'anything') continue;
+    if (typeof child !== 'object') continue;
     const kept = value === null ? replaceNull(fields, name, child) : value;
-    if (typeof kept === 'object' && kept !== null) fillDefaults(kept, child, depth + 1);
+    if (typeof kept === 'object' && kept !== null) fillDefaults(kept, child);
   }
 }
 
@@ -39,12 +35,12 @@ function replaceNull(fields: Fields, name: string, shape: Shape): unknown {
   return fields[name];
 }
 
-function fillItems(items: unknown[], { items: shape }: Shape, depth: number): void {
+function fillItems(items: unknown[], { items: shape }: Shape): void {
   if (shape === undefined) return;
   for (let index = 0; index < items.length; index += 1) {
     if (items[index] === null && !shape.isNullable && shape.defaultValue !== undefined) items[index] = copyOf(shape.defaultValue);
     const item = items[index];
-    if (typeof item === 'object' && item !== null) fillDefaults(item, shape, depth + 1);
+    if (typeof item === 'object' && item !== null) fillDefaults(item, shape);
   }
 }
 

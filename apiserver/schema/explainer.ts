@@ -1,9 +1,13 @@
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
+import { CheckBudget } from './check-budget.ts';
 import { explainList, explainObject } from './explain-container.ts';
 import { explainEnum, explainNumber, explainString, explainType } from './explain-scalar.ts';
-import type { LinearPatterns } from './linear-pattern.ts';
 import { componentOf } from './translate-schema.ts';
+import type { CheckParts } from './value-gate.ts';
 import { Violations } from './violations.ts';
+
+/** Fewer than the gate follows: to word a violation of each branch takes some 30 µs. */
+const maxReferences = 20_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -12,18 +16,19 @@ type Fields = Readonly<Record<string, unknown>>;
  * 100 violations, so that a list of a million wrong items costs what a hundred cost.
  */
 export class Explainer {
-  readonly #components: Readonly<Record<string, JsonSchema>>;
-  readonly #patterns: LinearPatterns;
+  readonly #parts: CheckParts;
+  readonly #budget = new CheckBudget(maxReferences);
 
-  constructor(components: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns) {
-    this.#components = components;
-    this.#patterns = patterns;
+  constructor(parts: CheckParts) {
+    this.#parts = parts;
   }
 
   explain(schema: JsonSchema, value: unknown): readonly FieldCause[] {
     const violations = new Violations();
+    this.#budget.reset();
     this.#visit(schema, value, violations);
-    return violations.causes;
+    if (!this.#budget.isSpent) return violations.causes;
+    return [{ reason: 'FieldValueInvalid', message: 'Invalid value: the object is too complex to be checked against its schema' }];
   }
 
   #visit(schema: JsonSchema, value: unknown, violations: Violations): void {
@@ -31,7 +36,7 @@ export class Explainer {
     explainType(schema, value, violations);
     explainEnum(schema, value, violations);
     if (typeof value === 'number') explainNumber(schema, value, violations);
-    if (typeof value === 'string') explainString(schema, value, { violations, patterns: this.#patterns });
+    if (typeof value === 'string') explainString(schema, value, { violations, patterns: this.#parts.patterns });
     if (Array.isArray(value)) this.#visitList(schema, value, violations);
     else if (typeof value === 'object' && value !== null) this.#visitObject(schema, value as Fields, violations);
     this.#visitCombined(schema, value, violations);
@@ -62,14 +67,18 @@ export class Explainer {
 
   #visitCombined(schema: JsonSchema, value: unknown, violations: Violations): void {
     const { $ref, allOf = [], anyOf, oneOf, not } = schema;
-    const target = $ref === undefined ? undefined : this.#components[componentOf($ref)];
-    if (target !== undefined) this.#visit(target, value, violations);
+    if ($ref !== undefined) this.#visitReference($ref, value, violations);
     for (const branch of allOf) this.#visit(branch, value, violations);
     if (anyOf !== undefined) this.#visitAny(anyOf, value, violations);
     if (oneOf !== undefined) this.#visitOne(oneOf, value, violations);
     if (not !== undefined && this.#branch(not, value, violations).length === 0) {
       violations.unfit('must not validate the schema (not)');
     }
+  }
+
+  #visitReference(reference: string, value: unknown, violations: Violations): void {
+    const target = this.#parts.components[componentOf(reference)];
+    if (target !== undefined && this.#budget.spend()) this.#visit(target, value, violations);
   }
 
   #visitAny(branches: readonly JsonSchema[], value: unknown, violations: Violations): void {

@@ -1,7 +1,6 @@
 import { metadataFieldNames, ownerReferenceFieldNames } from '@homeostat/controller-runtime/api';
 import { formatPath } from './field-path.ts';
 import type { PathSegment } from './field-path.ts';
-import { envelopeFields } from './shape.ts';
 import type { Shape } from './shape.ts';
 
 type Fields = Record<string, unknown>;
@@ -16,7 +15,6 @@ const unknownShape: Shape = {
   additional: undefined,
   items: undefined,
   preservesUnknown: false,
-  isResource: false,
   isNullable: false,
   defaultValue: undefined,
   defaults: [],
@@ -40,27 +38,23 @@ export class Pruner {
     return this.#found ?? nothing;
   }
 
-  #pruneFields(fields: Fields, shape: Shape): void {
-    const { properties, additional } = shape;
+  #pruneFields(fields: Fields, { properties, additional, preservesUnknown }: Shape): void {
     for (const name in fields) {
       const child = properties.get(name) ?? additional;
-      if (child === undefined) this.#pruneUndeclared(fields, name, shape);
-      else if (child !== 'anything') {
+      if (child === undefined) {
+        if (!preservesUnknown) this.#remove(fields, name);
+      } else if (child !== 'anything') {
         const value = fields[name];
-        if (typeof value === 'object' && value !== null) this.#descend(value, child, name);
+        if (typeof value === 'object' && value !== null) this.#pruneValue(value, child, name);
       }
     }
   }
 
-  #pruneUndeclared(fields: Fields, name: string, shape: Shape): void {
-    if (shape.isResource && envelopeFields.has(name)) {
-      if (name === 'metadata') this.#pruneMetadata(fields[name]);
-    } else if (!shape.preservesUnknown) this.#remove(fields, name);
-  }
-
-  #descend(value: object, shape: Shape, segment: PathSegment): void {
+  #pruneValue(value: object, shape: Shape | 'metadata', segment: PathSegment): void {
     this.#path.push(segment);
-    if (Array.isArray(value)) this.#pruneItems(value, shape);
+    if (Array.isArray(value)) {
+      if (shape !== 'metadata') this.#pruneItems(value, shape);
+    } else if (shape === 'metadata') this.#pruneMetadata(value as Fields);
     else this.#pruneFields(value as Fields, shape);
     this.#path.pop();
   }
@@ -71,17 +65,14 @@ export class Pruner {
     if (itemShape === undefined) return;
     for (let index = 0; index < items.length; index += 1) {
       const item = items[index];
-      if (typeof item === 'object' && item !== null) this.#descend(item, itemShape, index);
+      if (typeof item === 'object' && item !== null) this.#pruneValue(item, itemShape, index);
     }
   }
 
-  #pruneMetadata(metadata: unknown): void {
-    if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return;
-    this.#path.push('metadata');
-    this.#keepOnly(metadata as Fields, metadataFieldNames);
-    const owners: unknown = (metadata as Fields)['ownerReferences'];
+  #pruneMetadata(metadata: Fields): void {
+    this.#keepOnly(metadata, metadataFieldNames);
+    const owners = metadata['ownerReferences'];
     if (Array.isArray(owners)) this.#pruneOwners(owners);
-    this.#path.pop();
   }
 
   #pruneOwners(owners: readonly unknown[]): void {

@@ -1,16 +1,17 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { componentOf } from './translate-schema.ts';
 
+/** `anything`: it stays as it is. `metadata`: its fields are known by their names, whatever the schema says. */
+export type FieldShape = Shape | 'anything' | 'metadata';
+
 /** What a schema says of an object's structure: which fields are known, and what they are when they are absent. */
 export interface Shape {
-  readonly properties: ReadonlyMap<string, Shape>;
-  /** Of the fields that are not among the properties; `anything`: they stay as they are. */
-  readonly additional: Shape | 'anything' | undefined;
+  readonly properties: ReadonlyMap<string, FieldShape>;
+  /** Of the fields that are not among the properties. */
+  readonly additional: FieldShape | undefined;
   readonly items: Shape | undefined;
   /** Fields that are not known stay. */
   readonly preservesUnknown: boolean;
-  /** An object with apiVersion, kind and metadata, which are known without being declared. */
-  readonly isResource: boolean;
   readonly isNullable: boolean;
   /** Undefined: none. */
   readonly defaultValue: unknown;
@@ -30,7 +31,11 @@ type MutableShape = { -readonly [K in keyof Shape]: Shape[K] };
 const maxShapes = 10_000;
 
 /** Known in every resource, and not shaped by its schema. */
-export const envelopeFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+const envelope: readonly (readonly [string, FieldShape])[] = [
+  ['apiVersion', 'anything'],
+  ['kind', 'anything'],
+  ['metadata', 'metadata'],
+];
 
 /**
  * Builds shapes of components. References, allOf, anyOf and oneOf are merged into the schema that holds them: a field that
@@ -104,17 +109,20 @@ export class ShapeBuilder {
       if (typeof schema.additionalProperties === 'object') additional.push({ schema: schema.additionalProperties, isCertain });
       if (shape.defaultValue === undefined && isCertain) shape.defaultValue = schema.default;
     }
-    shape.properties = this.#buildNamed(properties, shape.isResource);
+    const isResource = sources.some(({ schema }) => schema['x-kubernetes-embedded-resource'] === true);
+    shape.properties = new Map([...this.#buildNamed(properties), ...(isResource ? envelope : [])]);
     if (items.length > 0) shape.items = this.#build(items);
     if (additional.length > 0 && shape.additional === undefined) shape.additional = this.#build(additional);
-    shape.defaults = [...shape.properties].filter(([, child]) => child.defaultValue !== undefined);
+    shape.defaults = [...shape.properties].filter(
+      (entry): entry is [string, Shape] => typeof entry[1] === 'object' && entry[1].defaultValue !== undefined,
+    );
   }
 
-  #buildNamed(properties: ReadonlyMap<string, readonly Source[]>, isResource: boolean): ReadonlyMap<string, Shape> {
-    const built = new Map<string, Shape>();
+  #buildNamed(properties: ReadonlyMap<string, readonly Source[]>): ReadonlyMap<string, FieldShape> {
+    const built = new Map<string, FieldShape>();
     for (const [name, sources] of properties) {
       if (name === '__proto__') throw new TypeError('a property may not be named "__proto__"');
-      if (!isResource || !envelopeFields.has(name)) built.set(name, this.#build(sources));
+      built.set(name, this.#build(sources));
     }
     return built;
   }
@@ -126,7 +134,6 @@ function emptyShape(schemas: readonly JsonSchema[]): MutableShape {
     additional: schemas.some(({ additionalProperties }) => additionalProperties === true) ? 'anything' : undefined,
     items: undefined,
     preservesUnknown: schemas.some((schema) => schema['x-kubernetes-preserve-unknown-fields'] === true),
-    isResource: schemas.some((schema) => schema['x-kubernetes-embedded-resource'] === true),
     isNullable: schemas.some(({ nullable }) => nullable === true),
     defaultValue: undefined,
     defaults: [],

@@ -1,7 +1,8 @@
 import { metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { _, Ajv2020 } from 'ajv/dist/2020.js';
-import type { CodeKeywordDefinition, ErrorObject, KeywordCxt } from 'ajv/dist/2020.js';
+import type { CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2020.js';
+import { CheckBudget } from './check-budget.ts';
 import { isLongerThan, isShorterThan } from './code-points.ts';
 import { isDistinct } from './distinct.ts';
 import { formats } from './formats.ts';
@@ -11,15 +12,25 @@ import { translateNamed, translateSchema } from './translate-schema.ts';
 /** 0.3 is a multiple of 0.1, whatever binary fractions say. */
 export const multipleOfPrecision = 9;
 
-/** Undefined for a value that keeps all the rules; else the first violation, as ajv words it. */
-export type ValueGate = (value: unknown) => ErrorObject | undefined;
+/** 1.5 MiB of object with a reference in every second byte would not reach it; takes about 50 ms. */
+const maxReferences = 1_000_000;
+
+/** True for a value that keeps all the rules, as far as they can be checked with a million references followed. */
+export type ValueGate = (value: unknown) => boolean;
+
+/** What the check of values needs besides the schema; the explainer has the same. */
+export interface CheckParts {
+  readonly components: Readonly<Record<string, JsonSchema>>;
+  readonly patterns: LinearPatterns;
+}
 
 /**
  * Compiles a schema to code that says yes or no and stops at the first violation: what is wrong, and all of it, is told by
  * the explainer, which hostile input cannot make long.
  * @throws Error for a reference to nothing, and for a pattern that RE2 cannot hold.
  */
-export function compileGate(root: JsonSchema, components: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): ValueGate {
+export function compileGate(root: JsonSchema, { components, patterns }: CheckParts): ValueGate {
+  const budget = new CheckBudget(maxReferences);
   const regExp = Object.assign((pattern: string) => patterns.get(pattern), { code: 'linearPattern' });
   const ajv = new Ajv2020({
     strict: true,
@@ -36,11 +47,34 @@ export function compileGate(root: JsonSchema, components: Readonly<Record<string
     // ajv asks for the type of `new RegExp`, and uses test() and toString() of it.
     code: { regExp: regExp as never },
   });
+  // The account of evaluated fields serves keywords that this dialect lacks, and makes anyOf look at every branch.
+  ajv.opts.unevaluated = false;
   for (const [name, check] of formats) ajv.addFormat(name, check);
   for (const keyword of ['minLength', 'maxLength']) ajv.removeKeyword(keyword);
   for (const keyword of keywords) ajv.addKeyword(keyword);
-  const check = ajv.compile({ ...translateSchema(root), $defs: translateNamed(components) });
-  return (value) => (check(value) ? undefined : check.errors?.[0]);
+  ajv.addKeyword(budgetKeyword(budget));
+  const check = ajv.compile({ ...translateSchema(root), $defs: budgeted(translateNamed(components)) });
+  return (value) => {
+    budget.reset();
+    // Below `not`, a reference that was not followed would count as a success.
+    return check(value) && !budget.isSpent;
+  };
+}
+
+/** allOf is taken in order: nothing of a component is looked at when the budget is spent. */
+function budgeted(definitions: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(definitions);
+  return Object.fromEntries(entries.map(([name, schema]) => [name, { allOf: [{ budget: true }, schema] }]));
+}
+
+function budgetKeyword(budget: CheckBudget): CodeKeywordDefinition {
+  return {
+    keyword: 'budget',
+    code(context: KeywordCxt): void {
+      const counter = context.gen.scopeValue('obj', { ref: budget });
+      context.fail(_`!${counter}.spend()`);
+    },
+  };
 }
 
 const keywords: readonly CodeKeywordDefinition[] = [

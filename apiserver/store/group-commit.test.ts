@@ -85,6 +85,16 @@ describe('GroupCommit batches', () => {
     expect(done).to.deep.equal(['/a0', '/b2', '/a1', '/b4', '/a3']);
   });
 
+  it('keeps the order of a key for what comes while an earlier one still waits', async () => {
+    const { group, commits } = setUp({ maxOperations: 2 });
+    for (const key of ['/a', '/b', '/c', '/d', '/a']) void group.submit(operation(key));
+    await settled();
+    await commits[0]?.finish();
+    void group.submit(operation('/a'));
+    for (const at of [1, 2, 3]) await commits[at]?.finish();
+    expect(keysOf(commits)).to.deep.equal([['/a', '/b'], ['/c', '/d'], ['/a'], ['/a']]);
+  });
+
   it('never lets two operations that touch one claim share a batch, whatever else they touch', async () => {
     const { group, commits } = setUp();
     const unique = (...values: string[]): Partial<Operation> => {

@@ -116,11 +116,11 @@ function describeCommits(store: () => Store): void {
 
 function describeScan(store: () => Store): void {
   const plurals = ['zebras', 'person', 'persons'];
-  const fill = async (count: number): Promise<string[]> => {
+  const fill = async (count: number, size = 1200): Promise<string[]> => {
     const keys: string[] = [];
     for (const [at, plural] of plurals.entries()) {
       const batch = Array.from({ length: count }, (_, n): Operation => {
-        return { op: 'create', key: key(`n${n}`, plural), kind: at + 1, data: new Uint8Array(1200) };
+        return { op: 'create', key: key(`n${n}`, plural), kind: at + 1, data: new Uint8Array(size) };
       });
       await store().commit(batch);
       keys.push(...batch.map((operation) => operation.key));
@@ -129,7 +129,7 @@ function describeScan(store: () => Store): void {
   };
 
   it('gives all present rows by key, of all kinds or of one', async () => {
-    const keys = await fill(1500);
+    const keys = await fill(2500, 10);
     expect((await scanned(store())).map((row) => row.key)).to.deep.equal(keys.sort());
     const ofOne = (await scanned(store(), 2)).map((row) => row.key);
     expect(ofOne).to.deep.equal(keys.filter((each) => each.startsWith('/registry/example.com/person/')));

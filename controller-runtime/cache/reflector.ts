@@ -11,11 +11,11 @@ const quietMs = 120_000;
 /** A watch that ends sooner, with nothing in it, is taken for a failure: it would be opened again and again. */
 const shortWatchMs = 1000;
 
-/** Where a reflector is. `then`: what comes after the wait; a revision means to watch from there. */
+/** Where a reflector is. `next`: what comes after the wait; a revision means to watch from there. */
 export type ReflectorState =
   | { readonly kind: 'listing' }
   | { readonly kind: 'watching'; readonly revision: string }
-  | { readonly kind: 'backingOff'; readonly delayMs: number; readonly then: ReflectorState };
+  | { readonly kind: 'backingOff'; readonly delayMs: number; readonly next: ReflectorState };
 
 /** Is told what the server has. Must not throw. */
 export interface ReflectorSink<T extends ApiObject> {
@@ -74,7 +74,7 @@ export class Reflector<T extends ApiObject> {
         return this.#watch(state.revision, signal);
       case 'backingOff':
         await sleep(this.#options.clock, state.delayMs, signal);
-        return state.then;
+        return state.next;
     }
   }
 
@@ -126,17 +126,17 @@ export class Reflector<T extends ApiObject> {
     return { kind: 'listing' };
   }
 
-  #afterFailure(error: unknown, then: ReflectorState, signal: AbortSignal): ReflectorState {
+  #afterFailure(error: unknown, next: ReflectorState, signal: AbortSignal): ReflectorState {
     // What fails because it was stopped has not failed.
-    if (signal.aborted) return then;
+    if (signal.aborted) return next;
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#failedAtMs > quietMs) this.#delay.reset();
     this.#failedAtMs = nowMs;
     const delayMs = this.#delay.next();
     this.#options.logger.warn(
-      { err: error, delayMs, then: then.kind },
+      { err: error, delayMs, next: next.kind },
       'following a kind failed and will be tried again',
     );
-    return { kind: 'backingOff', delayMs, then };
+    return { kind: 'backingOff', delayMs, next };
   }
 }

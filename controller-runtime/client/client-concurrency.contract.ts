@@ -50,14 +50,14 @@ export function describeConcurrency(subject: ContractSubject): void {
       const old = await subject.newCase().create('alice', { age: 0 });
       const writes = [1, 2, 3, 4, 5].map((age) => subject.client.update({ ...old, spec: { ...old.spec, age } }));
       const outcomes = await Promise.all(writes.map(reasonOfRejection));
-      expect(outcomes.toSorted()).to.deep.equal(['Conflict', 'Conflict', 'Conflict', 'Conflict', 'resolved']);
+      expect(outcomes).to.have.members(['Conflict', 'Conflict', 'Conflict', 'Conflict', 'resolved']);
       expect((await subject.client.get(Person, old.metadata.name)).metadata.version).to.equal(2);
     });
 
     it('that create it: one wins, the others get AlreadyExists', async () => {
       const one = subject.newCase();
       const outcomes = await Promise.all([1, 2, 3].map(() => reasonOfRejection(one.create('alice'))));
-      expect(outcomes.toSorted()).to.deep.equal(['AlreadyExists', 'AlreadyExists', 'resolved']);
+      expect(outcomes).to.have.members(['AlreadyExists', 'AlreadyExists', 'resolved']);
     });
   });
 }

@@ -72,8 +72,10 @@ export function describeLists(subject: ContractSubject): void {
     it('pages', async () => {
       const one = await createAged({ a: 1, b: 2, c: 3, d: 4, e: 5 });
       const page = await subject.client.list(Person, {
-        ...{ labelSelector: one.selector, sort: 'spec.age,asc' },
-        ...{ page: 2, size: 2 },
+        labelSelector: one.selector,
+        sort: 'spec.age,asc',
+        page: 2,
+        size: 2,
       });
       expect(page.items.map(({ spec }) => spec.name)).to.deep.equal(['c', 'd']);
       expect(page).to.include({ page: 2, size: 2, total: 5, totalPages: 3, hasNext: true, hasPrevious: true });

@@ -33,8 +33,8 @@ export function describeWatches(subject: ContractSubject): void {
       const revisions = watch.events.map(({ object }) => Number((object as Person).metadata.resourceVersion));
       expect(revisions).to.deep.equal(revisions.toSorted((x, y) => x - y));
       expect(new Set(revisions).size).to.equal(4);
-      expect((watch.events[3]?.object as Person).spec.age).to.equal(1);
-      expect(Object.isFrozen((watch.events[1]?.object as Person).spec)).to.equal(true);
+      expect(watch.person(3).spec.age).to.equal(1);
+      expect(Object.isFrozen(watch.person(1).spec)).to.equal(true);
     });
 
     it('begins with the present objects when no revision is given', async () => {
@@ -60,8 +60,8 @@ export function describeWatches(subject: ContractSubject): void {
       expect(watch.summary.slice(0, 2)).to.have.members(['ADDED a', 'ADDED b']);
       const end = watch.events[2];
       expect(end?.type).to.equal('BOOKMARK');
-      expect((end?.object as Person).metadata.annotations).to.deep.equal({ 'k8s.io/initial-events-end': 'true' });
-      expect(Number((end?.object as Person).metadata.resourceVersion)).to.be.at.least(1);
+      expect(watch.person(2).metadata.annotations).to.deep.equal({ 'k8s.io/initial-events-end': 'true' });
+      expect(Number(watch.person(2).metadata.resourceVersion)).to.be.at.least(1);
     });
 
     it('hands on no bookmark unasked', async () => {

@@ -110,6 +110,13 @@ export class WatchRecord {
     });
   }
 
+  /** The object of an event; throws when there is no such event. */
+  person(index: number): Person {
+    const event = this.events[index];
+    if (event === undefined) throw new Error(`there are ${this.events.length} events only`);
+    return event.object as Person;
+  }
+
   /** Resolves when the watch has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();

@@ -37,7 +37,7 @@ export const Person: ModelDescriptor<Person> = defineModel({
   ...names,
   schema,
   indexes: ['spec.name', 'spec.age'],
-}) as Model<ApiObject> as ModelDescriptor<Person>;
+}) as Model as ModelDescriptor<Person>;
 
 /** Where its objects are. */
 export const personsPath = '/apis/people.example.com/v1alpha1/persons';

@@ -3,7 +3,7 @@ import { ApiError } from '../api/index.ts';
 import { eventually } from '../testing/eventually.ts';
 import type { Client } from './client.ts';
 import { Person, person, personList, personsPath } from './example-person.fixture.ts';
-import { createClient } from './http-client.ts';
+import { createClient } from '../create-client.ts';
 import { RecordingClock } from './recording-clock.fixture.ts';
 import { createRecordingLogger } from './recording-logger.fixture.ts';
 import { ScriptedServer } from './scripted-server.fixture.ts';
@@ -48,7 +48,10 @@ describe('createClient', () => {
     it('lists with each option as its parameter, sorts repeated', async () => {
       server.answer({ body: personList('9', [person('alice', '5')]) });
       const list = await client.list(Person, {
-        ...{ labelSelector: 'a in (b,c)', fieldSelector: 'spec.name=x', page: 2, size: 3 },
+        labelSelector: 'a in (b,c)',
+        fieldSelector: 'spec.name=x',
+        page: 2,
+        size: 3,
         sort: ['spec.name,asc', 'spec.age,desc'],
       });
       expect(list.items.map((item) => item.metadata.name)).to.deep.equal(['alice']);

@@ -1,8 +1,5 @@
-import { apiVersionOf, silentLogger } from '../api/index.ts';
+import { apiVersionOf } from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
-import type { Informer, InformerOptions } from '../cache/informer.ts';
-import { createInformer } from '../cache/list-watch-informer.ts';
-import { systemClock } from '../clock/system-clock.ts';
 import type {
   Client,
   DeleteOptions,
@@ -17,63 +14,40 @@ import type {
 } from './client.ts';
 import { ensureObject } from './ensure.ts';
 import { freezeDeep } from './freeze-deep.ts';
-import { HttpTransport } from './http-transport.ts';
-import type { HttpRequest } from './http-transport.ts';
+import type { HttpRequest, HttpTransport } from './http-transport.ts';
 import { watchOverHttp } from './http-watch.ts';
 import { listEverything } from './list-everything.ts';
 import { ModelResolver } from './model-resolver.ts';
 import { getQuery, listQuery, writeQuery } from './query.ts';
 import { collectionPath, creationPath, objectPath } from './resource-path.ts';
 
-export interface HttpClientOptions {
-  /** Sent with each request. Default none. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Bearer token. Over plain HTTP anyone on the way can read it. Default none. */
-  readonly token?: string;
-  /** How long one request may take, answer included; of a watch, until its headers. Default 30,000 ms. */
-  readonly requestTimeoutMs?: number;
-  /** A watch on which no byte came for so long is resumed. Default 120,000 ms: twice the interval of bookmarks. */
-  readonly watchSilenceMs?: number;
-  /** Kinds that update and updateStatus need not look up. Those of other verbs' calls are added. Default none. */
-  readonly models?: readonly Model[];
-  /** Default Node's own. One with a dispatcher or agent of its own brings certificates and proxies. */
-  readonly fetch?: typeof fetch;
-  /** Default the real time. */
-  readonly clock?: Clock;
-  /** Hears of the server's warnings and of interrupted watches. Default silent. */
-  readonly logger?: Logger;
-  /** Jitter, in [0, 1). Default Math.random. */
-  readonly random?: () => number;
+export interface HttpClientParts {
+  readonly transport: HttpTransport;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Jitter, in [0, 1). */
+  readonly random: () => number;
+  /** So long without a byte ends a watch's connection. */
+  readonly silenceMs: number;
+  /** Kinds that need no discovery. */
+  readonly models: readonly Model[];
+  /** Makes {@link Client.informer}: caches are built on clients, not the other way round. */
+  readonly informersOf: (client: Client) => Client['informer'];
 }
 
-/**
- * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept). Opens nothing until it is
- * used and has nothing to close: what runs ends with its signal.
- * No write is sent twice, but for 429 and 503 with Retry-After (at most 10 times, each at most 60 s later; reads alike)
- * and for what `ensure` says. Throws TypeError when the URL is none, RangeError when a time is not above 0.
- */
-export function createClient(url: string, options: HttpClientOptions = {}): Client {
-  return new HttpClient(url, options);
-}
-
-type Services = Required<Pick<HttpClientOptions, 'clock' | 'logger' | 'random' | 'watchSilenceMs'>>;
-
-class HttpClient implements Client {
-  readonly #services: Services;
+/** A Client over HTTP. */
+export class HttpClient implements Client {
+  readonly informer: Client['informer'];
+  readonly #parts: HttpClientParts;
   readonly #transport: HttpTransport;
   readonly #models: ModelResolver;
-  readonly #informers = new Map<string, Informer<ApiObject>>();
 
-  constructor(url: string, options: HttpClientOptions) {
-    const { clock = systemClock, logger = silentLogger, random = Math.random } = options;
-    const { requestTimeoutMs = 30_000, watchSilenceMs = 120_000, fetch = globalThis.fetch } = options;
-    checkPositive({ requestTimeoutMs, watchSilenceMs });
-    const authorization = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
-    const headers = { ...options.headers, ...authorization };
-    this.#services = { clock, logger, random, watchSilenceMs };
-    this.#transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger });
-    this.#models = new ModelResolver(this.#transport);
-    for (const model of options.models ?? []) this.#models.remember(model);
+  constructor(parts: HttpClientParts) {
+    this.#parts = parts;
+    this.#transport = parts.transport;
+    this.#models = new ModelResolver(parts.transport);
+    for (const model of parts.models) this.#models.remember(model);
+    this.informer = parts.informersOf(this);
   }
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
@@ -104,6 +78,7 @@ class HttpClient implements Client {
     return this.#put(object, { body, options, subresource: 'status' });
   }
 
+  // oxlint-disable-next-line max-params -- the shape of Client
   async patch<T extends ApiObject>(
     model: Model<T>,
     name: string,
@@ -126,13 +101,17 @@ class HttpClient implements Client {
     const path = objectPath(this.#models.remember(model), { name, namespace });
     // Where there is a body Kubernetes does not look at the query: dryRun goes into both, lest it be overlooked.
     const body = {
-      ...{ apiVersion: 'v1', kind: 'DeleteOptions', preconditions, propagationPolicy },
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      preconditions,
+      propagationPolicy,
       ...(dryRun === true ? { dryRun: ['All'] } : {}),
     };
     const answer = await this.#send<ApiObject>({ method: 'DELETE', path, body, query: writeQuery(options), signal });
     return answer.kind === 'Status' && answer.apiVersion === 'v1' ? undefined : (answer as T);
   }
 
+  // oxlint-disable-next-line max-params -- the shape of Client
   async ensure<T extends ApiObject>(
     model: Model<T>,
     key: string | ObjectKey,
@@ -144,32 +123,13 @@ class HttpClient implements Client {
 
   watch<T extends ApiObject>(model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     const descriptor = this.#models.remember(model);
-    const { watchSilenceMs: silenceMs, ...services } = this.#services;
+    const { transport, clock, logger, random, silenceMs } = this.#parts;
     const { allowBookmarks: _allow, sendInitialEvents: _send, ...selection } = options;
-    const { resourceVersion } = options;
-    const match =
-      resourceVersion === undefined || resourceVersion === '0'
-        ? {}
-        : ({ resourceVersionMatch: 'NotOlderThan' } as const);
-    const source = {
-      ...{ transport: this.#transport, path: collectionPath(descriptor, options.namespace), ...services, silenceMs },
-      ...{ apiVersion: apiVersionOf(descriptor), kind: descriptor.kind },
-      list: (signal: AbortSignal) => listEverything(this, model, { ...selection, ...match, signal }),
-    };
-    return watchOverHttp(source, options);
-  }
-
-  informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {
-    const { group, version, plural } = this.#models.remember(model);
-    const { namespace, labelSelector, fieldSelector } = options;
-    const key = JSON.stringify([group, version, plural, namespace, labelSelector, fieldSelector]);
-    const { clock, logger, random } = this.#services;
-    const present = this.#informers.get(key);
-    // The key names the kind, hence the type.
-    if (present !== undefined) return present as Informer<ApiObject> as Informer<T>;
-    const informer = createInformer({ client: this, model, selection: options, clock, logger, random });
-    this.#informers.set(key, informer as Informer<ApiObject>);
-    return informer;
+    const everything = { ...selection, ...revisionMatch(options.resourceVersion) };
+    const path = collectionPath(descriptor, options.namespace);
+    const list = (signal: AbortSignal) => listEverything(this, model, { ...everything, signal });
+    const kind = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind };
+    return watchOverHttp({ transport, path, list, clock, logger, random, silenceMs, ...kind }, options);
   }
 
   async #put<T extends ApiObject>(object: T, request: PutRequest): Promise<T> {
@@ -191,8 +151,7 @@ interface PutRequest {
   readonly subresource?: 'status';
 }
 
-function checkPositive(times: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(times)) {
-    if (!(value > 0)) throw new RangeError(`${name} must be above 0, is ${value}`);
-  }
+/** A watch that begins with the present objects wants them as they are at its revision, or later. */
+function revisionMatch(resourceVersion: string | undefined): Pick<ListOptions, 'resourceVersionMatch'> {
+  return resourceVersion === undefined || resourceVersion === '0' ? {} : { resourceVersionMatch: 'NotOlderThan' };
 }

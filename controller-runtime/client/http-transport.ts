@@ -132,16 +132,15 @@ export class HttpTransport {
 }
 
 function parseAnswer(request: HttpRequest, text: string): object {
-  let cause: unknown;
+  const message = `${request.method} ${request.path} was answered with what is no JSON object`;
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch (error) {
-    cause = error;
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ApiError('InternalError', message, { cause });
   }
-  throw new ApiError('InternalError', `${request.method} ${request.path} was answered with what is no JSON object`, {
-    ...(cause === undefined ? {} : { cause }),
-  });
+  if (typeof value !== 'object' || value === null) throw new ApiError('InternalError', message);
+  return value;
 }
 
 function retryDelayMs(error: unknown): number | undefined {

@@ -4,7 +4,7 @@ import type { WatchEvent } from '../api/index.ts';
 import { eventually } from '../testing/eventually.ts';
 import type { Client, WatchOptions } from './client.ts';
 import { Person, person, personList, personsPath } from './example-person.fixture.ts';
-import { createClient } from './http-client.ts';
+import { createClient } from '../create-client.ts';
 import { RecordingClock } from './recording-clock.fixture.ts';
 import { createRecordingLogger } from './recording-logger.fixture.ts';
 import { ScriptedServer, watchLine } from './scripted-server.fixture.ts';

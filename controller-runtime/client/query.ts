@@ -9,11 +9,16 @@ export function getQuery(options: GetOptions): URLSearchParams {
 
 /** The query parameters of a list. */
 export function listQuery(options: ListOptions): URLSearchParams {
-  const { labelSelector, fieldSelector, sort, page, size, limit, resourceVersion, resourceVersionMatch } = options;
-  const token = options.continue;
   return queryOf({
-    ...{ labelSelector, fieldSelector, sort, page, size, limit },
-    ...{ continue: token, resourceVersion, resourceVersionMatch },
+    labelSelector: options.labelSelector,
+    fieldSelector: options.fieldSelector,
+    sort: options.sort,
+    page: options.page,
+    size: options.size,
+    limit: options.limit,
+    continue: options.continue,
+    resourceVersion: options.resourceVersion,
+    resourceVersionMatch: options.resourceVersionMatch,
   });
 }
 

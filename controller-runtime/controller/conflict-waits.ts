@@ -39,7 +39,9 @@ export class ConflictWaits {
   observed(object: ApiObject): void {
     if (this.#targets.size === 0) return;
     const waiting = this.#byTarget.get(idOf(targetOf(object)));
-    for (const [key, revision] of [...(waiting ?? [])]) {
+    if (waiting === undefined) return;
+    // A copy, since onPassed may start a run that waits anew.
+    for (const [key, revision] of Array.from(waiting)) {
       if (compareRevisions(object.metadata.resourceVersion, revision) <= 0) continue;
       this.cancel(key);
       this.#onPassed(key);

@@ -76,9 +76,9 @@ export function controller<T extends ApiObject>(
   const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], predicates, cleanup } = options;
   const { concurrency = 4, timeoutMs = 120_000, retryLimit = Infinity, hotLoopRunsPerMinute = 100 } = options;
   checkName(name);
-  checkCount(name, 'concurrency', concurrency, 1);
-  if (retryLimit !== Infinity) checkCount(name, 'retryLimit', retryLimit, 0);
-  checkCount(name, 'hotLoopRunsPerMinute', hotLoopRunsPerMinute, 1);
+  checkCount(name, { concurrency }, 1);
+  if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
+  checkCount(name, { hotLoopRunsPerMinute }, 1);
   checkFunctions(name, options);
   return Object.freeze({
     name,
@@ -110,22 +110,25 @@ function checkName(name: string): void {
   );
 }
 
-function checkCount(name: string, option: string, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least) return;
-  throw new RangeError(`controller "${name}": ${option} must be a whole number >= ${least}, not ${value}`);
+function checkCount(name: string, options: Readonly<Record<string, number>>, least: number): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (Number.isSafeInteger(value) && value >= least) continue;
+    throw new RangeError(`controller "${name}": ${option} must be a whole number >= ${least}, not ${value}`);
+  }
 }
 
 function checkFunctions(name: string, { reconcile, cleanup }: ControllerOptions): void {
-  const isClassForm = typeof reconcile === 'object' && reconcile !== null;
-  if (typeof (isClassForm ? reconcile.reconcile : reconcile) !== 'function') {
+  const isClassForm = typeof reconcile === 'object' && typeof reconcile?.reconcile === 'function';
+  if (!isClassForm && typeof reconcile !== 'function') {
     throw new TypeError(
       `controller "${name}": reconcile must be a function, or an object that has a method of that name`,
     );
   }
   if (cleanup === undefined) return;
-  if (isClassForm)
+  if (isClassForm) {
     throw new TypeError(
-      `controller "${name}": a Reconciler looks after its finalizers itself; cleanup goes with a function`,
+      `controller "${name}": a Reconciler sees to its finalizers itself; cleanup goes with a function`,
     );
+  }
   if (typeof cleanup !== 'function') throw new TypeError(`controller "${name}": cleanup must be a function`);
 }

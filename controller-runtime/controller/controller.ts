@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
 import { parseKey, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../api/index.ts';
 import type { Informer } from '../cache/informer.ts';
@@ -23,6 +22,8 @@ export interface ControllerParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Makes the reconcileID of each run. */
+  readonly uuid: () => string;
   /** After this long without every cache synced, an error is logged; the wait goes on. */
   readonly cacheSyncTimeoutMs: number;
   /** How long a stop waits for runs under way. */
@@ -143,6 +144,8 @@ export class Controller {
     ) {
       const item = this.#queue.get();
       if (item === undefined) return;
+      // This run is the one that was waited for: the event that started it must not ask for another.
+      this.#waits.cancel(item.key);
       if (this.#runsThisTurn === 0) setImmediate(() => this.#nextTurn());
       this.#runsThisTurn += 1;
       void this.#pool.add(() => this.#process(item));
@@ -156,11 +159,10 @@ export class Controller {
 
   async #process(item: WorkItem): Promise<void> {
     const { key } = item;
-    const reconcileID = randomUUID();
+    const reconcileID = this.#parts.uuid();
     const logger = childLogger(this.#logger, { key, reconcileID });
     const abort = new AbortController();
     this.#running.set(key, abort);
-    this.#waits.cancel(key);
     this.#watchHotLoop(key, logger);
     const outcome = await new ReconcileRun(this.#runParts(), { item, reconcileID, logger, abort }).run();
     this.#running.delete(key);

@@ -11,6 +11,7 @@ import {
   type ModelDescriptor,
   type NewObject,
   type ObjectKey,
+  type ObjectMeta,
 } from '../api/index.ts';
 import type { Client, Desired } from '../client/client.ts';
 import type { CacheView } from './cache-view.ts';
@@ -20,6 +21,12 @@ import { toJson } from './to-json.ts';
 
 /** Races lost to other writers of one dependent; each further one reads the object anew. */
 const maxTries = 5;
+
+/** What is desired, as JSON. */
+interface Wanted {
+  readonly metadata?: Partial<ObjectMeta>;
+  readonly [field: string]: unknown;
+}
 
 export interface EnsureParts {
   readonly client: Client;
@@ -39,7 +46,7 @@ export async function ensureDependent<O extends ApiObject>(
 ): Promise<O> {
   const model = descriptorOf(dependent.model);
   const key = dependentKey(model, dependent.key, parts.owner);
-  const wanted = toJson(desired) as Desired<O>;
+  const wanted = toJson(desired) as Wanted;
   for (let attempt = 1; ; attempt += 1) {
     const present = await readPresent(parts, { model, key, fresh: attempt > 1 });
     try {
@@ -57,7 +64,9 @@ function dependentKey(model: ModelDescriptor, given: string | ObjectKey, owner: 
   const ownerNamespace = owner.metadata.namespace;
   if (model.scope === 'Cluster') {
     if (ownerNamespace === undefined) return { name: key.name };
-    throw new Error(`${model.kind} "${key.name}" is Cluster-scoped: ${owner.kind} "${owner.metadata.name}" in a namespace cannot own it`);
+    throw new Error(
+      `${model.kind} "${key.name}" is Cluster-scoped: ${owner.kind} "${owner.metadata.name}" in a namespace cannot own it`,
+    );
   }
   const namespace = key.namespace ?? ownerNamespace;
   if (namespace === undefined) throw new Error(`${model.kind} "${key.name}" needs a namespace`);
@@ -82,7 +91,7 @@ async function readPresent<O extends ApiObject>(
 function createDependent<O extends ApiObject>(
   { client, owner }: EnsureParts,
   { model, key }: { readonly model: ModelDescriptor<O>; readonly key: ObjectKey },
-  desired: Desired<O>,
+  desired: Wanted,
 ): Promise<O> {
   const ownerReferences = setOwnerReference(desired.metadata?.ownerReferences, controllerReferenceTo(owner));
   const object = { ...desired, metadata: { ...desired.metadata, ...key, ownerReferences } };
@@ -92,12 +101,14 @@ function createDependent<O extends ApiObject>(
 async function mergeInto<O extends ApiObject>(
   { client, owner }: EnsureParts,
   { model, present }: { readonly model: ModelDescriptor<O>; readonly present: O },
-  desired: Desired<O>,
+  desired: Wanted,
 ): Promise<O> {
   const { name, namespace, uid, resourceVersion } = present.metadata;
   const listed = desired.metadata?.ownerReferences ?? [];
   let ownerReferences = present.metadata.ownerReferences ?? [];
-  for (const reference of [...listed, controllerReferenceTo(owner)]) ownerReferences = setOwnerReference(ownerReferences, reference);
+  for (const reference of [...listed, controllerReferenceTo(owner)]) {
+    ownerReferences = setOwnerReference(ownerReferences, reference);
+  }
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
   const patch = { ...desired, metadata: { ...metadata, uid, resourceVersion } };

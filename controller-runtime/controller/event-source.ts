@@ -22,7 +22,7 @@ export interface EventSourceParts {
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
-  /** Called with each state that a cache delivers, before anything else. */
+  /** Called with each state that a cache delivers, once its keys are enqueued. */
   readonly onObserved: (object: ApiObject) => void;
   readonly logger: Logger;
 }
@@ -73,8 +73,8 @@ export class EventSource {
   #handler(enqueue: Enqueue): InformerHandler<ApiObject> {
     const { onObserved } = this.#parts;
     const deliver = (change: ObjectChange, priority: number): void => {
-      onObserved(change.object);
       enqueue(change, priority);
+      onObserved(change.object);
     };
     return {
       onAdd: (object, { initial }) => deliver({ type: 'ADDED', object }, initial ? backgroundPriority : 0),

@@ -55,7 +55,10 @@ export class FakeClient implements Client {
     const descriptor = descriptorOf(model);
     const name = object.metadata.name ?? '';
     await this.#begin(`create ${descriptor.plural}/${name}`);
-    const id = idIn(model, object.metadata.namespace === undefined ? { name } : { namespace: object.metadata.namespace, name });
+    const id = idIn(
+      model,
+      object.metadata.namespace === undefined ? { name } : { namespace: object.metadata.namespace, name },
+    );
     if (this.#objects.has(id)) throw new ApiError('AlreadyExists', `${descriptor.plural} "${name}" exists`);
     const metadata = {
       ...object.metadata,
@@ -65,7 +68,12 @@ export class FakeClient implements Client {
       generation: 1,
       creationTimestamp: '2030-01-01T00:00:00Z',
     } as ObjectMeta;
-    const created = { ...object, apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, metadata } as unknown as Body;
+    const created = {
+      ...object,
+      apiVersion: apiVersionOf(descriptor),
+      kind: descriptor.kind,
+      metadata,
+    } as unknown as Body;
     return this.#answer(this.#commit(created)) as Promise<T>;
   }
 
@@ -102,7 +110,7 @@ export class FakeClient implements Client {
     checkPreconditions(stored, { ...stored.metadata, ...options?.preconditions });
     if ((stored.metadata.finalizers ?? []).length === 0) {
       this.#remove(stored);
-      return this.#answer(undefined) as Promise<undefined>;
+      return this.#answer(undefined);
     }
     const { generation, deletionTimestamp = '2030-01-01T00:00:01Z' } = stored.metadata;
     const metadata = { ...stored.metadata, deletionTimestamp, generation: generation + 1 };
@@ -136,7 +144,8 @@ export class FakeClient implements Client {
 
   /** The stored object, at once and without a request. */
   peek<T extends ApiObject>(model: Model<T>, name: string, namespace?: string): T | undefined {
-    return this.#objects.get(idIn(model, namespace === undefined ? { name } : { namespace, name })) as unknown as T | undefined;
+    return this.#objects.get(idIn(model, namespace === undefined ? { name } : { namespace, name })) as unknown as
+      T | undefined;
   }
 
   async #begin(line: RequestLine): Promise<void> {
@@ -213,4 +222,3 @@ function freeze<V extends object>(value: V): V {
   for (const child of Object.values(value)) if (typeof child === 'object' && child !== null) freeze(child as object);
   return Object.freeze(value);
 }
-

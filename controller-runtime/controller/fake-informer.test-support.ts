@@ -15,7 +15,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
   readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
   readonly #cache = new Map<string, T>();
   readonly #handlers = new Set<Registration<T>>();
-  #waiting: Change<T>[] = [];
+  readonly #waiting: Change<T>[] = [];
   #isHeld = false;
   #isSynced = false;
 
@@ -36,7 +36,12 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
   }
 
   addHandler(handler: InformerHandler<T>): HandlerRegistration {
-    const registration = new Registration(handler, () => this.#isSynced, () => this.#waiting.length === 0, (self) => this.#handlers.delete(self));
+    const registration = new Registration(
+      handler,
+      () => this.#isSynced,
+      () => this.#waiting.length === 0,
+      (self) => this.#handlers.delete(self),
+    );
     this.#handlers.add(registration);
     for (const object of this.#cache.values()) handler.onAdd?.(object, { initial: true });
     return registration;
@@ -114,7 +119,12 @@ class Registration<T extends ApiObject> implements HandlerRegistration {
   readonly isIdle: () => boolean;
   readonly #onRemove: (self: Registration<T>) => void;
 
-  constructor(handler: InformerHandler<T>, hasSynced: () => boolean, isIdle: () => boolean, onRemove: (self: Registration<T>) => void) {
+  constructor(
+    handler: InformerHandler<T>,
+    hasSynced: () => boolean,
+    isIdle: () => boolean,
+    onRemove: (self: Registration<T>) => void,
+  ) {
     this.handler = handler;
     this.hasSynced = hasSynced;
     this.isIdle = isIdle;

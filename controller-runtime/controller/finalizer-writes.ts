@@ -38,7 +38,11 @@ export async function writeFinalizers(
   }
 }
 
-function store({ client, model, finalizerWrites }: FinalizerParts, object: ApiObject, finalizers: readonly string[]): Promise<ApiObject> {
+function store(
+  { client, model, finalizerWrites }: FinalizerParts,
+  object: ApiObject,
+  finalizers: readonly string[],
+): Promise<ApiObject> {
   const { name, uid, resourceVersion } = object.metadata;
   const patch = { metadata: { uid, resourceVersion, finalizers } };
   return finalizerWrites.write(

@@ -20,7 +20,7 @@ export function outcomeOfResult(result: ReconcileResult): Outcome {
     const delayMs = parseDuration(result.requeueAfter);
     if (delayMs > 0) return { kind: 'after', delayMs };
   }
-  return 'requeue' in result && result.requeue === true ? { kind: 'requeue' } : { kind: 'success' };
+  return 'requeue' in result && result.requeue ? { kind: 'requeue' } : { kind: 'success' };
 }
 
 export function outcomeOfError(error: unknown, source: ConflictSource | undefined): Outcome {

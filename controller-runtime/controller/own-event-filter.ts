@@ -1,5 +1,12 @@
 import { deepEqual, type ApiObject } from '../api/index.ts';
-import { annotationsChanged, generationChanged, labelsChanged, or, type ObjectChange, type Predicate } from './predicates.ts';
+import {
+  annotationsChanged,
+  generationChanged,
+  labelsChanged,
+  or,
+  type ObjectChange,
+  type Predicate,
+} from './predicates.ts';
 
 /**
  * What a change of the controller's own kind calls for: a run; none; or a run unless the controller itself wrote the

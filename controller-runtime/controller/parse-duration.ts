@@ -12,7 +12,9 @@ export function parseDuration(duration: Duration): number {
     throw new RangeError(`a duration must be a finite number of milliseconds >= 0, not ${duration}`);
   }
   if (typeof duration !== 'string' || duration.length > 100 || !wholePattern.test(duration)) {
-    throw new RangeError(`${JSON.stringify(duration)} is no duration: write milliseconds, or such as "250ms", "30s", "10m", "1h30m"`);
+    throw new RangeError(
+      `${JSON.stringify(duration)} is no duration: write milliseconds, or such as "250ms", "30s", "10m", "1h30m"`,
+    );
   }
   let totalMs = 0;
   for (const [, amount, unit] of duration.matchAll(partPattern)) totalMs += Number(amount) * (unitMs[unit ?? ''] ?? 0);

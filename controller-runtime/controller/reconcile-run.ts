@@ -9,7 +9,7 @@ import { addFinalizer, removeFinalizer } from './finalizers.ts';
 import { kindIdOf } from './kind-id.ts';
 import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts';
 import type { OwnRevisions } from './own-revisions.ts';
-import type { ReconcileContext, ReconcileFunction, ReconcileRequest, ReconcileResult } from './reconciler.ts';
+import type { ReconcileContext, ReconcileRequest, ReconcileResult } from './reconciler.ts';
 import { RunClient } from './run-client.ts';
 import { writeStatus } from './write-status.ts';
 
@@ -51,11 +51,14 @@ export class ReconcileRun {
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
     const { timeoutMs } = definition;
+    const { abort } = this.#options;
     let timeout: Error | undefined;
     const timer = clock.setTimeout(() => {
       timeout = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
-      this.#options.abort.abort(timeout);
+      abort.abort(timeout);
     }, timeoutMs);
+    // A run that is abandoned leaves no timer behind.
+    abort.signal.addEventListener('abort', () => clock.clearTimeout(timer), { once: true });
     try {
       const outcome = outcomeOfResult(await this.#reconcile());
       return timeout === undefined ? outcome : { kind: 'timeout', error: timeout };
@@ -91,7 +94,7 @@ export class ReconcileRun {
   async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
     const { cleanup, finalizer } = this.#parts.definition;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
-    const result = await (cleanup as ReconcileFunction | undefined)?.(this.#context(request, object));
+    const result = await cleanup?.(this.#context(request, object));
     if (outcomeOfResult(result).kind !== 'success') return result;
     // A run that was told to end must not report a cleanup that may have been cut short.
     this.#options.abort.signal.throwIfAborted();

@@ -8,10 +8,7 @@ import type { Duration } from './parse-duration.ts';
  * that time. `requeue`: again after the key's back-off. All but `requeue` forget the key's failures.
  */
 export type ReconcileResult =
-  | { readonly after: Duration }
-  | { readonly requeue?: boolean; readonly requeueAfter?: Duration }
-  // eslint-disable-next-line no-invalid-void-type -- a function that returns nothing is the normal reconciler
-  | void;
+  { readonly after: Duration } | { readonly requeue?: boolean; readonly requeueAfter?: Duration } | void;
 
 /** What every run is given. */
 export interface ReconcileRequest {
@@ -40,13 +37,13 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
    * alone is taken in this object's namespace. Writes nothing when nothing differs; a lost race is tried again.
    * Rejects when another object controls it.
    */
-  ensure<O extends ApiObject>(model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
+  ensure<O extends ApiObject>(this: void, model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
   /**
    * Merges into the object's status (RFC 7396: null removes) and answers the object as it then is. Adds
    * `observedGeneration` when the status schema has it. Writes nothing when nothing differs. The uid is a
    * precondition: a namesake made meanwhile is Conflict.
    */
-  status(partial: DeepPartial<StatusOf<T>>): Promise<T>;
+  status(this: void, partial: DeepPartial<StatusOf<T>>): Promise<T>;
 }
 
 /**

@@ -89,23 +89,25 @@ export class RunClient implements Client {
 
   update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T> {
     const source = sourceOf(object);
-    const send = (): Promise<T> => this.#write(source, options, () => this.#client.update(object, this.#bound(options)));
-    return this.#statusWrite(source.target, send, statusOf(object));
+    const send = (): Promise<T> =>
+      this.#write(source, options, () => this.#client.update(object, this.#bound(options)));
+    return options?.dryRun === true ? send() : this.#statusWrite(source.target, send, statusOf(object));
   }
 
   updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T> {
     const source = sourceOf(object);
     const send = (): Promise<T> =>
       this.#write(source, options, () => this.#client.updateStatus(object, status, this.#bound(options)));
-    return this.#statusWrite(source.target, send, status);
+    return options?.dryRun === true ? send() : this.#statusWrite(source.target, send, status);
   }
 
+  // oxlint-disable-next-line max-params -- the shape of Client
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T> {
     const target = targetIn(model, { name, namespace: options?.namespace });
     const source = { target, revision: preconditionOf(patch) };
     const send = (): Promise<T> =>
       this.#write(source, options, () => this.#client.patch(model, name, patch, this.#bound(options)));
-    if (patch.type !== 'merge' || options?.subresource !== 'status') return send();
+    if (patch.type !== 'merge' || options?.subresource !== 'status' || options.dryRun === true) return send();
     const present = this.#view.read(target);
     return this.#statusWrite(target, send, statusOf(applyMergePatch({ status: statusOf(present) }, patch.patch)));
   }
@@ -116,6 +118,7 @@ export class RunClient implements Client {
     return this.#write(source, options, () => this.#client.delete(model, name, this.#bound(options)));
   }
 
+  // oxlint-disable-next-line max-params -- the shape of Client
   ensure<T extends ApiObject>(
     model: Model<T>,
     key: string | ObjectKey,
@@ -164,7 +167,8 @@ function targetIn(model: Model, key: { readonly name: string; readonly namespace
 /** A merge patch names its precondition, if any, in its metadata. */
 function preconditionOf(patch: Patch): string {
   const metadata: unknown = patch.type === 'merge' ? Reflect.get(patch.patch, 'metadata') : undefined;
-  const revision: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'resourceVersion') : '';
+  const revision: unknown =
+    typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'resourceVersion') : '';
   return typeof revision === 'string' && revision !== '' ? revision : '0';
 }
 

@@ -35,11 +35,15 @@ export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome):
       return settleConflict(parts, item, outcome);
     case 'terminal':
       queue.park(key, messageOf(outcome.error));
-      return logger.error({ attempt: item.attempts + 1, err: outcome.error }, 'reconcile failed for good; it waits for a change');
+      return logger.error(
+        { attempt: item.attempts + 1, err: outcome.error },
+        'reconcile failed for good; it waits for a change',
+      );
     case 'error':
     case 'timeout': {
       const next = queue.addRateLimited(key, { error: messageOf(outcome.error) });
-      const message = next === 'parked' ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
+      const message =
+        next === 'parked' ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
       return logger.error({ attempt: item.attempts + 1, err: outcome.error }, message);
     }
   }

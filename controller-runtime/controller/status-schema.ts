@@ -6,7 +6,10 @@ const maxRefs = 10;
 
 /** Whether the model's status schema has a property `observedGeneration`. */
 export function hasObservedGeneration(model: ModelDescriptor): boolean {
-  return propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), 'observedGeneration') !== undefined;
+  return (
+    propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), 'observedGeneration') !==
+    undefined
+  );
 }
 
 function propertyOf(model: ModelDescriptor, schema: JsonSchema | undefined, name: string): JsonSchema | undefined {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { silentLogger, type Clock, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { systemClock } from '../clock/system-clock.ts';
@@ -17,6 +18,8 @@ export interface ManagerOptions {
   readonly clock?: Clock;
   /** Default: silent. */
   readonly logger?: Logger;
+  /** Makes the reconcileID of each run. Default: random UUIDs. */
+  readonly uuid?: () => string;
   /** How long caches may take to sync before an error names them; the wait goes on. Default 2 minutes. */
   readonly cacheSyncTimeoutMs?: Duration;
   /** How long a stop waits for reconciles under way before it abandons them. Default 30 s. */
@@ -33,7 +36,7 @@ type ManagerState = 'created' | 'running' | 'stopped';
 
 /** Runs controllers and other long-living parts. What fails in one of them is logged by name, and touches no other. */
 export class Manager {
-  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger'>>;
+  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid'>>;
   readonly #cacheSyncTimeoutMs: number;
   readonly #graceMs: number;
   readonly #runnables: readonly Runnable[];
@@ -45,8 +48,9 @@ export class Manager {
   #state: ManagerState = 'created';
 
   constructor(options: ManagerOptions) {
-    const { client, clock = systemClock, logger = silentLogger, controllers = [], runnables = [] } = options;
-    this.#options = { client, clock, logger };
+    const { client, clock = systemClock, logger = silentLogger, uuid = randomUUID } = options;
+    const { controllers = [], runnables = [] } = options;
+    this.#options = { client, clock, logger, uuid };
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
     this.#graceMs = parseDuration(options.graceMs ?? '30s');
     this.#runnables = [...runnables];
@@ -60,7 +64,9 @@ export class Manager {
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
     this.#state = 'running';
-    const runnables = this.#runnables.map((runnable) => startPart((own) => this.#contain(runnable.name, () => runnable.run(own))));
+    const runnables = this.#runnables.map((runnable) =>
+      startPart((own) => this.#contain(runnable.name, () => runnable.run(own))),
+    );
     for (const definition of this.#definitions.values()) this.#start(definition);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     this.#state = 'stopped';

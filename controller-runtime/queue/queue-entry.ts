@@ -1,5 +1,4 @@
 import { noReasons, type Reason } from './reason.ts';
-import type { ReadyLevel } from './ready-list.ts';
 
 /** What the queue hands out: one run of one key. */
 export interface WorkItem {
@@ -9,6 +8,13 @@ export interface WorkItem {
   readonly attempts: number;
   /** Why the key was enqueued, in the order it happened; at most eight. */
   readonly reasons: readonly Reason[];
+}
+
+/** The ready keys of one priority: a linked list through the entries, so that leaving from the middle costs nothing. */
+export interface ReadyLevel {
+  readonly priority: number;
+  first: QueueEntry | undefined;
+  last: QueueEntry | undefined;
 }
 
 /**

@@ -1,11 +1,4 @@
-import type { QueueEntry } from './queue-entry.ts';
-
-/** The ready keys of one priority: a linked list through the entries, so that leaving from the middle costs nothing. */
-export interface ReadyLevel {
-  readonly priority: number;
-  first: QueueEntry | undefined;
-  last: QueueEntry | undefined;
-}
+import type { QueueEntry, ReadyLevel } from './queue-entry.ts';
 
 /** Empty levels are kept, since the same few priorities come back all the time; with more than this many they are dropped. */
 const maxLevels = 32;

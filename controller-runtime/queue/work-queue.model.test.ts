@@ -150,7 +150,11 @@ interface Real {
 type Step = fc.AsyncCommand<PlainQueue, Real>;
 
 /** One operation on both; afterwards both must be in the same state. */
-function step(name: string, run: (model: PlainQueue, real: Real) => void | Promise<void>, check: Step['check'] = () => true): Step {
+function step(
+  name: string,
+  run: (model: PlainQueue, real: Real) => void | Promise<void>,
+  check: Step['check'] = () => true,
+): Step {
   return {
     check,
     toString: () => name,

@@ -132,7 +132,7 @@ describe('WorkQueue', () => {
     expect(times).to.deep.equal([...times].sort((a, b) => a - b));
   });
 
-  it('keeps a key\'s priority when it is requeued', async () => {
+  it("keeps a key's priority when it is requeued", async () => {
     const queue = queueWith();
     queue.add('low', { priority: -100 });
     queue.get();

@@ -177,7 +177,9 @@ export class WorkQueue {
   /** The state of every key, for people and tests. O(keys). */
   snapshot(): readonly KeyState[] {
     const wallMs = this.#clock.now() - this.#clock.monotonicMs();
-    return [...this.#entries.values()].filter((entry) => entry.state !== 'idle').map((entry) => keyStateOf(entry, wallMs));
+    return [...this.#entries.values()]
+      .filter((entry) => entry.state !== 'idle')
+      .map((entry) => keyStateOf(entry, wallMs));
   }
 
   #entryOf(key: string): QueueEntry {
@@ -257,7 +259,11 @@ export class WorkQueue {
   #onTimer(): void {
     this.#timer = undefined;
     const nowMs = this.#clock.monotonicMs();
-    for (let entry = this.#delayed.first(); entry !== undefined && entry.dueMs <= nowMs; entry = this.#delayed.first()) {
+    for (
+      let entry = this.#delayed.first();
+      entry !== undefined && entry.dueMs <= nowMs;
+      entry = this.#delayed.first()
+    ) {
       this.#makeReady(entry);
     }
     this.#arm();

@@ -71,7 +71,7 @@ interface FollowedKind {
 function trackInformers(client: Client, followed: FollowedKind[]): Client {
   const informer: Client['informer'] = (model, selection = {}) => {
     const made = client.informer(model, selection);
-    followed.push({ informer: made as unknown as Informer<ApiObject>, model: model as unknown as Model, selection });
+    followed.push({ informer: made, model, selection });
     return made;
   };
   return new Proxy(client, {

@@ -1,0 +1,52 @@
+import { quoteValue } from '@homeostat/controller-runtime/api';
+import type { FieldShape, Shape } from './shape.ts';
+
+/** Most values that one default may bring into an object, defaults of its own fields included. */
+const maxValues = 10_000;
+
+/**
+ * Refuses defaults that lead to themselves (a default `{}` on a field of the object's own schema would never end), and
+ * those that unfold into more than 10,000 values.
+ * @throws RangeError that shows the default.
+ */
+export function checkDefaults(shapes: Iterable<Shape>): void {
+  const sizes = new DefaultSizes();
+  for (const shape of shapes) if (shape.defaultValue !== undefined) sizes.ofDefault(shape);
+}
+
+class DefaultSizes {
+  /** Undefined for those that are being counted. */
+  readonly #sizes = new Map<Shape, number | undefined>();
+
+  ofDefault(shape: Shape): number {
+    if (this.#sizes.has(shape)) {
+      const known = this.#sizes.get(shape);
+      if (known === undefined) throw new RangeError(`the default ${quoteValue(shape.defaultValue)} leads to itself again, without an end`);
+      return known;
+    }
+    this.#sizes.set(shape, undefined);
+    const size = this.#ofValue(shape.defaultValue, shape);
+    if (size > maxValues) throw new RangeError(`the default ${quoteValue(shape.defaultValue)} unfolds into more than ${maxValues} values`);
+    this.#sizes.set(shape, size);
+    return size;
+  }
+
+  #ofValue(value: unknown, field: FieldShape | undefined): number {
+    if (typeof value !== 'object' || value === null) return 1;
+    const shape = typeof field === 'object' ? field : undefined;
+    if (Array.isArray(value)) return 1 + sum(value.map((item) => this.#ofChild(item, shape?.items)));
+    const given = Object.entries(value).map(([name, child]) => this.#ofChild(child, shape?.properties.get(name) ?? shape?.additional));
+    const added = (shape?.defaults ?? []).filter(([name]) => !Object.hasOwn(value, name));
+    return 1 + sum(given) + sum(added.map(([, child]) => this.ofDefault(child)));
+  }
+
+  /** Null gives way to a default, where there is one. */
+  #ofChild(value: unknown, field: FieldShape | undefined): number {
+    const isReplaced = value === null && typeof field === 'object' && !field.isNullable && field.defaultValue !== undefined;
+    return isReplaced ? this.ofDefault(field) : this.#ofValue(value, field);
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

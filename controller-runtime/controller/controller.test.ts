@@ -1,0 +1,348 @@
+import { expect } from 'chai';
+import { ApiError } from '../api/index.ts';
+import { controller, on, type ControllerOptions } from './controller-definition.ts';
+import { controllerFor } from './controller-builder.ts';
+import { Badge, Harness, Person, Team } from './harness.test-support.ts';
+import { terminal } from './terminal-error.ts';
+
+type Options = ControllerOptions<Person>;
+
+describe('a controller', () => {
+  let harness: Harness | undefined;
+
+  const harnessFor = (options: Options): Harness => {
+    harness = new Harness({ controllers: [controller(Person, options)] });
+    return harness;
+  };
+
+  afterEach(async () => {
+    await harness?.stop();
+    expect(harness?.clock.pendingTimers ?? 0).to.equal(0);
+    harness = undefined;
+  });
+
+  it('reconciles what is there at the start, and what comes later', async () => {
+    const names: string[] = [];
+    const at = harnessFor({ reconcile: ({ object }) => void names.push(object.spec.name) });
+    await at.person('ada');
+    await at.start();
+    await at.person('bob');
+    await at.idle();
+    expect(names).to.deep.equal(['ada', 'bob']);
+  });
+
+  it('never runs a key twice at once, and runs it once more for changes during its run', async () => {
+    let running = 0;
+    let most = 0;
+    const seen: string[] = [];
+    let letGo = (): void => {};
+    const at = harnessFor({
+      async reconcile({ object }) {
+        most = Math.max(most, (running += 1));
+        await new Promise<void>((resolve) => (letGo = resolve));
+        seen.push(object.spec.name);
+        running -= 1;
+      },
+    });
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => running === 1);
+    for (const name of ['b', 'c', 'd']) await at.change(Person, 'ada', { spec: { name } });
+    await at.holds(() => running === 1);
+    letGo();
+    await at.holds(() => seen.length === 1 && running === 1);
+    letGo();
+    await at.idle();
+    expect(most).to.equal(1);
+    expect(seen).to.deep.equal(['ada', 'd']);
+  });
+
+  it('runs as many keys at once as its concurrency says, and no more', async () => {
+    let running = 0;
+    const waiting: (() => void)[] = [];
+    const at = harnessFor({
+      concurrency: 3,
+      async reconcile() {
+        running += 1;
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        running -= 1;
+      },
+    });
+    for (let index = 0; index < 10; index += 1) await at.person(`p${index}`);
+    at.startOnly();
+    await at.holds(() => running === 3);
+    for (let done = 0; done < 10; done += 1) {
+      await at.holds(() => running === Math.min(3, 10 - done));
+      waiting.shift()?.();
+    }
+    await at.idle();
+  });
+
+  it('backs off after an error, which it logs with controller, key, attempt and reconcileID', async () => {
+    const failures: number[] = [];
+    const at = harnessFor({
+      reconcile() {
+        failures.push(at.clock.monotonicMs());
+        if (failures.length < 4) throw new Error('boom');
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(1000);
+    expect(failures).to.deep.equal([0, 5, 15, 35]);
+    const errors = at.lines('error');
+    expect(errors.map(({ fields }) => fields['attempt'])).to.deep.equal([1, 2, 3]);
+    expect(errors[0]?.fields).to.include({ controller: 'person', key: 'ada' });
+    expect(new Set(errors.map(({ fields }) => fields['reconcileID']))).to.have.property('size', 3);
+  });
+
+  it('runs again after the time asked for, and forgets failures', async () => {
+    const times: number[] = [];
+    const at = harnessFor({
+      reconcile() {
+        times.push(at.clock.monotonicMs());
+        if (times.length === 1) throw new Error('boom');
+        return { after: '10m' };
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(5);
+    expect(at.manager.queue('Person')).to.deep.include({
+      key: 'ada',
+      state: 'delayed',
+      priority: -100,
+      attempts: 0,
+      nextTime: at.clock.now() + 600_000,
+      reasons: [{ type: 'timer' }],
+    });
+    await at.clock.advance(600_000);
+    expect(times).to.deep.equal([0, 5, 600_005]);
+  });
+
+  it('takes a delay that is none for an error of the reconciler', async () => {
+    const at = harnessFor({ reconcile: () => ({ after: 'soon' }) });
+    await at.person('ada');
+    await at.start();
+    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('"soon" is no duration');
+  });
+
+  it('does not retry a terminal error until the object changes', async () => {
+    let runs = 0;
+    const at = harnessFor({
+      reconcile() {
+        runs += 1;
+        throw terminal('no such team');
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(10_000_000);
+    expect(runs).to.equal(1);
+    expect(at.manager.queue('person')[0]).to.include({ state: 'parked', lastError: 'no such team' });
+    await at.change(Person, 'ada', { spec: { name: 'Ada' } });
+    await at.idle();
+    expect(runs).to.equal(2);
+  });
+
+  it('parks a key whose retries are used up, and shows it', async () => {
+    let runs = 0;
+    const at = harnessFor({
+      retryLimit: 2,
+      reconcile() {
+        runs += 1;
+        throw new Error('boom');
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(1_000_000);
+    expect(runs).to.equal(3);
+    expect(at.manager.queue('person')[0]).to.include({ state: 'parked', attempts: 3, lastError: 'boom' });
+  });
+
+  it('aborts the signal of a run that outlasts its timeout, waits for its end, and retries it', async () => {
+    let runs = 0;
+    let wasAborted = false;
+    const at = harnessFor({
+      timeoutMs: '30s',
+      async reconcile({ signal }) {
+        runs += 1;
+        if (runs > 1) return;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        wasAborted = signal.aborted;
+        return { after: 1 };
+      },
+    });
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => runs === 1);
+    await at.clock.advance(29_999);
+    expect(wasAborted).to.equal(false);
+    await at.clock.advance(1);
+    expect(wasAborted).to.equal(true);
+    await at.clock.advance(5);
+    expect(runs).to.equal(2);
+    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('outlasted its timeout of 30000 ms');
+  });
+
+  it('runs again after a conflict once the cache has passed it, without an error in the log', async () => {
+    const seen: string[] = [];
+    const informer = (): { hold(): void; release(): void } => at.client.informer(Person);
+    const at = harnessFor({
+      async reconcile({ object, client }) {
+        seen.push(object.spec.name);
+        if (seen.length === 2) await client.update({ ...object, spec: { name: 'from a stale state' } });
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.change(Person, 'ada', { spec: { name: 'b' } });
+    at.client.intercept = async (line) => {
+      if (!line.startsWith('update')) return;
+      at.client.intercept = () => {};
+      informer().hold();
+      await at.change(Person, 'ada', { spec: { name: 'c' } });
+    };
+    await at.holds(() => at.manager.queue('person').some(({ state }) => state === 'delayed'));
+    expect(seen).to.deep.equal(['ada', 'b']);
+    expect(at.manager.isIdle()).to.equal(false);
+    informer().release();
+    await at.idle();
+    expect(seen).to.deep.equal(['ada', 'b', 'c']);
+    expect(at.lines('error')).to.deep.equal([]);
+  });
+
+  it('runs again after a conflict with a change that alone would not make it run', async () => {
+    const owners: (number | undefined)[] = [];
+    const at = harnessFor({
+      async reconcile({ object, client }) {
+        owners.push(object.metadata.ownerReferences?.length);
+        if (owners.length === 1) await client.update({ ...object, status: { greeting: 'stale' } });
+      },
+    });
+    at.client.intercept = async (line) => {
+      if (!line.startsWith('update')) return;
+      at.client.intercept = () => {};
+      at.client.informer(Person).hold();
+      const reference = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
+      await at.change(Person, 'ada', { metadata: { ownerReferences: [reference] } });
+    };
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => at.manager.queue('person').some(({ state }) => state === 'delayed'));
+    at.client.informer(Person).release();
+    await at.idle();
+    expect(owners).to.deep.equal([undefined, 1]);
+  });
+
+  it('runs again at once after a conflict that the cache has passed already, but backs off when that goes on', async () => {
+    const times: number[] = [];
+    const at = harnessFor({
+      reconcile() {
+        times.push(at.clock.monotonicMs());
+        throw new ApiError('Conflict', 'made up');
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    expect(times).to.deep.equal([0, 0]);
+    await at.clock.advance(30);
+    expect(times).to.deep.equal([0, 0, 10, 30]);
+    expect(at.lines('error')).to.deep.equal([]);
+  });
+
+  it('tells why it runs', async () => {
+    const reasons: unknown[] = [];
+    const at = harnessFor({
+      owns: [Badge],
+      watches: [on(Team, (team) => [team.spec.text])],
+      async reconcile(context) {
+        reasons.push(context.reasons);
+        await context.ensure(Badge, 'of-ada', { spec: { text: context.object.spec.name } });
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.client.create(Team, { metadata: { name: 'red' }, spec: { text: 'ada' } });
+    await at.idle();
+    at.client.informer(Person).resync();
+    await at.idle();
+    expect(reasons).to.deep.equal([
+      [{ type: 'event', detail: 'ADDED' }],
+      [{ type: 'owner', detail: 'Badge of-ada' }],
+      [{ type: 'mapping', detail: 'Team red' }],
+      [{ type: 'resync' }],
+    ]);
+  });
+
+  it('maps the states before and after an update, and survives a mapping that throws', async () => {
+    const runs: string[] = [];
+    const at = harnessFor({
+      watches: [
+        on(Team, (team) => {
+          if (team.spec.text === 'throw') throw new Error('bad team');
+          return [team.spec.text];
+        }),
+      ],
+      reconcile: ({ name }) => void runs.push(name),
+    });
+    await at.person('ada');
+    await at.person('bob');
+    await at.client.create(Team, { metadata: { name: 'red' }, spec: { text: 'throw' } });
+    await at.start();
+    await at.change(Team, 'red', { spec: { text: 'ada' } });
+    await at.idle();
+    runs.length = 0;
+    await at.change(Team, 'red', { spec: { text: 'bob' } });
+    await at.idle();
+    expect(runs.sort()).to.deep.equal(['ada', 'bob']);
+    expect(at.lines('error')[0]?.fields).to.deep.include({ controller: 'person', from: { kind: 'Team', key: 'red' } });
+  });
+
+  it("enqueues the controller owner of what it owns, whatever the version of the reference, not another group's", async () => {
+    const runs: string[] = [];
+    const at = harnessFor({ owns: [Badge], reconcile: ({ name }) => void runs.push(name) });
+    for (const name of ['ada', 'bob', 'eve']) await at.person(name);
+    await at.start();
+    runs.length = 0;
+    const owned = async (name: string, reference: object): Promise<void> => {
+      const owner = { kind: 'Person', uid: 'u', controller: true, ...reference } as never;
+      await at.client.create(Badge, { metadata: { name, ownerReferences: [owner] }, spec: { text: '' } });
+    };
+    await owned('x', { apiVersion: 'people.example.com/v9', name: 'ada' });
+    await owned('y', { apiVersion: 'other.example.com/v1alpha1', name: 'bob' });
+    await owned('z', { apiVersion: 'people.example.com/v1alpha1', name: 'eve', controller: false });
+    await at.idle();
+    expect(runs).to.deep.equal(['ada']);
+  });
+
+  it('warns by name of a key that runs hot, once a minute', async () => {
+    const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(59_000);
+    expect(at.lines('warn')).to.have.length(1);
+    expect(at.lines('warn')[0]?.fields).to.include({ controller: 'person', key: 'ada', runsPerMinute: 10 });
+  });
+
+  it('accepts the class form, which is called for absent objects too', async () => {
+    class Greeter {
+      readonly keys: string[] = [];
+      reconcile({ name }: { readonly name: string }): { requeue: boolean } | { requeueAfter: string } {
+        this.keys.push(name);
+        return this.keys.length === 1 ? { requeue: true } : { requeueAfter: '1h' };
+      }
+    }
+    const greeter = new Greeter();
+    const at = new Harness({ controllers: [controllerFor(Person).with({ name: 'greeter' }).reconcile(greeter)] });
+    harness = at;
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(5);
+    await at.delete(Person, 'ada');
+    await at.idle();
+    expect(greeter.keys).to.deep.equal(['ada', 'ada', 'ada']);
+    expect(at.client.peek(Person, 'ada')).to.equal(undefined);
+  });
+});

@@ -1,0 +1,161 @@
+import { expect } from 'chai';
+import { controller, type ControllerOptions } from './controller-definition.ts';
+import { Harness, Person } from './harness.test-support.ts';
+
+const finalizer = 'people.example.com/person';
+
+describe('cleanup and the finalizer that it implies', () => {
+  let harness: Harness | undefined;
+
+  const harnessFor = (options: ControllerOptions<Person>): Harness => {
+    harness = new Harness({ controllers: [controller(Person, options)] });
+    return harness;
+  };
+
+  afterEach(async () => {
+    await harness?.stop();
+    harness = undefined;
+  });
+
+  it('is stored before the first reconcile', async () => {
+    const seen: unknown[] = [];
+    const at = harnessFor({
+      reconcile: ({ object }) =>
+        void seen.push(object.metadata.finalizers, at.client.peek(Person, 'ada')?.metadata.finalizers),
+      cleanup() {},
+    });
+    await at.person('ada');
+    await at.start();
+    expect(seen).to.deep.equal([[finalizer], [finalizer]]);
+  });
+
+  it('holds the object until cleanup has succeeded, and runs cleanup in place of reconcile', async () => {
+    const calls: string[] = [];
+    const at = harnessFor({
+      reconcile: () => void calls.push('reconcile'),
+      cleanup() {
+        calls.push('cleanup');
+        if (calls.length < 3) throw new Error('not yet');
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.delete(Person, 'ada');
+    await at.idle();
+    expect(at.client.peek(Person, 'ada')?.metadata.deletionTimestamp).to.be.a('string');
+    await at.clock.advance(5);
+    await at.idle();
+    expect(calls).to.deep.equal(['reconcile', 'cleanup', 'cleanup']);
+    expect(at.client.peek(Person, 'ada')).to.equal(undefined);
+  });
+
+  it('stays while cleanup asks for another run', async () => {
+    let cleanups = 0;
+    const at = harnessFor({
+      reconcile() {},
+      cleanup: () => ((cleanups += 1) < 3 ? { after: '1s' } : undefined),
+    });
+    await at.person('ada');
+    await at.start();
+    await at.delete(Person, 'ada');
+    await at.idle();
+    await at.clock.advance(1000);
+    expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal([finalizer]);
+    await at.clock.advance(1000);
+    expect(at.client.peek(Person, 'ada')).to.equal(undefined);
+  });
+
+  it('leaves the finalizers of others, and is not reconciled any more when its own is gone', async () => {
+    const calls: string[] = [];
+    const at = harnessFor({ reconcile: () => void calls.push('reconcile'), cleanup: () => void calls.push('cleanup') });
+    await at.person('ada');
+    await at.change(Person, 'ada', { metadata: { finalizers: ['example.com/other'] } });
+    await at.start();
+    await at.delete(Person, 'ada');
+    await at.idle();
+    await at.change(Person, 'ada', { metadata: { labels: { a: 'b' } } });
+    await at.idle();
+    expect(calls).to.deep.equal(['reconcile', 'cleanup']);
+    expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
+  });
+
+  it('is taken off despite a write of somebody else in between, without a second cleanup', async () => {
+    let cleanups = 0;
+    const at = harnessFor({
+      reconcile() {},
+      async cleanup() {
+        cleanups += 1;
+        await at.change(Person, 'ada', { metadata: { annotations: { a: 'b' } } });
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.delete(Person, 'ada');
+    await at.idle();
+    expect(cleanups).to.equal(1);
+    expect(at.client.peek(Person, 'ada')).to.equal(undefined);
+  });
+
+  it('is added without losing one that somebody else adds at the same time', async () => {
+    const at = harnessFor({ reconcile() {}, cleanup() {} });
+    at.client.intercept = async (line) => {
+      if (line !== 'patch persons/ada') return;
+      at.client.intercept = () => {};
+      await at.change(Person, 'ada', { metadata: { finalizers: ['example.com/other'] } });
+    };
+    await at.person('ada');
+    await at.start();
+    expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other', finalizer]);
+  });
+
+  it('does not clean up twice when the cache still shows the finalizer that is gone', async () => {
+    let cleanups = 0;
+    const at = harnessFor({
+      reconcile() {},
+      cleanup() {
+        cleanups += 1;
+        at.client.informer(Person).hold();
+      },
+    });
+    await at.person('ada');
+    await at.change(Person, 'ada', { metadata: { finalizers: ['example.com/other'] } });
+    await at.start();
+    await at.delete(Person, 'ada');
+    await at.holds(() => cleanups === 1 && at.client.peek(Person, 'ada')?.metadata.finalizers?.length === 1);
+    at.client.informer(Person).resync();
+    await at.holds(() => at.manager.queue('person').length === 0);
+    expect(cleanups).to.equal(1);
+    at.client.informer(Person).release();
+    await at.idle();
+  });
+
+  it('is taken off by a controller that has no cleanup any more', async () => {
+    let runs = 0;
+    const at = harnessFor({ reconcile: () => void (runs += 1) });
+    await at.person('ada');
+    await at.change(Person, 'ada', { metadata: { finalizers: [finalizer, 'example.com/other'] } });
+    await at.person('bob');
+    await at.change(Person, 'bob', { metadata: { finalizers: [finalizer] } });
+    await at.delete(Person, 'bob');
+    await at.start();
+    expect(runs).to.equal(1);
+    expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
+    expect(at.client.peek(Person, 'bob')).to.equal(undefined);
+  });
+
+  it('stays when cleanup was cut short by its timeout, though it returned', async () => {
+    const at = harnessFor({
+      timeoutMs: 100,
+      reconcile() {},
+      cleanup: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    });
+    await at.person('ada');
+    await at.start();
+    await at.delete(Person, 'ada');
+    await at.holds(() => at.manager.queue('person').some(({ state }) => state === 'processing'));
+    await at.clock.advance(100);
+    expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal([finalizer]);
+    at.beginStop();
+    await at.clock.advance(200);
+  });
+});

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { OwnRevisions } from './own-revisions.ts';
+
+describe('OwnRevisions', () => {
+  const deferred = (): { promise: Promise<string>; resolve: (revision: string) => void } => {
+    let resolve: (revision: string) => void = () => {};
+    const promise = new Promise<string>((done) => (resolve = done));
+    return { promise, resolve };
+  };
+
+  it('holds back what cannot be told yet, and tells it by the answers of all writes in flight', async () => {
+    const revisions = new OwnRevisions();
+    const foreign: string[] = [];
+    const [first, second] = [deferred(), deferred()];
+    const writes = [first, second].map(({ promise }) =>
+      revisions.write(
+        'ada',
+        () => promise,
+        (revision) => revision,
+      ),
+    );
+    for (const revision of ['7', '8', '9']) revisions.decide('ada', revision, () => foreign.push(revision));
+    revisions.observed('ada', '9');
+    first.resolve('7');
+    await writes[0];
+    expect([foreign, revisions.undecided]).to.deep.equal([[], 3]);
+    second.resolve('9');
+    await writes[1];
+    expect([foreign, revisions.undecided]).to.deep.equal([['8'], 0]);
+  });
+
+  it('takes events for foreign when the write fails', async () => {
+    const revisions = new OwnRevisions();
+    const foreign: string[] = [];
+    let fail = (): void => {};
+    const write = revisions.write(
+      'ada',
+      () => new Promise<string>((_resolve, reject) => (fail = () => reject(new Error('boom')))),
+      (revision) => revision,
+    );
+    revisions.decide('ada', '7', () => foreign.push('7'));
+    fail();
+    const error: unknown = await write.catch((reason: unknown) => reason);
+    expect(error).to.be.an('error');
+    expect(foreign).to.deep.equal(['7']);
+  });
+
+  it('knows a revision of its own once, and no longer than until a newer event', async () => {
+    const revisions = new OwnRevisions();
+    const foreign: string[] = [];
+    const decide = (revision: string): void => revisions.decide('ada', revision, () => foreign.push(revision));
+    await revisions.write(
+      'ada',
+      async () => '9',
+      (revision) => revision,
+    );
+    decide('9');
+    revisions.observed('ada', '10');
+    decide('9');
+    decide('10');
+    expect(foreign).to.deep.equal(['9', '10']);
+  });
+});

@@ -1,0 +1,51 @@
+import { silentLogger } from './api/index.ts';
+import type { Clock, Logger, Model } from './api/index.ts';
+import { shareInformers } from './cache/shared-informers.ts';
+import type { Client } from './client/client.ts';
+import { HttpClient } from './client/http-client.ts';
+import { HttpTransport } from './client/http-transport.ts';
+import { systemClock } from './clock/system-clock.ts';
+
+export interface HttpClientOptions {
+  /** Sent with each request. Default none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Bearer token. Over plain HTTP anyone on the way can read it. Default none. */
+  readonly token?: string;
+  /** How long one request may take, answer included; of a watch, until its headers. Default 30,000 ms. */
+  readonly requestTimeoutMs?: number;
+  /** A watch on which no byte came for so long is resumed. Default 120,000 ms: twice the interval of bookmarks. */
+  readonly watchSilenceMs?: number;
+  /** Kinds that update and updateStatus need not look up. Those of other verbs' calls are added. Default none. */
+  readonly models?: readonly Model[];
+  /** Default Node's own. One with a dispatcher or agent of its own brings certificates and proxies. */
+  readonly fetch?: typeof fetch;
+  /** Default the real time. */
+  readonly clock?: Clock;
+  /** Hears of the server's warnings and of interrupted watches. Default silent. */
+  readonly logger?: Logger;
+  /** Jitter, in [0, 1). Default Math.random. */
+  readonly random?: () => number;
+}
+
+/**
+ * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept). Opens nothing until it is
+ * used and has nothing to close: what runs ends with its signal.
+ * No write is sent twice, but for 429 and 503 with Retry-After (at most 10 times, each at most 60 s later; reads alike)
+ * and for what `ensure` says. Throws TypeError when the URL is none, RangeError when a time is not above 0.
+ */
+export function createClient(url: string, options: HttpClientOptions = {}): Client {
+  const { clock = systemClock, logger = silentLogger, random = Math.random, models = [] } = options;
+  const { requestTimeoutMs = 30_000, watchSilenceMs: silenceMs = 120_000, fetch = globalThis.fetch } = options;
+  checkPositive({ requestTimeoutMs, watchSilenceMs: silenceMs });
+  const authorization = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+  const headers = { ...options.headers, ...authorization };
+  const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger });
+  const informersOf = (client: Client): Client['informer'] => shareInformers({ client, clock, logger, random });
+  return new HttpClient({ transport, clock, logger, random, silenceMs, models, informersOf });
+}
+
+function checkPositive(times: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(times)) {
+    if (!(value > 0)) throw new RangeError(`${name} must be above 0, is ${value}`);
+  }
+}

@@ -1,0 +1,51 @@
+import semver from 'semver';
+import type { PluginManifest } from './manifest.ts';
+
+type Manifests = ReadonlyMap<string, PluginManifest>;
+
+/**
+ * Why plugins cannot start, by name: a dependency is missing, has the wrong version, or leads back to the plugin. A
+ * dependency that is there but fails is found out when it does. Plugins that are not in the answer have a place in an order.
+ */
+export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, string> {
+  const problems = new Map<string, string>();
+  for (const manifest of manifests.values()) {
+    const found = [...wrongDependencies(manifest, manifests), ...cycleThrough(manifest.name, manifests)];
+    if (found.length > 0) problems.set(manifest.name, found.join('; '));
+  }
+  return problems;
+}
+
+function wrongDependencies({ dependencies }: PluginManifest, manifests: Manifests): readonly string[] {
+  return dependencies.flatMap(({ name, range, optional }) => {
+    const found = manifests.get(name);
+    if (found === undefined) return optional ? [] : [`needs plugin "${name}" ${range}, which is not there`];
+    return semver.satisfies(found.version, range)
+      ? []
+      : [`needs plugin "${name}" ${range}, and ${found.version} is there`];
+  });
+}
+
+/** The way from a plugin back to itself, the shortest; none when there is no such way. */
+function cycleThrough(start: string, manifests: Manifests): readonly string[] {
+  const cameFrom = new Map<string, string>();
+  const waiting = [start];
+  for (const name of waiting) {
+    for (const dependency of manifests.get(name)?.dependencies ?? []) {
+      if (dependency.name === start) return [`depends on itself: ${wayTo(name, start, cameFrom)} → ${start}`];
+      if (cameFrom.has(dependency.name)) continue;
+      cameFrom.set(dependency.name, name);
+      waiting.push(dependency.name);
+    }
+  }
+  return [];
+}
+
+function wayTo(name: string, start: string, cameFrom: ReadonlyMap<string, string>): string {
+  const way = [name];
+  for (let at = name; at !== start; ) {
+    at = cameFrom.get(at) ?? start;
+    way.unshift(at);
+  }
+  return way.join(' → ');
+}

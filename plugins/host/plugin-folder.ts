@@ -1,0 +1,35 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { readDeclaredObjects } from './declared-objects.ts';
+import { errorText } from './error-text.ts';
+import { fileInside } from './inside-folder.ts';
+import { parseManifest } from './manifest.ts';
+import type { PluginSource } from './plugin-source.ts';
+
+/**
+ * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the file and every
+ * mistake in it.
+ */
+export async function openPluginFolder(path: string): Promise<PluginSource> {
+  const folder = await realpath(path);
+  const file = join(folder, 'plugin.yaml');
+  const yaml = await readFile(file, 'utf8');
+  try {
+    const manifest = parseManifest(yaml);
+    return {
+      manifest,
+      folder,
+      load: async () => importDefault(await fileInside(folder, manifest.main)),
+      declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
+    };
+  } catch (cause) {
+    throw new Error(`${file}: ${errorText(cause)}`, { cause });
+  }
+}
+
+async function importDefault(file: string): Promise<unknown> {
+  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+  if (module.default === undefined) throw new Error(`${file} has no default export`);
+  return module.default;
+}

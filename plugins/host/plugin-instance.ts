@@ -1,0 +1,103 @@
+import { withDeadline } from './deadline.ts';
+import { errorText } from './error-text.ts';
+import type { PluginManifest } from './manifest.ts';
+import { checkPlugin } from './plugin.ts';
+import { pluginLogger } from './plugin-logger.ts';
+import { pluginDeadlineMs, PluginRun } from './plugin-run.ts';
+import type { PluginRunParts } from './plugin-run.ts';
+import type { PluginSource } from './plugin-source.ts';
+import { nextPhase } from './plugin-state.ts';
+import type { PluginEvent, PluginPhase, PluginState } from './plugin-state.ts';
+
+/** One plugin's life, from its manifest to its end. None of its verbs rejects: what goes wrong is its state. */
+export class PluginInstance {
+  readonly #source: PluginSource;
+  readonly #parts: PluginRunParts;
+  #state: PluginState = { phase: 'Created' };
+
+  constructor(source: PluginSource, parts: PluginRunParts) {
+    this.#source = source;
+    this.#parts = { ...parts, logger: pluginLogger(parts.logger, source.manifest.name) };
+  }
+
+  get manifest(): PluginManifest {
+    return this.#source.manifest;
+  }
+
+  get folder(): string | undefined {
+    return this.#source.folder;
+  }
+
+  get state(): PluginState {
+    return this.#state;
+  }
+
+  /** Loads the plugin's module. A top level that throws, or never ends, fails this plugin alone. */
+  async resolve(): Promise<void> {
+    if (this.#phase !== 'Created') return;
+    const { clock } = this.#parts;
+    try {
+      const exported = await withDeadline(async () => this.#source.load(), {
+        what: 'loading its module',
+        timeoutMs: pluginDeadlineMs,
+        clock,
+      });
+      const plugin = checkPlugin(exported);
+      if (this.#phase === 'Created') this.#move('resolve', { phase: 'Resolved', plugin });
+    } catch (error) {
+      if (this.#phase === 'Created') this.fail(error);
+    }
+  }
+
+  /** Starts a plugin that is Resolved; leaves it Started or Failed, unless it is stopped meanwhile. */
+  async start(): Promise<void> {
+    if (this.#state.phase !== 'Resolved') return;
+    const run = new PluginRun(this.#source, this.#state.plugin, this.#parts);
+    this.#move('start', { phase: 'Starting', run });
+    try {
+      await run.start();
+      if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
+    } catch (error) {
+      // Who stops it takes back what it holds.
+      if (this.#phase !== 'Starting') return;
+      await run.stop();
+      if (this.#phase === 'Starting') this.fail(error);
+    }
+  }
+
+  /** Leaves the plugin Stopped, or Failed when its stop fails; what it had registered is gone either way. Called once. */
+  async stop(): Promise<void> {
+    const state = this.#state;
+    if (state.phase === 'Created' || state.phase === 'Resolved') this.#move('stop', { phase: 'Stopped' });
+    if (state.phase !== 'Starting' && state.phase !== 'Started') return;
+    this.#move('stop', { phase: 'Stopping', run: state.run });
+    const problem = await state.run.stop();
+    if (problem === undefined) this.#move('stopped', { phase: 'Stopped' });
+    else this.fail(problem);
+  }
+
+  fail(error: unknown): void {
+    const reason = errorText(error);
+    this.#parts.logger.error(error instanceof Error ? { err: error } : { reason }, 'plugin failed');
+    this.#move('fail', { phase: 'Failed', reason });
+  }
+
+  /** Nothing of it is on its way, and its controllers have nothing to do. */
+  isIdle(): boolean {
+    const state = this.#state;
+    if (state.phase === 'Started') return state.run.isIdle();
+    return state.phase === 'Stopped' || state.phase === 'Failed';
+  }
+
+  /** A method, since the compiler does not know that a state changes while something is awaited. */
+  get #phase(): PluginPhase {
+    return this.#state.phase;
+  }
+
+  #move(event: PluginEvent, state: PluginState): void {
+    const phase = nextPhase(this.#state.phase, event);
+    if (phase !== state.phase) throw new Error(`${event} leads to ${phase}, not to ${state.phase}`);
+    this.#state = state;
+    this.#parts.logger.info({ phase, version: this.manifest.version }, 'plugin');
+  }
+}

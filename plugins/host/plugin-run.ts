@@ -1,0 +1,194 @@
+import type { ApiServer, OwnedScheme } from '@homeostat/apiserver';
+import { createManager } from '@homeostat/controller-runtime';
+import type { ControllerDefinition, Manager } from '@homeostat/controller-runtime';
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { createDeclaredObjects } from './create-declared-objects.ts';
+import { withDeadline } from './deadline.ts';
+import { errorText } from './error-text.ts';
+import { isPluginClass } from './plugin.ts';
+import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
+import type { PluginSource } from './plugin-source.ts';
+import { awaitServed } from './served-kinds.ts';
+
+/** How long `start` and `stop` of a plugin, and the loading of its module, may take. */
+export const pluginDeadlineMs = 30_000;
+
+export interface PluginRunParts {
+  readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady' | 'indexingProgress'>;
+  readonly clock: Clock;
+  /** The plugin's own. */
+  readonly logger: Logger;
+}
+
+/**
+ * One start and stop of a plugin, and all that it holds in between: its kinds, its controllers, its signal. Has a
+ * manager of its own, so that names of controllers and failures stay the plugin's.
+ */
+export class PluginRun {
+  readonly #source: PluginSource;
+  readonly #plugin: Plugin;
+  readonly #parts: PluginRunParts;
+  readonly #scheme: OwnedScheme;
+  readonly #manager: Manager;
+  readonly #controllers: ControllerDefinition[] = [];
+  readonly #abort = new AbortController();
+  readonly #stopControllers = new AbortController();
+  #managed: Promise<void> | undefined;
+  #stopHook: (() => unknown) | undefined;
+
+  constructor(source: PluginSource, plugin: Plugin, parts: PluginRunParts) {
+    const { name, group } = source.manifest;
+    this.#source = source;
+    this.#plugin = plugin;
+    this.#parts = parts;
+    this.#scheme = parts.server.schemeManager.forOwner(name, group === undefined ? {} : { group });
+    this.#manager = createManager({ client: parts.server.client, clock: parts.clock, logger: parts.logger });
+  }
+
+  /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
+  async start(): Promise<void> {
+    const definition: PluginDefinition = isPluginClass(this.#plugin) ? {} : this.#plugin;
+    for (const model of definition.models ?? []) this.#scheme.register(model);
+    for (const each of definition.controllers ?? []) this.#addController(each);
+    await this.#awaitServed(this.#registered());
+    await this.#callStart();
+    await this.#awaitServed(this.#registered());
+    await this.#createObjects();
+    await this.#startControllers();
+    this.#signal.throwIfAborted();
+  }
+
+  /**
+   * Ends all of it: controllers first (their runs have 30 s), then the signal, the plugin's stop, its kinds. Never
+   * rejects; answers what went wrong. May be called while `start` is under way, which then rejects.
+   */
+  async stop(): Promise<string | undefined> {
+    this.#stopControllers.abort();
+    await this.#managed;
+    this.#abort.abort(new Error('the plugin is being stopped'));
+    const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
+    return problems.length === 0 ? undefined : problems.join('; ');
+  }
+
+  /** No controller has anything to do; keys that wait for their time do not count. */
+  isIdle(): boolean {
+    return this.#managed === undefined || this.#manager.isIdle();
+  }
+
+  get #signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  async #callStart(): Promise<void> {
+    const context = this.#createContext();
+    const bounds = { timeoutMs: pluginDeadlineMs, clock: this.#parts.clock, signal: this.#signal };
+    const plugin = isPluginClass(this.#plugin) ? new this.#plugin(context) : this.#plugin;
+    await withDeadline(async () => plugin.start?.(context), { ...bounds, what: 'start' });
+    this.#stopHook = () => plugin.stop?.();
+  }
+
+  async #callStop(): Promise<string | undefined> {
+    const hook = this.#stopHook;
+    if (hook === undefined) return undefined;
+    this.#stopHook = undefined;
+    try {
+      await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
+      return undefined;
+    } catch (err) {
+      this.#parts.logger.error({ err }, 'the stop of a plugin failed; what it had registered is taken back all the same');
+      return errorText(err);
+    }
+  }
+
+  #createContext(): PluginContext {
+    const { server, logger } = this.#parts;
+    return Object.freeze({
+      schemeManager: this.#guardedScheme(),
+      controllers: Object.freeze({
+        add: (definition: ControllerDefinition) => this.#addController(definition),
+        remove: (name: string) => this.#manager.remove(name),
+      }),
+      client: server.client,
+      logger,
+      signal: this.#signal,
+    });
+  }
+
+  /** A start that was given up may go on behind our back: it registers nothing any more. */
+  #guardedScheme(): PluginSchemeManager {
+    return Object.freeze<PluginSchemeManager>({
+      register: (model, callback) => {
+        this.#signal.throwIfAborted();
+        const registration = this.#scheme.register(model, callback);
+        if (this.#managed !== undefined) this.#followLate(registration.descriptor);
+        return registration;
+      },
+      unregister: (model) => this.#scheme.unregister(model),
+      registered: () => this.#scheme.registered(),
+    });
+  }
+
+  /** A kind that is registered after the start: nobody awaits its index. */
+  #followLate(kind: GroupVersionKind): void {
+    this.#parts.server.whenReady(kind).catch((err: unknown) => {
+      if (!this.#signal.aborted) this.#parts.logger.error({ err, kind: kind.kind }, 'a kind could not be indexed');
+    });
+  }
+
+  #addController(definition: ControllerDefinition): void {
+    this.#signal.throwIfAborted();
+    this.#manager.add(definition);
+    this.#controllers.push(definition);
+  }
+
+  #registered(): readonly GroupVersionKind[] {
+    return this.#scheme.registered().map(({ descriptor }) => descriptor);
+  }
+
+  async #awaitServed(kinds: readonly GroupVersionKind[]): Promise<void> {
+    await awaitServed(kinds, { ...this.#parts, signal: this.#signal });
+  }
+
+  async #createObjects(): Promise<void> {
+    const { schemeManager, client } = this.#parts.server;
+    await createDeclaredObjects(await this.#source.declaredObjects(), {
+      client,
+      lookup: (gvk) => schemeManager.lookup(gvk)?.descriptor,
+      fieldManager: `plugin:${this.#source.manifest.name}`,
+      signal: this.#signal,
+    });
+  }
+
+  async #startControllers(): Promise<void> {
+    for (const definition of this.#controllers) {
+      const kinds = [definition.model, ...definition.owns, ...definition.watches.map(({ model }) => model)];
+      for (const kind of kinds) this.#requireRegistered(definition.name, kind);
+      await this.#awaitServed(kinds);
+    }
+    this.#managed = this.#manager.run(this.#stopControllers.signal);
+  }
+
+  #requireRegistered(controller: string, kind: GroupVersionKind): void {
+    if (this.#parts.server.schemeManager.lookup(kind) !== undefined) return;
+    const name = `${apiVersionOf(kind)} ${kind.kind}`;
+    throw new Error(
+      `controller "${controller}": ${name} is not registered: register it, or depend on the plugin that does`,
+    );
+  }
+
+  #unregisterAll(): readonly string[] {
+    return this.#scheme
+      .registered()
+      .toReversed()
+      .flatMap(({ descriptor }) => {
+        try {
+          this.#scheme.unregister(descriptor);
+          return [];
+        } catch (err) {
+          this.#parts.logger.error({ err, kind: descriptor.kind }, 'the kind of a plugin was taken back with an error');
+          return [errorText(err)];
+        }
+      });
+  }
+}

@@ -1,0 +1,35 @@
+import type { Plugin } from './plugin.ts';
+import type { PluginRun } from './plugin-run.ts';
+
+export type PluginPhase = 'Created' | 'Resolved' | 'Starting' | 'Started' | 'Stopping' | 'Stopped' | 'Failed';
+
+/** Where a plugin stands in its life, with what is valid there. */
+export type PluginState =
+  /** Its manifest has been read. */
+  | { readonly phase: 'Created' }
+  /** Its dependencies are there, and its module is loaded. */
+  | { readonly phase: 'Resolved'; readonly plugin: Plugin }
+  /** Its kinds are being registered and indexed. */
+  | { readonly phase: 'Starting' | 'Started' | 'Stopping'; readonly run: PluginRun }
+  | { readonly phase: 'Stopped' }
+  | { readonly phase: 'Failed'; readonly reason: string };
+
+export type PluginEvent = 'resolve' | 'start' | 'started' | 'stop' | 'stopped' | 'fail';
+
+/** What is not here cannot happen. Stopped and Failed are ends: a plugin that comes back begins anew. */
+const transitions: Readonly<Record<PluginPhase, Readonly<Partial<Record<PluginEvent, PluginPhase>>>>> = {
+  Created: { resolve: 'Resolved', stop: 'Stopped', fail: 'Failed' },
+  Resolved: { start: 'Starting', stop: 'Stopped', fail: 'Failed' },
+  Starting: { started: 'Started', stop: 'Stopping', fail: 'Failed' },
+  Started: { stop: 'Stopping', fail: 'Failed' },
+  Stopping: { stopped: 'Stopped', fail: 'Failed' },
+  Stopped: {},
+  Failed: {},
+};
+
+/** The phase that an event leads to. Throws when it cannot happen in this one. */
+export function nextPhase(phase: PluginPhase, event: PluginEvent): PluginPhase {
+  const next = transitions[phase][event];
+  if (next === undefined) throw new Error(`a plugin that is ${phase} cannot ${event}`);
+  return next;
+}

@@ -1,0 +1,115 @@
+import type { IndexCallback, Registration } from '@homeostat/apiserver';
+import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
+import type { ApiObject, GroupVersionKind, Logger, Model } from '@homeostat/controller-runtime/api';
+
+/** Where a plugin registers its kinds (spec 1 and 2.8). What it registered is taken back when it stops. */
+export interface PluginSchemeManager {
+  /**
+   * Registers a model; `callback` declares its indexes, synchronously. The same model again changes nothing.
+   * @throws ModelError that names attribute and rule, or the plugin that has the kind; Error once the plugin has stopped.
+   */
+  register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T>;
+  /** Takes a kind back, its objects stay stored; false when it is not registered. @throws ModelError when it is another's. */
+  unregister(model: Model | GroupVersionKind): boolean;
+  /** What this plugin has registered and not taken back, in order. */
+  registered(): readonly Registration[];
+}
+
+/** The controllers of a plugin. Those added by `start` work once all its kinds are indexed; later ones at once. */
+export interface PluginControllers {
+  /** Throws when one of that name is there, and once the plugin has stopped. */
+  add(definition: ControllerDefinition): void;
+  /** Stops a controller, letting its runs end (30 s); resolves at once when there is none of that name. */
+  remove(name: string): Promise<void>;
+}
+
+/** What the host gives a plugin. */
+export interface PluginContext {
+  readonly schemeManager: PluginSchemeManager;
+  readonly controllers: PluginControllers;
+  /** In process. A verb on a kind that is being indexed waits until it is served. */
+  readonly client: Client;
+  /** Adds the plugin's name to each line. */
+  readonly logger: Logger;
+  /** Aborts when the plugin stops or fails, after its controllers have ended. Whatever the plugin runs ends with it. */
+  readonly signal: AbortSignal;
+}
+
+/** A plugin as an object; see {@link definePlugin}. */
+export interface PluginDefinition {
+  /** Registered, and indexed, before `start` is called. */
+  readonly models?: readonly Model[];
+  readonly controllers?: readonly ControllerDefinition[];
+  /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
+  start?(context: PluginContext): unknown;
+  /** Called when `start` had succeeded. Has 30 s; the host takes back kinds and controllers itself. */
+  stop?(): unknown;
+}
+
+// Plugins may bring a second copy of this package, so instanceof does not tell; a symbol of the global registry does.
+const pluginSymbol: symbol = Symbol.for('homeostat.plugin');
+
+/** Base of plugins in class form. The host makes one instance a start. */
+export class BasePlugin implements PluginContext {
+  readonly schemeManager: PluginSchemeManager;
+  readonly controllers: PluginControllers;
+  readonly client: Client;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+
+  constructor(context: PluginContext) {
+    this.schemeManager = context.schemeManager;
+    this.controllers = context.controllers;
+    this.client = context.client;
+    this.logger = context.logger;
+    this.signal = context.signal;
+  }
+
+  /** Register kinds and controllers here. Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
+  async start(): Promise<void> {}
+
+  /** Called when `start` had succeeded. Has 30 s; the host takes back kinds and controllers itself. */
+  async stop(): Promise<void> {}
+}
+
+Object.defineProperty(BasePlugin, pluginSymbol, { value: true });
+
+export type PluginClass = new (context: PluginContext) => BasePlugin;
+
+/** What the main file of a plugin exports by default. */
+export type Plugin = PluginDefinition | PluginClass;
+
+/** Declares a plugin without a class. Frozen. Throws TypeError that names every part that is wrong. */
+export function definePlugin(definition: PluginDefinition): PluginDefinition {
+  return Object.freeze({ ...(checkPlugin(definition) as PluginDefinition) });
+}
+
+export function isPluginClass(plugin: unknown): plugin is PluginClass {
+  return typeof plugin === 'function' && Reflect.get(plugin, pluginSymbol) === true;
+}
+
+/** Answers what a module exported as a plugin. Throws TypeError when it is none. */
+export function checkPlugin(exported: unknown): Plugin {
+  if (isPluginClass(exported)) return exported;
+  if (typeof exported === 'function') throw new TypeError(`the class ${exported.name} must extend BasePlugin`);
+  if (typeof exported !== 'object' || exported === null)
+    throw new TypeError('a plugin is a class that extends BasePlugin, or what definePlugin answers');
+  const problems = Object.entries(exported).flatMap(([key, value]) => problemOf(key, value) ?? []);
+  if (problems.length > 0) throw new TypeError(`not a plugin: ${problems.join('; ')}`);
+  return exported as PluginDefinition;
+}
+
+const parts: Readonly<Record<string, 'list' | 'function'>> = {
+  models: 'list',
+  controllers: 'list',
+  start: 'function',
+  stop: 'function',
+};
+
+function problemOf(key: string, value: unknown): string | undefined {
+  const wanted = Object.hasOwn(parts, key) ? parts[key] : undefined;
+  if (wanted === undefined) return `"${key}" is unknown; there are ${Object.keys(parts).join(', ')}`;
+  if (value === undefined) return undefined;
+  const isRight = wanted === 'list' ? Array.isArray(value) : typeof value === 'function';
+  return isRight ? undefined : `"${key}" must be a ${wanted}`;
+}

@@ -1,0 +1,137 @@
+import { request as httpRequest } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
+import { letter, machine, Person, personIndexes } from './models.ts';
+import { WatchReader } from './watch-reader.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The parsed body where it is JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's, and tests look at every part of them
+  readonly body: any;
+}
+
+export interface RequestOptions {
+  /** Bytes and strings go as they are, everything else as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Content-Type; default `application/json`, `application/merge-patch+json` for PATCH. '' sends none. */
+  readonly type?: string;
+}
+
+/** An API server of its own for one test file, on a fresh database and a free port. */
+export class TestServer {
+  readonly api: ApiServer;
+  readonly #watches = new Set<WatchReader>();
+
+  private constructor(api: ApiServer) {
+    this.api = api;
+  }
+
+  /** With Person, Letter and Machine, ready to be asked. */
+  static async start(options: ApiServerOptions = {}): Promise<TestServer> {
+    const api = await startApiServer({ database: 'memory:', port: 0, ...options });
+    api.schemeManager.register(Person, personIndexes);
+    api.schemeManager.register(letter);
+    api.schemeManager.register(machine);
+    await api.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
+    await api.whenReady(letter);
+    await api.whenReady(machine);
+    return new TestServer(api);
+  }
+
+  /** Ends what the tests left open, then the server. */
+  async stop(): Promise<void> {
+    for (const watch of this.#watches) watch.close();
+    await this.api.stop();
+  }
+
+  get port(): number {
+    return Number(new URL(this.api.url).port);
+  }
+
+  /** One request on a connection of its own; the path goes out as it is written here. */
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const body = bytesOf(options.body);
+    const type = options.type ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
+    const headers = {
+      ...(body === undefined || type === '' ? {} : { 'content-type': type }),
+      ...(body === undefined ? {} : { 'content-length': String(body.length) }),
+      ...options.headers,
+    };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const call = httpRequest({ host: '127.0.0.1', port: this.port, method, path, headers, agent: false }, resolve);
+      call.on('error', reject);
+      call.end(body);
+    });
+    return answerOf(response);
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.request('GET', path, { headers });
+  }
+
+  post(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
+    return this.request('POST', path, { ...options, body });
+  }
+
+  put(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
+    return this.request('PUT', path, { ...options, body });
+  }
+
+  /** A merge patch unless `type` says otherwise. */
+  patch(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
+    return this.request('PATCH', path, { ...options, body });
+  }
+
+  delete(path: string, options: RequestOptions = {}): Promise<Answer> {
+    return this.request('DELETE', path, options);
+  }
+
+  /** Creates, and answers the object; throws what the server refused. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  async create(path: string, body: unknown): Promise<any> {
+    const answer = await this.post(path, body);
+    if (answer.status !== 201) throw new Error(`not created: ${answer.status} ${answer.text}`);
+    return answer.body;
+  }
+
+  /** The revision of a list of this path, now. */
+  async revision(path: string): Promise<string> {
+    const { body } = await this.get(`${path}?size=1`);
+    return body.metadata.resourceVersion as string;
+  }
+
+  /** Opens a watch; resolves when its headers are here. `path` bears the whole query. */
+  async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchReader> {
+    const watch = await WatchReader.open(this.port, path, headers);
+    this.#watches.add(watch);
+    return watch;
+  }
+
+  /** Sends bytes as they are, and answers all that comes back until the server closes the connection. */
+  raw(bytes: string | Uint8Array): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port: this.port }, () => socket.write(bytes));
+      textOf(socket).then(resolve, reject);
+    });
+  }
+}
+
+function bytesOf(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined;
+  if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.from(body as string);
+  return Buffer.from(JSON.stringify(body));
+}
+
+export async function answerOf(response: IncomingMessage): Promise<Answer> {
+  const text = await textOf(response);
+  const { statusCode: status = 0, headers } = response;
+  const isJson = /^application\/(problem\+)?json$/.test(headers['content-type'] ?? '') && text !== '';
+  return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
+}

@@ -1,0 +1,107 @@
+import { request } from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+import { eventually } from '@homeostat/controller-runtime/testing';
+
+/** One event of a watch, as it came over the wire. */
+export interface WireEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  readonly object: any;
+}
+
+/** Reads a watch line by line, JSON lines or server-sent events. */
+export class WatchReader {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly events: WireEvent[] = [];
+  /** Every complete line as it came, blank ones too. */
+  readonly lines: string[] = [];
+  /** True once the server has ended the answer in order. */
+  ended = false;
+  /** True once the connection is gone, in order or not. */
+  closed = false;
+  readonly #call: ClientRequest;
+  readonly #response: IncomingMessage;
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
+
+  private constructor(call: ClientRequest, response: IncomingMessage) {
+    this.#call = call;
+    this.#response = response;
+    this.status = response.statusCode ?? 0;
+    this.headers = response.headers;
+  }
+
+  /** Resolves when the headers are here; nothing of the body needs to be. */
+  static async open(port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchReader> {
+    const reader = await new Promise<WatchReader>((resolve, reject) => {
+      const call = request({ host: '127.0.0.1', port, path, headers, agent: false }, (response) =>
+        resolve(new WatchReader(call, response)),
+      );
+      call.on('error', reject);
+      call.end();
+    });
+    reader.resume();
+    return reader;
+  }
+
+  /** Object names of the events, each behind its type: `ADDED ann`. */
+  get summary(): string[] {
+    return this.events.map(({ type, object }) => `${type} ${object.metadata?.name ?? ''}`.trim());
+  }
+
+  /** Events of the given type. */
+  of(type: WireEvent['type']): WireEvent[] {
+    return this.events.filter((event) => event.type === type);
+  }
+
+  /** Waits until the events are as wanted, and answers them. */
+  async until(condition: (events: readonly WireEvent[]) => boolean, what = 'events'): Promise<readonly WireEvent[]> {
+    await eventually(() => condition(this.events), { describe: () => `${what}; came: ${this.summary.join(', ')}` });
+    return this.events;
+  }
+
+  /** Waits for so many events. */
+  count(count: number): Promise<readonly WireEvent[]> {
+    return this.until((events) => events.length >= count, `${count} events`);
+  }
+
+  /** Waits until the server has ended the stream. */
+  async end(): Promise<readonly WireEvent[]> {
+    await eventually(() => this.ended, { describe: () => `the end; came: ${this.summary.join(', ')}` });
+    return this.events;
+  }
+
+  /** Reads no more, until {@link resume}. */
+  pause(): void {
+    this.#response.removeAllListeners('data');
+    this.#response.pause();
+  }
+
+  resume(): void {
+    this.#response.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#response.once('end', () => (this.ended = true));
+    this.#response.once('close', () => (this.closed = true));
+    // A connection that is cut off: `closed` tells.
+    this.#response.on('error', () => (this.closed = true));
+    this.#response.resume();
+  }
+
+  /** Hangs up. */
+  close(): void {
+    this.#call.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    const parts = (this.#rest + this.#decoder.write(chunk)).split('\n');
+    this.#rest = parts.pop() ?? '';
+    for (const line of parts) this.#take(line);
+  }
+
+  #take(line: string): void {
+    this.lines.push(line);
+    const json = line.startsWith('data: ') ? line.slice('data: '.length) : line;
+    if (json.startsWith('{')) this.events.push(JSON.parse(json) as WireEvent);
+  }
+}

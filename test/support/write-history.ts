@@ -1,0 +1,39 @@
+/** A write that the server has acknowledged. */
+export interface Acknowledged {
+  readonly name: string;
+  readonly op: 'create' | 'update' | 'delete';
+  /** Revision of the object after a create or an update; of a delete nothing is answered. */
+  readonly resourceVersion: number | undefined;
+  readonly version: number;
+}
+
+/** What a watcher was told. */
+export interface Seen {
+  readonly type: string;
+  readonly name: string;
+  readonly resourceVersion: number;
+  readonly version: number;
+}
+
+/** An object as a list shows it. */
+export interface Listed {
+  readonly name: string;
+  readonly resourceVersion: number;
+  readonly version: number;
+  readonly slug: string;
+}
+
+/** The last acknowledged write of each object. */
+export function lastWrites(history: readonly Acknowledged[]): ReadonlyMap<string, Acknowledged> {
+  return new Map(history.map((write) => [write.name, write]));
+}
+
+/** The objects that a watcher who saw these events believes to be there, by name. */
+export function replay(events: readonly Seen[]): ReadonlyMap<string, number> {
+  const present = new Map<string, number>();
+  for (const { type, name, resourceVersion } of events) {
+    if (type === 'DELETED') present.delete(name);
+    else present.set(name, resourceVersion);
+  }
+  return present;
+}
