@@ -24,7 +24,6 @@ export type { HandlerRegistration, Informer, InformerHandler, InformerOptions } 
 export { HandlerBuffer } from './cache/handler-buffer.ts';
 export type { HandlerBufferOptions } from './cache/handler-buffer.ts';
 export type { HandlerEvent } from './cache/handler-event.ts';
-export { sleep } from './clock/sleep.ts';
 export { systemClock } from './clock/system-clock.ts';
 export { backoffDelayMs } from './queue/backoff.ts';
 export type { BackoffOptions } from './queue/backoff.ts';

@@ -11,6 +11,8 @@ import type { Acknowledged, Listed, Seen } from './support/write-history.ts';
 const rounds = 20;
 const writers = 200;
 
+const jsonType = { 'Content-Type': 'application/json' };
+
 interface ThingJson {
   readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly version: number };
   readonly spec: { readonly slug: string; readonly round: number };
@@ -48,7 +50,7 @@ async function writeChain(
 async function send(url: string, method: string, body?: object): Promise<ThingJson> {
   const response = await fetch(url, {
     method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: jsonType }),
   });
   const answer: unknown = await response.json();
   // A refused write would make this test pass for the wrong reason.
@@ -144,7 +146,7 @@ async function checkClaims(url: string, present: readonly Listed[], round: numbe
       metadata: { generateName: 'probe-' },
       spec: { slug, round: -1 },
     };
-    const response = await fetch(url + thingsPath, { method: 'POST', body: JSON.stringify(body) });
+    const response = await fetch(url + thingsPath, { method: 'POST', body: JSON.stringify(body), headers: jsonType });
     const { metadata } = (await response.json()) as ThingJson;
     if (response.ok) await fetch(`${url}${thingsPath}/${metadata.name}`, { method: 'DELETE' });
     return response.status;

@@ -40,7 +40,7 @@ import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { LocalInformer } from './local-informer.ts';
-import { watchLocally } from './local-watch.ts';
+import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export interface LocalClientParts {
@@ -137,7 +137,7 @@ export class LocalClient implements Client {
 
   watch<T extends ApiObject>(model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     const { lister, table, revisions, reader } = this.#parts;
-    return watchLocally<T>({ resource: () => this.#resource(model), lister, table, revisions, reader }, options);
+    return new LocalWatch<T>({ resource: () => this.#resource(model), lister, table, revisions, reader }, options);
   }
 
   informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {
@@ -199,6 +199,9 @@ function listRequest(options: ListOptions): ListRequest {
   const chunked = limit !== undefined || options.continue !== undefined;
   if (paged && chunked)
     throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
+  checkWhole('page', page, 1);
+  checkWhole('size', size, 0);
+  checkWhole('limit', limit, 0);
   return {
     labelSelector: parseLabelSelector(options.labelSelector ?? ''),
     fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
@@ -211,4 +214,9 @@ function listRequest(options: ListOptions): ListRequest {
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(options.resourceVersionMatch === 'Exact' ? { exact: true } : {}),
   };
+}
+
+function checkWhole(name: string, value: number | undefined, least: number): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
+  throw new ApiError('BadRequest', `${name}: Invalid value: ${value}: must be a whole number from ${least}`);
 }

@@ -1,6 +1,7 @@
 import { ApiError, parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
 import type { ApiObject, WatchEvent } from '@homeostat/controller-runtime/api';
 import type { WatchOptions } from '@homeostat/controller-runtime';
+import type { Entry } from '../index/entry.ts';
 import type { Lister, Selection } from '../registry/lister.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
@@ -17,36 +18,119 @@ export interface LocalWatchParts {
   readonly reader: ObjectReader;
 }
 
-/** A watch without a connection: a place in the kind's change feed. Rejects with Expired when that place is gone. */
-export async function* watchLocally<T extends ApiObject>(
-  parts: LocalWatchParts,
-  options: WatchOptions,
-): AsyncGenerator<WatchEvent<T>, void> {
-  const resource = await parts.resource();
-  const selection = selectionOf(parts.lister, resource, options);
-  const after = parseRevision(options.resourceVersion ?? '');
-  const withInitial = options.sendInitialEvents ?? after === 0;
-  // Entries and revision in one turn: what changes later is in the feed.
-  const initial = withInitial ? selection.entries() : [];
-  let revision = withInitial || after === 0 ? parts.revisions.current : after;
-  const wake = new Wake(parts.table, resource, options.signal);
-  try {
-    for (const entry of initial) yield { type: 'ADDED', object: parts.reader.read<T>(entry) };
-    if (withInitial && options.sendInitialEvents === true && options.allowBookmarks === true)
-      yield initialEnd(resource, revision);
-    while (!wake.isOver()) {
-      const changes = resource.feed.since(revision);
-      for (const change of changes) {
-        if (wake.isOver()) break;
-        revision = change.revision;
-        const seen = translate(change, selection.selects);
-        if (seen !== undefined) yield { type: seen.type, object: parts.reader.read<T>(seen.entry) };
+/** A place in a kind's change feed. */
+interface Place {
+  readonly resource: Resource;
+  readonly selection: Selection;
+  /** Objects that are told as ADDED first. */
+  readonly initial: Iterator<Entry>;
+  readonly release: () => void;
+  revision: number;
+  markInitialEnd: boolean;
+}
+
+/**
+ * A watch without a connection. One `next` at a time, as `for await` does it. Rejects with Expired when its place in the
+ * feed is gone, or the kind is; `return`, and the signal, end it also while a `next` waits.
+ */
+export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
+  readonly #parts: LocalWatchParts;
+  readonly #options: WatchOptions;
+  readonly #waiting: WatchEvent<T>[] = [];
+  #place: Place | undefined;
+  #isDone = false;
+  #isClosed = false;
+  #wake: (() => void) | undefined;
+
+  constructor(parts: LocalWatchParts, options: WatchOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<WatchEvent<T>, undefined>> {
+    if (this.#isOver()) return this.return();
+    try {
+      const place = (this.#place ??= await this.#open());
+      while (!this.#isOver()) {
+        const event = this.#waiting.shift() ?? this.#nextInitial(place) ?? this.#nextChange(place);
+        if (event !== undefined) return { done: false, value: event };
+        if (this.#isClosed) throw new ApiError('Expired', 'the kind is no longer served');
+        await new Promise<void>((resolve) => (this.#wake = resolve));
       }
-      if (resource.feed.revision <= revision) await wake.next();
+    } catch (error) {
+      await this.return();
+      throw error;
     }
-    wake.throwIfClosed();
-  } finally {
-    wake.stop();
+    return this.return();
+  }
+
+  return(): Promise<IteratorReturnResult<undefined>> {
+    this.#isDone = true;
+    this.#waiting.length = 0;
+    this.#place?.release();
+    this.#place = undefined;
+    this.#wakeUp();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  async #open(): Promise<Place> {
+    const { lister, revisions } = this.#parts;
+    const { signal, sendInitialEvents, allowBookmarks } = this.#options;
+    const resource = await this.#parts.resource();
+    const selection = selectionOf(lister, resource, this.#options);
+    const after = parseRevision(this.#options.resourceVersion ?? '');
+    const withInitial = sendInitialEvents ?? after === 0;
+    const notify = (): void => this.#wakeUp();
+    const unsubscribe = resource.feed.subscribe(notify);
+    const onClosed = (closed: Resource): void => {
+      this.#isClosed ||= closed === resource;
+      notify();
+    };
+    this.#parts.table.on('closed', onClosed);
+    signal?.addEventListener('abort', notify);
+    return {
+      resource,
+      selection,
+      // Entries and revision in one turn: what changes later is in the feed.
+      initial: (withInitial ? selection.entries() : [])[Symbol.iterator](),
+      revision: withInitial || after === 0 ? revisions.current : after,
+      markInitialEnd: sendInitialEvents === true && allowBookmarks === true,
+      release: () => {
+        unsubscribe();
+        this.#parts.table.off('closed', onClosed);
+        signal?.removeEventListener('abort', notify);
+      },
+    };
+  }
+
+  #nextInitial(place: Place): WatchEvent<T> | undefined {
+    const { done, value } = place.initial.next();
+    if (done !== true) return { type: 'ADDED', object: this.#parts.reader.read<T>(value) };
+    if (!place.markInitialEnd) return undefined;
+    place.markInitialEnd = false;
+    return initialEnd(place.resource, place.revision);
+  }
+
+  #nextChange(place: Place): WatchEvent<T> | undefined {
+    for (const change of place.resource.feed.since(place.revision)) {
+      place.revision = change.revision;
+      const seen = translate(change, place.selection.selects);
+      if (seen !== undefined) this.#waiting.push({ type: seen.type, object: this.#parts.reader.read<T>(seen.entry) });
+    }
+    return this.#waiting.shift();
+  }
+
+  #isOver(): boolean {
+    return this.#isDone || this.#options.signal?.aborted === true;
+  }
+
+  #wakeUp(): void {
+    this.#wake?.();
+    this.#wake = undefined;
   }
 }
 
@@ -62,60 +146,4 @@ function selectionOf(lister: Lister, resource: Resource, options: WatchOptions):
 function initialEnd<T extends ApiObject>(resource: Resource, revision: number): WatchEvent<T> {
   const metadata = { resourceVersion: String(revision), annotations: { 'k8s.io/initial-events-end': 'true' } };
   return { type: 'BOOKMARK', object: { apiVersion: resource.apiVersion, kind: resource.model.kind, metadata } };
-}
-
-/** What ends a local watcher's waiting: a change, the caller's signal, the end of the kind. */
-class Wake {
-  readonly #releases: (() => void)[];
-  readonly #signal: AbortSignal | undefined;
-  #closed = false;
-  #pending = false;
-  #resolve: (() => void) | undefined;
-
-  constructor(table: ResourceTable, resource: Resource, signal: AbortSignal | undefined) {
-    const notify = (): void => this.#notify();
-    const onClosed = (closed: Resource): void => {
-      this.#closed ||= closed === resource;
-      this.#notify();
-    };
-    table.on('closed', onClosed);
-    signal?.addEventListener('abort', notify);
-    this.#signal = signal;
-    this.#releases = [
-      resource.feed.subscribe(notify),
-      () => table.off('closed', onClosed),
-      () => signal?.removeEventListener('abort', notify),
-    ];
-  }
-
-  isOver(): boolean {
-    return this.#closed || this.#signal?.aborted === true;
-  }
-
-  throwIfClosed(): void {
-    if (this.#closed) throw new ApiError('Expired', 'the kind is no longer served');
-  }
-
-  next(): Promise<void> {
-    if (this.#pending || this.isOver()) {
-      this.#pending = false;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => {
-      this.#resolve = () => {
-        this.#pending = false;
-        resolve();
-      };
-    });
-  }
-
-  stop(): void {
-    for (const release of this.#releases) release();
-  }
-
-  #notify(): void {
-    this.#pending = true;
-    this.#resolve?.();
-    this.#resolve = undefined;
-  }
 }

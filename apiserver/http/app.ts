@@ -84,7 +84,8 @@ function healthRoutes({ live, ready }: AppParts): Middleware {
   return function answerHealth(context, next) {
     const path = context.path.replace(/(.)\/$/, '$1');
     const found = Object.hasOwn(checks, path) ? checks[path] : undefined;
-    if (found === undefined || (context.method !== 'GET' && context.method !== 'HEAD')) return next();
+    if (found === undefined) return next();
+    if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context);
     const query = { verbose: context.query['verbose'] !== undefined, exclude: allOf(context.query, 'exclude') };
     const report = healthReport(path.slice(1), found, query);
     context.status = report.healthy ? 200 : 503;

@@ -57,14 +57,15 @@ interface DeleteBody {
 
 const propagationPolicies = ['Foreground', 'Background', 'Orphan'] as const;
 
-/** DeleteOptions, from the body and the query; the body wins. */
+/** DeleteOptions, from the body and the query; of a propagation policy in both, the body's. */
 export async function readDeleteOptions(context: Context): Promise<WriteOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
   const body = deleteBody(await readOptionalJson(context));
   const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
   checkPropagation(policy, body.orphanDependents ?? firstOf(query, 'orphanDependents'));
-  const dryRun = Array.isArray(body.dryRun) ? body.dryRun.map(String) : allOf(query, 'dryRun');
+  // Both count: who asks for a dry run in either place must not lose an object.
+  const dryRun = [...readBodyDryRun(body.dryRun), ...allOf(query, 'dryRun')];
   const preconditions = readPreconditions(body.preconditions);
   return { dryRun: readDryRun(dryRun, options), ...(preconditions === undefined ? {} : { preconditions }) };
 }
@@ -91,8 +92,16 @@ function checkPropagation(policy: unknown, orphanDependents: unknown): void {
   }
 }
 
+function readBodyDryRun(value: unknown): readonly string[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  throw new ApiError('BadRequest', 'dryRun: must be a list of strings');
+}
+
 function readPreconditions(value: unknown): WriteOptions['preconditions'] {
   if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new ApiError('BadRequest', 'preconditions: must be an object');
   const { uid, resourceVersion } = value as { uid?: unknown; resourceVersion?: unknown };
   for (const field of [uid, resourceVersion]) {
     if (field !== undefined && typeof field !== 'string')

@@ -21,12 +21,14 @@ class DefaultSizes {
   ofDefault(shape: Shape): number {
     if (this.#sizes.has(shape)) {
       const known = this.#sizes.get(shape);
-      if (known === undefined) throw new RangeError(`the default ${quoteValue(shape.defaultValue)} leads to itself again, without an end`);
+      if (known === undefined)
+        throw new RangeError(`the default ${quoteValue(shape.defaultValue)} leads to itself again, without an end`);
       return known;
     }
     this.#sizes.set(shape, undefined);
     const size = this.#ofValue(shape.defaultValue, shape);
-    if (size > maxValues) throw new RangeError(`the default ${quoteValue(shape.defaultValue)} unfolds into more than ${maxValues} values`);
+    if (size > maxValues)
+      throw new RangeError(`the default ${quoteValue(shape.defaultValue)} unfolds into more than ${maxValues} values`);
     this.#sizes.set(shape, size);
     return size;
   }
@@ -35,14 +37,17 @@ class DefaultSizes {
     if (typeof value !== 'object' || value === null) return 1;
     const shape = typeof field === 'object' ? field : undefined;
     if (Array.isArray(value)) return 1 + sum(value.map((item) => this.#ofChild(item, shape?.items)));
-    const given = Object.entries(value).map(([name, child]) => this.#ofChild(child, shape?.properties.get(name) ?? shape?.additional));
+    const given = Object.entries(value).map(([name, child]) =>
+      this.#ofChild(child, shape?.properties.get(name) ?? shape?.additional),
+    );
     const added = (shape?.defaults ?? []).filter(([name]) => !Object.hasOwn(value, name));
     return 1 + sum(given) + sum(added.map(([, child]) => this.ofDefault(child)));
   }
 
   /** Null gives way to a default, where there is one. */
   #ofChild(value: unknown, field: FieldShape | undefined): number {
-    const isReplaced = value === null && typeof field === 'object' && !field.isNullable && field.defaultValue !== undefined;
+    const isReplaced =
+      value === null && typeof field === 'object' && !field.isNullable && field.defaultValue !== undefined;
     return isReplaced ? this.ofDefault(field) : this.#ofValue(value, field);
   }
 }

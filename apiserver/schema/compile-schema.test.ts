@@ -25,17 +25,28 @@ const people = compileSchema({
     Person: {
       type: 'object',
       required: ['spec'],
-      properties: { apiVersion: text, kind: text, metadata: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, spec: personSpec },
+      properties: {
+        apiVersion: text,
+        kind: text,
+        metadata: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        spec: personSpec,
+      },
     },
   },
 });
 
-function compile(schema: JsonSchema, others: Readonly<Record<string, JsonSchema>> = {}): ReturnType<typeof compileSchema> {
+function compile(
+  schema: JsonSchema,
+  others: Readonly<Record<string, JsonSchema>> = {},
+): ReturnType<typeof compileSchema> {
   return compileSchema({ schemaName: 'Root', components: { Root: schema, ...others } });
 }
 
 /** A schema with one field, `v`. */
-function field(schema: JsonSchema, others: Readonly<Record<string, JsonSchema>> = {}): ReturnType<typeof compileSchema> {
+function field(
+  schema: JsonSchema,
+  others: Readonly<Record<string, JsonSchema>> = {},
+): ReturnType<typeof compileSchema> {
   return compile({ type: 'object', properties: { v: schema } }, others);
 }
 
@@ -54,12 +65,30 @@ describe('compileSchema', () => {
   });
 
   it('reports every violation at once, in the words of Kubernetes', () => {
-    const spec = { name: 'x'.repeat(101), age: 151, gender: 'OTHER', email: 'nope', tags: ['a', 'a', 'b', 'c', 'd', 'e'] };
+    const spec = {
+      name: 'x'.repeat(101),
+      age: 151,
+      gender: 'OTHER',
+      email: 'nope',
+      tags: ['a', 'a', 'b', 'c', 'd', 'e'],
+    };
     expect(people.validate({ spec })).to.have.deep.members([
       { reason: 'FieldValueTooMany', message: 'Too many: 6: must have at most 5 items', field: 'spec.tags' },
-      { reason: 'FieldValueInvalid', message: 'Invalid value: 151: spec.age in body should be less than or equal to 150', field: 'spec.age' },
-      { reason: 'FieldValueInvalid', message: 'Invalid value: "nope": spec.email in body should match \'^[^@]+@[^@]+$\'', field: 'spec.email' },
-      { reason: 'FieldValueNotSupported', message: 'Unsupported value: "OTHER": supported values: "MALE", "FEMALE"', field: 'spec.gender' },
+      {
+        reason: 'FieldValueInvalid',
+        message: 'Invalid value: 151: spec.age in body should be less than or equal to 150',
+        field: 'spec.age',
+      },
+      {
+        reason: 'FieldValueInvalid',
+        message: 'Invalid value: "nope": spec.email in body should match \'^[^@]+@[^@]+$\'',
+        field: 'spec.email',
+      },
+      {
+        reason: 'FieldValueNotSupported',
+        message: 'Unsupported value: "OTHER": supported values: "MALE", "FEMALE"',
+        field: 'spec.gender',
+      },
       { reason: 'FieldValueTooLong', message: 'Too long: may not be more than 100 bytes', field: 'spec.name' },
       { reason: 'FieldValueDuplicate', message: 'Duplicate value: "a"', field: 'spec.tags[1]' },
     ]);
@@ -91,7 +120,10 @@ describe('compileSchema', () => {
   it('keeps the fields that a branch or a referenced schema declares', () => {
     const base: JsonSchema = { type: 'object', properties: { a: { type: 'string', default: 'x' } } };
     const branch: JsonSchema = { type: 'object', properties: { b: { type: 'string', default: 'y' } } };
-    const composed = field({ allOf: [{ $ref: '#/components/schemas/Base' }], anyOf: [branch, { type: 'object' }] }, { Base: base });
+    const composed = field(
+      { allOf: [{ $ref: '#/components/schemas/Base' }], anyOf: [branch, { type: 'object' }] },
+      { Base: base },
+    );
     const object = { v: { b: '1', c: '1' } };
     composed.applyDefaults(object);
     expect(composed.prune(object)).to.deep.equal(['v.c']);
@@ -135,8 +167,16 @@ describe('compileSchema', () => {
   });
 
   it('asks apiVersion, kind and well-formed metadata of an embedded resource', () => {
-    const schema = field({ type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true });
-    expect(schema.validate({ v: { apiVersion: 1, metadata: { labels: [] } } }).map(({ field: path, reason }) => [path, reason])).to.deep.equal([
+    const schema = field({
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    });
+    expect(
+      schema
+        .validate({ v: { apiVersion: 1, metadata: { labels: [] } } })
+        .map(({ field: path, reason }) => [path, reason]),
+    ).to.deep.equal([
       ['v.apiVersion', 'FieldValueTypeInvalid'],
       ['v.kind', 'FieldValueRequired'],
       ['v.metadata.labels', 'FieldValueTypeInvalid'],
@@ -150,7 +190,10 @@ describe('compileSchema', () => {
 
 describe('compileSchema refuses at registration', () => {
   it('patterns that RE2 cannot hold', () => {
-    expect(() => field({ type: 'string', pattern: '(?=a)b' })).to.throw(SyntaxError, "the pattern '(?=a)b' is not one that RE2 can hold");
+    expect(() => field({ type: 'string', pattern: '(?=a)b' })).to.throw(
+      SyntaxError,
+      "the pattern '(?=a)b' is not one that RE2 can hold",
+    );
   });
 
   it('references to nothing, and a missing schema of the object', () => {
@@ -159,12 +202,20 @@ describe('compileSchema refuses at registration', () => {
   });
 
   it('a property named __proto__', () => {
-    expect(() => compile({ type: 'object', properties: JSON.parse('{"__proto__":{"type":"string"}}') as Record<string, JsonSchema> })).to.throw('__proto__');
+    expect(() =>
+      compile({
+        type: 'object',
+        properties: JSON.parse('{"__proto__":{"type":"string"}}') as Record<string, JsonSchema>,
+      }),
+    ).to.throw('__proto__');
   });
 
   it('defaults without an end, also those that only a null in a list would start', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
-    expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(RangeError, 'leads to itself');
+    expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
+      RangeError,
+      'leads to itself',
+    );
     const item: JsonSchema = { $ref: '#/components/schemas/List', default: [null] };
     expect(() => field(item, { List: { type: 'array', items: item } })).to.throw(RangeError, 'leads to itself');
   });
@@ -175,7 +226,10 @@ describe('compileSchema refuses at registration', () => {
       const below: JsonSchema = { $ref: `#/components/schemas/L${level - 1}`, default: {} };
       levels[`L${level}`] = { type: 'object', properties: { a: below, b: below } };
     }
-    expect(() => field({ $ref: '#/components/schemas/L40' }, levels)).to.throw(RangeError, 'unfolds into more than 10000 values');
+    expect(() => field({ $ref: '#/components/schemas/L40' }, levels)).to.throw(
+      RangeError,
+      'unfolds into more than 10000 values',
+    );
   });
 });
 
@@ -202,13 +256,19 @@ describe('compileSchema and hostile objects', () => {
 
   it('takes keys that every object inherits for what they are', () => {
     const withDefault: JsonSchema = { type: 'string', default: 'x' };
-    const inherited = Object.fromEntries([['constructor', withDefault], ['toString', text]]);
+    const inherited = Object.fromEntries([
+      ['constructor', withDefault],
+      ['toString', text],
+    ]);
     const schema = compile({ type: 'object', required: ['constructor'], properties: inherited });
     expect(schema.validate({})[0]).to.include({ field: 'constructor', reason: 'FieldValueRequired' });
     const object = JSON.parse('{"__proto__":{"polluted":true},"valueOf":1,"toString":"s"}') as object;
     expect(schema.prune(object)).to.deep.equal(['__proto__', 'valueOf']);
     schema.applyDefaults(object);
-    expect(Object.entries(object)).to.deep.equal([['toString', 's'], ['constructor', 'x']]);
+    expect(Object.entries(object)).to.deep.equal([
+      ['toString', 's'],
+      ['constructor', 'x'],
+    ]);
     expect(Object.getPrototypeOf(object)).to.equal(Object.prototype);
   });
 
@@ -231,21 +291,37 @@ describe('compileSchema and hostile objects', () => {
     const long = 200_000;
     const texts = ['a', 'a.', '1', ':', '%41', 'a-', '1h', 'a@', '0'].map((part) => part.repeat(long));
     for (const [name, check] of formats) {
-      for (const each of [...texts, `a@${'a'.repeat(long)}!`, `P${'1D'.repeat(long)}!`]) expect(check(each), name).to.be.a('boolean');
+      for (const each of [...texts, `a@${'a'.repeat(long)}!`, `P${'1D'.repeat(long)}!`])
+        expect(check(each), name).to.be.a('boolean');
     }
   });
 });
 
 describe('formats', () => {
   const examples: Readonly<Record<string, readonly [good: readonly string[], bad: readonly string[]]>> = {
-    'date-time': [['2024-02-29T23:59:59.5+02:00'], ['2023-02-29T00:00:00Z', '2024-01-01T24:00:00Z', '2024-01-01T00:00:00']],
-    duration: [['1h30m', '1.5s', '0', 'P1DT2H'], ['', '1', '1x', 'P', 'P1DT']],
-    cidr: [['10.0.0.0/8', '::1/128'], ['10.0.0.0/33', '10.0.0.0', '::1/129']],
+    'date-time': [
+      ['2024-02-29T23:59:59.5+02:00'],
+      ['2023-02-29T00:00:00Z', '2024-01-01T24:00:00Z', '2024-01-01T00:00:00'],
+    ],
+    duration: [
+      ['1h30m', '1.5s', '0', 'P1DT2H'],
+      ['', '1', '1x', 'P', 'P1DT'],
+    ],
+    cidr: [
+      ['10.0.0.0/8', '::1/128'],
+      ['10.0.0.0/33', '10.0.0.0', '::1/129'],
+    ],
     mac: [['01:23:45:67:89:ab'], ['01:23:45:67:89', '01:23:45:67:89:xy']],
     ipv4: [['127.0.0.1'], ['256.0.0.1', '1.2.3']],
-    ipv6: [['::1', 'fe80::1'], ['::g', '127.0.0.1']],
+    ipv6: [
+      ['::1', 'fe80::1'],
+      ['::g', '127.0.0.1'],
+    ],
     uuid4: [['123e4567-e89b-42d3-a456-426614174000'], ['123e4567-e89b-12d3-a456-426614174000']],
-    uri: [['urn:a:b', 'https://a/%41'], ['a b', 'https://a/%4', 'rel']],
+    uri: [
+      ['urn:a:b', 'https://a/%41'],
+      ['a b', 'https://a/%4', 'rel'],
+    ],
     byte: [['aGVsbG8='], ['aGVsbG8', 'aGVsbG8=\n!!!!']],
   };
   for (const [name, [good, bad]] of Object.entries(examples)) {

@@ -38,7 +38,8 @@ function replaceNull(fields: Fields, name: string, shape: Shape): unknown {
 function fillItems(items: unknown[], { items: shape }: Shape): void {
   if (shape === undefined) return;
   for (let index = 0; index < items.length; index += 1) {
-    if (items[index] === null && !shape.isNullable && shape.defaultValue !== undefined) items[index] = copyOf(shape.defaultValue);
+    if (items[index] === null && !shape.isNullable && shape.defaultValue !== undefined)
+      items[index] = copyOf(shape.defaultValue);
     const item = items[index];
     if (typeof item === 'object' && item !== null) fillDefaults(item, shape);
   }

@@ -13,7 +13,9 @@ export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readon
 /** True when no two items are the same, and the items of a map are objects. Linear in the size of the list. */
 export function isDistinct(items: readonly unknown[], identity: Identity): boolean {
   if (identity.kind === 'map' && !items.every(isMapItem)) return false;
-  return items.length <= maxPairwise ? arePairwiseDistinct(items, identity) : firstRepetitions(items, identity).length === 0;
+  return items.length <= maxPairwise
+    ? arePairwiseDistinct(items, identity)
+    : firstRepetitions(items, identity).length === 0;
 }
 
 /** The index of the second occurrence of each item that occurs more than once; the third is not reported. */
@@ -54,7 +56,9 @@ function isSame(a: unknown, b: unknown, identity: Identity): boolean {
   if (identity.kind === 'set') return deepEqual(a, b);
   const left = fieldsOf(a);
   const right = fieldsOf(b);
-  return identity.keys.every((key) => Object.hasOwn(left, key) === Object.hasOwn(right, key) && deepEqual(left[key], right[key]));
+  return identity.keys.every(
+    (key) => Object.hasOwn(left, key) === Object.hasOwn(right, key) && deepEqual(left[key], right[key]),
+  );
 }
 
 function fieldsOf(item: unknown): Item {

@@ -62,6 +62,7 @@ export function explainList(schema: JsonSchema, items: readonly unknown[], viola
 function explainMapItems(items: readonly unknown[], violations: Violations): void {
   for (const [index, item] of items.entries()) {
     if (violations.isFull) return;
-    if (!isMapItem(item)) violations.at(index, () => violations.invalid(item, 'must be an object, for it is in a list of type map'));
+    if (!isMapItem(item))
+      violations.at(index, () => violations.invalid(item, 'must be an object, for it is in a list of type map'));
   }
 }

@@ -16,14 +16,17 @@ export function explainType(schema: JsonSchema, value: unknown, violations: Viol
 }
 
 export function explainEnum(schema: JsonSchema, value: unknown, violations: Violations): void {
-  if (schema.enum !== undefined && !schema.enum.some((each) => deepEqual(each, value))) violations.notSupported(value, schema.enum);
+  if (schema.enum !== undefined && !schema.enum.some((each) => deepEqual(each, value)))
+    violations.notSupported(value, schema.enum);
   if ('const' in schema && !deepEqual(schema.const, value)) violations.notSupported(value, [schema.const]);
 }
 
 export function explainNumber(schema: JsonSchema, value: number, violations: Violations): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  const above = typeof exclusiveMinimum === 'number' ? exclusiveMinimum : exclusiveMinimum === true ? minimum : undefined;
-  const below = typeof exclusiveMaximum === 'number' ? exclusiveMaximum : exclusiveMaximum === true ? maximum : undefined;
+  const above =
+    typeof exclusiveMinimum === 'number' ? exclusiveMinimum : exclusiveMinimum === true ? minimum : undefined;
+  const below =
+    typeof exclusiveMaximum === 'number' ? exclusiveMaximum : exclusiveMaximum === true ? maximum : undefined;
   if (minimum !== undefined && exclusiveMinimum !== true && value < minimum) {
     violations.invalid(value, `should be greater than or equal to ${minimum}`);
   }
@@ -47,7 +50,8 @@ export function explainString(
     violations.invalid(value, `should be at least ${minLength} chars long`);
   }
   if (maxLength !== undefined && isLongerThan(value, maxLength)) violations.tooLong(maxLength);
-  if (pattern !== undefined && !patterns.get(pattern).test(value)) violations.invalid(value, `should match '${pattern}'`);
+  if (pattern !== undefined && !patterns.get(pattern).test(value))
+    violations.invalid(value, `should match '${pattern}'`);
   if (format !== undefined && formats.get(format)?.(value) === false) violations.wrongType(value, format);
 }
 

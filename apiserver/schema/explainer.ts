@@ -28,7 +28,12 @@ export class Explainer {
     this.#budget.reset();
     this.#visit(schema, value, violations);
     if (!this.#budget.isSpent) return violations.causes;
-    return [{ reason: 'FieldValueInvalid', message: 'Invalid value: the object is too complex to be checked against its schema' }];
+    return [
+      {
+        reason: 'FieldValueInvalid',
+        message: 'Invalid value: the object is too complex to be checked against its schema',
+      },
+    ];
   }
 
   #visit(schema: JsonSchema, value: unknown, violations: Violations): void {
@@ -61,7 +66,8 @@ export class Explainer {
     if (typeof additionalProperties !== 'object') return;
     for (const name of Object.keys(value)) {
       if (violations.isFull) return;
-      if (!Object.hasOwn(properties, name)) violations.at(name, () => this.#visit(additionalProperties, value[name], violations));
+      if (!Object.hasOwn(properties, name))
+        violations.at(name, () => this.#visit(additionalProperties, value[name], violations));
     }
   }
 

@@ -6,11 +6,13 @@ import type { ObjectSchema } from './compile-schema.ts';
 
 // What is answered otherwise than by Kubernetes, on purpose. A case listed here that does not differ fails.
 const reasons = {
-  place: 'a violated anyOf, oneOf or allOf names its field, where Kubernetes says "<nil>"; allOf is left to its branches',
+  place:
+    'a violated anyOf, oneOf or allOf names its field, where Kubernetes says "<nil>"; allOf is left to its branches',
   null: 'nullable means null, in an enum too; Kubernetes refuses null even when the enum lists it',
   multiple: 'Kubernetes complains of a factor 0 when a whole number meets multipleOf 0.5',
   mailbox: 'a mailbox with a display name is no e-mail address',
-  metadata: 'unknown fields of metadata are pruned and reported, as they are on the wire; the pipeline leaves that to a step before',
+  metadata:
+    'unknown fields of metadata are pruned and reported, as they are on the wire; the pipeline leaves that to a step before',
   onePass: 'defaults and the removal of nulls are one step, so the null is replaced before it can stay',
   format: 'k8s-long-name is a gated format; the pipeline recorded from the server ignores it, and so do we',
   drop: 'a null that is neither nullable nor defaulted is removed by the same step that fills in defaults',
@@ -70,7 +72,9 @@ function sorted(causes: readonly (Cause | FieldCause)[]): readonly string[] {
 
 describe('schema vectors', () => {
   describe('schema-pipeline: defaults, pruning, nulls, validation', () => {
-    for (const { name, schema, instances } of load<{ name: string; schema: JsonSchema; instances: Instance[] }>('schema-pipeline')) {
+    for (const { name, schema, instances } of load<{ name: string; schema: JsonSchema; instances: Instance[] }>(
+      'schema-pipeline',
+    )) {
       for (const [index, instance] of instances.entries()) {
         it(`${name} ${index}`, () => {
           expectUnless(pipelineDeviations[`${name} ${index}`], () => runPipeline(compile(schema), instance));
@@ -142,7 +146,9 @@ describe('schema vectors', () => {
       k8sLongName: 'format',
     };
     // Rules in CEL are not part of the dialect.
-    const cases = load<Case>('cr-validation').filter(({ schema }) => !JSON.stringify(schema).includes('x-kubernetes-validations'));
+    const cases = load<Case>('cr-validation').filter(
+      ({ schema }) => !JSON.stringify(schema).includes('x-kubernetes-validations'),
+    );
     for (const [index, { name, schema, input, valid, errors = [] }] of cases.entries()) {
       it(`${name} ${index}`, () => {
         expectUnless(valid ? undefined : deviations[name], () => {
@@ -191,14 +197,19 @@ describe('schema vectors', () => {
       it(name, () => {
         const paths = compile(schema ?? {}).prune(structuredClone(input ?? {}));
         // Metadata of the root is always looked at; other unknown fields are the matter of the pruning vectors.
-        const ofMetadata = paths.filter((path) => path.includes('metadata.') && (includeRoot || !path.startsWith('metadata.')));
+        const ofMetadata = paths.filter(
+          (path) => path.includes('metadata.') && (includeRoot || !path.startsWith('metadata.')),
+        );
         expect([...ofMetadata].sort()).to.deep.equal([...unknownFields].sort());
       });
     }
   });
 });
 
-function runPipeline(compiled: ObjectSchema, { input, stored, unknownFields = [], valid, errors = [] }: Instance): void {
+function runPipeline(
+  compiled: ObjectSchema,
+  { input, stored, unknownFields = [], valid, errors = [] }: Instance,
+): void {
   const object = structuredClone(input);
   compiled.applyDefaults(object);
   expect([...compiled.prune(object)].sort()).to.deep.equal([...unknownFields].sort());

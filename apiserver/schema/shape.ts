@@ -66,7 +66,8 @@ export class ShapeBuilder {
     const key = sources.map((source) => this.#keyOf(source)).join();
     const known = this.#shapes.get(key);
     if (known !== undefined) return known;
-    if (this.#shapes.size >= maxShapes) throw new RangeError(`the schema has more than ${maxShapes} combinations of branches`);
+    if (this.#shapes.size >= maxShapes)
+      throw new RangeError(`the schema has more than ${maxShapes} combinations of branches`);
     const shape = emptyShape(sources.map(({ schema }) => schema));
     // Known before it is filled: that ends self-reference.
     this.#shapes.set(key, shape);
@@ -91,7 +92,9 @@ export class ShapeBuilder {
   }
 
   #resolve(reference: string): JsonSchema {
-    const schema = Object.hasOwn(this.#components, componentOf(reference)) ? this.#components[componentOf(reference)] : undefined;
+    const schema = Object.hasOwn(this.#components, componentOf(reference))
+      ? this.#components[componentOf(reference)]
+      : undefined;
     if (schema === undefined) throw new ReferenceError(`there is no schema for the reference "${reference}"`);
     return schema;
   }
@@ -106,7 +109,8 @@ export class ShapeBuilder {
         properties.set(name, [...same, { schema: child, isCertain }]);
       }
       if (schema.items !== undefined) items.push({ schema: schema.items, isCertain });
-      if (typeof schema.additionalProperties === 'object') additional.push({ schema: schema.additionalProperties, isCertain });
+      if (typeof schema.additionalProperties === 'object')
+        additional.push({ schema: schema.additionalProperties, isCertain });
       if (shape.defaultValue === undefined && isCertain) shape.defaultValue = schema.default;
     }
     const isResource = sources.some(({ schema }) => schema['x-kubernetes-embedded-resource'] === true);

@@ -72,7 +72,11 @@ function translateBounds(schema: JsonSchema): Draft2020 {
   };
 }
 
-function bound(name: 'Minimum' | 'Maximum', limit: number | undefined, exclusive: boolean | number | undefined): Draft2020 {
+function bound(
+  name: 'Minimum' | 'Maximum',
+  limit: number | undefined,
+  exclusive: boolean | number | undefined,
+): Draft2020 {
   const inclusive = limit === undefined ? {} : { [name.toLowerCase()]: limit };
   if (typeof exclusive === 'number') return { ...inclusive, [`exclusive${name}`]: exclusive };
   return exclusive === true && limit !== undefined ? { [`exclusive${name}`]: limit } : inclusive;
@@ -83,7 +87,8 @@ function translateChildren(schema: JsonSchema): Draft2020 {
   const children: Record<string, unknown> = {};
   if ($ref !== undefined) children['$ref'] = `#/$defs/${escapePointer(componentOf($ref))}`;
   if (properties !== undefined) children['properties'] = translateNamed(properties);
-  if (typeof additionalProperties === 'object') children['additionalProperties'] = translateSchema(additionalProperties);
+  if (typeof additionalProperties === 'object')
+    children['additionalProperties'] = translateSchema(additionalProperties);
   if (additionalProperties === false) children['additionalProperties'] = false;
   if (items !== undefined) children['items'] = translateSchema(items);
   if (not !== undefined) children['not'] = translateSchema(not);

@@ -12,10 +12,10 @@ import { translateNamed, translateSchema } from './translate-schema.ts';
 /** 0.3 is a multiple of 0.1, whatever binary fractions say. */
 export const multipleOfPrecision = 9;
 
-/** 1.5 MiB of object with a reference in every second byte would not reach it; takes about 50 ms. */
-const maxReferences = 1_000_000;
+/** Objects of 1.5 MiB stay far below; to reach it takes a second, most of it for errors of branches that ajv collects. */
+const maxReferences = 250_000;
 
-/** True for a value that keeps all the rules, as far as they can be checked with a million references followed. */
+/** True for a value that keeps all the rules, as far as they can be checked with 250,000 references followed. */
 export type ValueGate = (value: unknown) => boolean;
 
 /** What the check of values needs besides the schema; the explainer has the same. */
@@ -119,7 +119,8 @@ function isEmbeddedResource(value: Readonly<Record<string, unknown>>): boolean {
 
 /** A field named as a member of every object (`constructor`) must be looked for among an object's own, which is slower. */
 function namesInherited(schemas: unknown): boolean {
-  if (Array.isArray(schemas)) return schemas.some((each) => (typeof each === 'string' ? each in {} : namesInherited(each)));
+  if (Array.isArray(schemas))
+    return schemas.some((each) => (typeof each === 'string' ? each in {} : namesInherited(each)));
   if (typeof schemas !== 'object' || schemas === null) return false;
   return Object.entries(schemas).some(([name, child]) => name in {} || namesInherited(child));
 }

@@ -48,7 +48,10 @@ export class Violations {
   /** `shown` is the name of the type that the value has; for a format, the value. */
   wrongType(shown: unknown, expected: string): void {
     const text = quoteValue(shown);
-    this.add('FieldValueTypeInvalid', `Invalid value: ${text}: ${this.field} in body must be of type ${expected}: ${text}`);
+    this.add(
+      'FieldValueTypeInvalid',
+      `Invalid value: ${text}: ${this.field} in body must be of type ${expected}: ${text}`,
+    );
   }
 
   notSupported(value: unknown, supported: readonly unknown[]): void {

@@ -150,6 +150,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
 /** A running API server. */
 export class ApiServer {
   readonly #parts: Parts;
+  #drained: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -193,17 +194,31 @@ export class ApiServer {
     return registry.isIdle() && commits.isIdle() && collector.isIdle();
   }
 
-  /** Refuses new requests (503), ends watches with a bookmark, finishes what is under way, and closes the database. */
+  /**
+   * Refuses new requests (503), ends watches with a bookmark, and resolves when the last request under way is answered.
+   * Controllers of this process may still write: they end between this and {@link stop}.
+   */
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  /** Drains, finishes what is under way, and closes the database. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
-  async #stop(): Promise<void> {
-    const { listener, watches, collector, compactor, commits, store } = this.#parts;
+  async #drain(): Promise<void> {
+    const { listener, watches } = this.#parts;
     listener.refuse();
     watches.close();
     await listener.close();
+  }
+
+  async #stop(): Promise<void> {
+    const { collector, compactor, commits, store } = this.#parts;
+    await this.drain();
     await collector.stop();
     await compactor.stop();
     await commits.close();

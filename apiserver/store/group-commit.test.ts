@@ -26,7 +26,11 @@ function manualStore(): { readonly store: Store; readonly commits: Commit[] } {
         resolve(keys.map((key) => outcomes[key] ?? { revision: ++revision }));
         return settled();
       };
-      commits.push({ keys, finish, fail: (error) => (reject(error), settled()) });
+      const fail = (error: Error): Promise<void> => {
+        reject(error);
+        return settled();
+      };
+      commits.push({ keys, finish, fail });
     });
   return { store: { commit } as Store, commits };
 }

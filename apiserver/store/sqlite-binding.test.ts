@@ -27,7 +27,7 @@ describe('SQLite bindings', () => {
   });
 
   it('says what to do when there is none', async () => {
-    const broken = { name: 'broken', load: async () => Promise.reject(new Error('no binary')) };
+    const broken = { name: 'broken', load: () => Promise.reject(new Error('no binary')) };
     const absent = { name: 'absent', load: async () => undefined };
     const error = await openDatabase(':memory:', [absent, broken]).catch((reason: unknown) => reason);
     expect(String(error)).to.match(/absent and broken.*Node 22\.13.*better-sqlite3/);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -35,7 +34,7 @@ export async function connect(path: string | undefined): Promise<SqlDatabase> {
 }
 
 export function readPragmas(database: SqlDatabase): SqlitePragmas {
-  const read = (name: string): unknown => Object.values(Object(database.prepare(`PRAGMA ${name}`).get()))[0];
+  const read = (name: string): unknown => Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0];
   return {
     journalMode: String(read('journal_mode')),
     synchronous: Number(read('synchronous')),
@@ -51,7 +50,8 @@ function createFile(path: string): void {
     // process has on it. SQLite gives the WAL file the same mode.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
-    if (Object(error).code !== 'EEXIST') throw new StoreError('io', String(Object(error).message), { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') throw new StoreError('io', message, { cause: error });
   }
 }
 
@@ -82,9 +82,7 @@ function migrate(database: SqlDatabase, path: string): void {
     throw new StoreError('newer', `${path} has schema version ${version}, this program knows ${known}: update it`);
   }
   for (const migration of sql.migrations.slice(version)) database.exec(migration);
-  const set = database.prepare(sql.setMeta);
-  set.run('schema', sql.migrations.length);
-  if (database.prepare(sql.getMeta).get('epoch') === undefined) set.run('epoch', randomUUID());
+  database.prepare(sql.setMeta).run('schema', sql.migrations.length);
 }
 
 function explained(error: StoreError, path: string): StoreError {

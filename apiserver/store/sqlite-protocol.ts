@@ -58,7 +58,7 @@ export interface UniqueConflict {
   readonly claim: Claim;
 }
 
-/** `numbers`: revision, op, kind, length of the data, length of the bytes before (-1: none) for each row. */
+/** `numbers`: revision, op, kind, length of the data, length and revision of the row before (-1: none) for each row. */
 export interface PackedPage {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
@@ -70,7 +70,7 @@ export interface PackedPage {
 export const operationNames = ['create', 'update', 'delete'] as const;
 export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4 } as const;
 export const batchStride = 4;
-export const pageStride = 5;
+export const pageStride = 6;
 
 export function packBatch(batch: readonly Operation[]): PackedBatch {
   const keys: string[] = [];
@@ -116,6 +116,7 @@ export interface StoredRow {
   readonly op?: number;
   readonly kind?: number;
   readonly previous?: Uint8Array | null;
+  readonly previousRevision?: number | null;
 }
 
 export function packPage(rows: readonly StoredRow[], isLast: boolean): PackedPage {
@@ -129,7 +130,7 @@ export function packPage(rows: readonly StoredRow[], isLast: boolean): PackedPag
     keys.push(row.key);
     const length = row.data.byteLength;
     numbers.set(
-      [row.revision, row.op ?? 0, row.kind ?? 0, length, row.previous?.byteLength ?? -1],
+      [row.revision, row.op ?? 0, row.kind ?? 0, length, row.previous?.byteLength ?? -1, row.previousRevision ?? -1],
       position * pageStride,
     );
     bytes.set(row.data, offset);
@@ -158,7 +159,10 @@ export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
   let offset = 0;
   for (const [position, key] of keys.entries()) {
     const at = position * pageStride;
-    const [revision = 0, op = 0, kind = 0, length = 0, previousLength = -1] = numbers.subarray(at, at + pageStride);
+    const [revision = 0, op = 0, kind = 0, length = 0, previousLength = -1, previousRevision = -1] = numbers.subarray(
+      at,
+      at + pageStride,
+    );
     const change = { revision, op: operationNames[op] ?? 'update', key, kind };
     const data = new Uint8Array(bytes, offset, length);
     offset += length;
@@ -166,7 +170,8 @@ export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
       changes.push({ ...change, data });
       continue;
     }
-    changes.push({ ...change, data, previous: new Uint8Array(bytes, offset, previousLength) });
+    const previous = { revision: previousRevision, data: new Uint8Array(bytes, offset, previousLength) };
+    changes.push({ ...change, data, previous });
     offset += previousLength;
   }
   return changes;

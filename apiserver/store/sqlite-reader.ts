@@ -24,7 +24,7 @@ export class SqliteReader {
     this.#bound = database.prepare(sql.compactBound);
     this.#delete = database.prepare(sql.deleteChanges);
     this.#setMeta = database.prepare(sql.setMeta);
-    this.#compactRevision = Number((database.prepare(sql.getMeta).get('compactRevision') as { value: number }).value);
+    this.#compactRevision = (database.prepare(sql.getMeta).get('compactRevision') as { value: number }).value;
   }
 
   get compactRevision(): number {

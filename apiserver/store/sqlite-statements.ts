@@ -1,3 +1,7 @@
+/** A UUID of version 4 (RFC 9562): the identity of a database is born with it, in one transaction. */
+const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
+  || substr('89AB', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))`;
+
 /**
  * One entry a schema version, applied in order; `meta` holds how many were. An entry never changes once released.
  *
@@ -20,7 +24,8 @@ export const migrations: readonly string[] = [
      kind INTEGER NOT NULL,
      key TEXT NOT NULL,
      data BLOB,
-     previous BLOB
+     previous BLOB,
+     previous_revision INTEGER
    );
    CREATE TABLE uniq (
      kind INTEGER NOT NULL,
@@ -32,7 +37,7 @@ export const migrations: readonly string[] = [
    CREATE TABLE number (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
    CREATE TABLE counter (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
    INSERT INTO counter (id, revision) VALUES (1, 0);
-   INSERT INTO meta (name, value) VALUES ('compactRevision', 0);`,
+   INSERT INTO meta (name, value) VALUES ('compactRevision', 0), ('epoch', ${randomUuid});`,
 ];
 
 /** Before the first migration: `meta` is what tells the schema version. */
@@ -55,8 +60,8 @@ export const deleteRow = 'DELETE FROM kv WHERE id = ?';
 
 export const logCreate = 'INSERT INTO log (revision, op, kind, key, data) VALUES (?, ?, ?, ?, ?)';
 /** Takes the bytes before from the row itself, so that they never leave SQLite. */
-export const logReplace = `INSERT INTO log (revision, op, kind, key, data, previous)
-  SELECT ?, ?, ?, ?, ?, data FROM kv WHERE id = ?`;
+export const logReplace = `INSERT INTO log (revision, op, kind, key, data, previous, previous_revision)
+  SELECT ?, ?, ?, ?, ?, data, revision FROM kv WHERE id = ?`;
 
 export const findClaim = 'SELECT key FROM uniq WHERE kind = ? AND idx = ? AND value = ?';
 export const setClaim = `INSERT INTO uniq (kind, idx, value, key) VALUES (?, ?, ?, ?)
@@ -74,7 +79,8 @@ export const listKinds = `WITH RECURSIVE kinds (kind) AS (
   SELECT kind FROM kinds WHERE kind IS NOT NULL ORDER BY (SELECT min(key) FROM kv WHERE kv.kind = kinds.kind)`;
 export const scanKind = 'SELECT key, revision, data FROM kv WHERE kind = ? AND key > ? ORDER BY key LIMIT ?';
 
-export const listChanges = `SELECT revision, op, kind, key, coalesce(data, previous) AS data, previous
+export const listChanges = `SELECT revision, op, kind, key, coalesce(data, previous) AS data, previous,
+    previous_revision AS previousRevision
   FROM log WHERE revision > ? ORDER BY revision LIMIT ?`;
 export const compactBound = 'SELECT revision FROM log WHERE revision <= ? ORDER BY revision LIMIT 1 OFFSET ?';
 export const deleteChanges = 'DELETE FROM log WHERE revision <= ?';

@@ -9,14 +9,17 @@ import { expect } from 'chai';
 import { openDatabase } from './sqlite-binding.ts';
 import { migrations } from './sqlite-statements.ts';
 import { createSqliteStore } from './sqlite-store.ts';
+import type { Store } from './store.ts';
 import { describeStoreContract, type StoreUnderTest } from './store.contract.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'homeostat-sqlite-'));
+const stores: Store[] = [];
 let files = 0;
 const freshPath = (): string => join(directory, `${files++}`, 'deep', 'homeostat.db');
 
 async function openFile(path: string): Promise<StoreUnderTest> {
   const store = createSqliteStore({ path });
+  stores.push(store);
   const opened = await store.open();
   const reopen = async (): Promise<StoreUnderTest> => {
     await store.close();
@@ -43,7 +46,11 @@ async function openElsewhere(path: string): Promise<string> {
   return stdout;
 }
 
-after(() => rmSync(directory, { recursive: true, force: true }));
+after(async () => {
+  // A failed test leaves its store open, whose worker would keep the process.
+  await Promise.allSettled(stores.map((store) => store.close()));
+  rmSync(directory, { recursive: true, force: true });
+});
 
 describeStoreContract('SQLite in a file', () => openFile(freshPath()));
 describeStoreContract('SQLite in memory', async () => {

@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 
 import { type SqlDatabase, storeErrorFrom } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
@@ -70,6 +70,12 @@ function numberOf({ committer, database }: Session, name: string): number {
   });
 }
 
+async function serve(port: MessagePort, message: CallMessage): Promise<void> {
+  const answer = await answerTo(message);
+  port.postMessage(answer, transferOf(answer));
+  if (message.type === 'close') port.close();
+}
+
 async function answerTo({ id, type, request }: CallMessage): Promise<AnswerMessage> {
   try {
     // The union of messages says that type and request belong together; the compiler cannot see it through the index.
@@ -88,8 +94,4 @@ function transferOf(message: AnswerMessage): ArrayBuffer[] {
 }
 
 const port = parentPort;
-port?.on('message', async (message: CallMessage) => {
-  const answer = await answerTo(message);
-  port.postMessage(answer, transferOf(answer));
-  if (message.type === 'close') port.close();
-});
+if (port) port.on('message', (message: CallMessage) => void serve(port, message));

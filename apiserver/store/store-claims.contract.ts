@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { expect } from 'chai';
 
-import { bytes, create, key, kind, written } from './contract-operations.ts';
+import { bytes, create, key, kind, written } from './store-operations.fixture.ts';
 import type { Claim, Operation, Store } from './store.ts';
 
 /** Unique values: one holder each, whatever happens at the same time. */

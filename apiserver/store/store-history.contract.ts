@@ -10,7 +10,7 @@ import {
   revisionOf,
   scanned,
   written,
-} from './contract-operations.ts';
+} from './store-operations.fixture.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Claim, Operation, Store } from './store.ts';
 
@@ -25,10 +25,10 @@ export function describeChanges(store: () => Store): void {
     const same = { key: key('a'), kind };
     expect((await store().changes(0, 100)).map(readable)).to.deep.equal([
       { ...same, revision: a, op: 'create', data: '1', previous: undefined },
-      { ...same, revision: b, op: 'update', data: '2', previous: '1' },
-      { ...same, revision: c, op: 'delete', data: '2', previous: '2' },
+      { ...same, revision: b, op: 'update', data: '2', previous: { revision: a, data: '1' } },
+      { ...same, revision: c, op: 'delete', data: '2', previous: { revision: b, data: '2' } },
       { ...same, revision: d, op: 'create', data: '3', previous: undefined },
-      { ...same, revision: e, op: 'delete', data: 'last', previous: '3' },
+      { ...same, revision: e, op: 'delete', data: 'last', previous: { revision: d, data: '3' } },
     ]);
   });
 

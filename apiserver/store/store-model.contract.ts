@@ -125,8 +125,8 @@ class StoreModel {
   #apply({ op, key, data, unique }: Operation, revision: number): void {
     expect(revision).to.be.above(this.#revision);
     this.#revision = revision;
-    const before = this.#rows.get(key)?.data;
-    const change = { revision, op, key, kind: this.#kind, data: data ?? before ?? new Uint8Array() };
+    const before = this.#rows.get(key);
+    const change = { revision, op, key, kind: this.#kind, data: data ?? before?.data ?? new Uint8Array() };
     this.#changes.push(before ? { ...change, previous: before } : change);
     if (op === 'delete') this.#rows.delete(key);
     else this.#rows.set(key, { revision, data: change.data });
@@ -147,5 +147,5 @@ function apart(operations: readonly Operation[]): Operation[] {
 }
 
 function plain({ data, previous, ...rest }: Change): object {
-  return { ...rest, data: [...data], previous: previous && [...previous] };
+  return { ...rest, data: [...data], previous: previous && { ...previous, data: [...previous.data] } };
 }

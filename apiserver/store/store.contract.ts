@@ -1,6 +1,16 @@
 import { expect } from 'chai';
 
-import { bytes, create, key, kind, rejectionOf, revisionOf, scanned, text, written } from './contract-operations.ts';
+import {
+  bytes,
+  create,
+  key,
+  kind,
+  rejectionOf,
+  revisionOf,
+  scanned,
+  text,
+  written,
+} from './store-operations.fixture.ts';
 import type { Claim, OpenedStore, Operation, Store } from './store.ts';
 import { describeClaims, describeReplaceClaims } from './store-claims.contract.ts';
 import { describeChanges, describeCompaction, describeGroups } from './store-history.contract.ts';

@@ -36,8 +36,8 @@ export interface Change {
   readonly kind: number;
   /** The new bytes; of a delete, the last ones. */
   readonly data: Uint8Array;
-  /** The bytes before; absent for create. */
-  readonly previous?: Uint8Array;
+  /** The row before; absent for create. */
+  readonly previous?: { readonly revision: number; readonly data: Uint8Array };
 }
 
 export interface OpenedStore {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../api/index.ts';
 
 /** Longest delay that the runtime's timers hold; beyond it they fire at once. */
@@ -13,3 +14,6 @@ export const systemClock: Clock = Object.freeze({
   setTimeout: (callback: () => void, delayMs: number) => setTimeout(callback, Math.min(delayMs, maxDelayMs)),
   clearTimeout: (timer: object | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 });
+
+/** Real chance, handed in beside the real time: a random UUID at each call. */
+export const systemUuid: () => string = () => randomUUID();

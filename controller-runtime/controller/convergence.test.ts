@@ -4,10 +4,10 @@ import { ApiError } from '../api/index.ts';
 import { controller } from './controller-definition.ts';
 import { Badge, Harness, Person } from './harness.test-support.ts';
 
-type Act = {
+interface Act {
   readonly kind: 'rename' | 'make' | 'delete' | 'vandalise' | 'scribble' | 'lag' | 'wait';
   readonly name: string;
-};
+}
 
 const names = ['ada', 'bob', 'eve'];
 const act: fc.Arbitrary<Act> = fc.record({

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { silentLogger, type Clock, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
-import { systemClock } from '../clock/system-clock.ts';
+import { systemClock, systemUuid } from '../clock/system-clock.ts';
 import { Controller } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { parseDuration, type Duration } from '../controller/parse-duration.ts';
@@ -48,7 +47,7 @@ export class Manager {
   #state: ManagerState = 'created';
 
   constructor(options: ManagerOptions) {
-    const { client, clock = systemClock, logger = silentLogger, uuid = randomUUID } = options;
+    const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid } = options;
     const { controllers = [], runnables = [] } = options;
     this.#options = { client, clock, logger, uuid };
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');

@@ -43,7 +43,7 @@ function cycleThrough(start: string, manifests: Manifests): readonly string[] {
 
 function wayTo(name: string, start: string, cameFrom: ReadonlyMap<string, string>): string {
   const way = [name];
-  for (let at = name; at !== start; ) {
+  for (let at = name; at !== start;) {
     at = cameFrom.get(at) ?? start;
     way.unshift(at);
   }

@@ -37,7 +37,8 @@ type Check = (value: unknown) => string | undefined;
 
 const checks: Readonly<Record<keyof PluginManifest, Check>> = {
   name: (value) => text(value) ?? (value === serviceOwner ? 'is reserved' : checkName(String(value), 'label')[0]),
-  version: (value) => text(value) ?? (semver.valid(String(value)) === null ? 'must be a version such as 1.0.0' : undefined),
+  version: (value) =>
+    text(value) ?? (semver.valid(String(value)) === null ? 'must be a version such as 1.0.0' : undefined),
   requires: checkRange,
   revision: (value) => (value === '2.15' || value === '2.9' ? undefined : 'must be "2.15" or "2.9", in quotes'),
   group: (value) => text(value) ?? checkGroup(String(value)),

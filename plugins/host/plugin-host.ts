@@ -40,7 +40,7 @@ export class PluginHost {
   readonly #refused: PluginStatus[] = [];
   readonly #starts = new Map<string, Promise<void>>();
   readonly #stops = new Map<string, Promise<void>>();
-  #begun = false;
+  #started: Promise<void> | undefined;
 
   constructor(options: PluginHostOptions) {
     const { server, clock = systemClock, logger = silentLogger } = options;
@@ -70,20 +70,15 @@ export class PluginHost {
   }
 
   /** Loads and starts all plugins. Resolves when each is Started or Failed; never rejects. */
-  async start(): Promise<void> {
-    this.#begun = true;
-    const instances = [...this.#instances.values()];
-    const manifests = new Map(instances.map(({ manifest }) => [manifest.name, manifest]));
-    for (const [name, problem] of dependencyProblems(manifests)) this.#instances.get(name)?.fail(new Error(problem));
-    // All modules first: who registers a kind first must not depend on whose file was read faster.
-    await Promise.all(instances.map(async (instance) => instance.resolve()));
-    await Promise.all(instances.map(async ({ manifest }) => this.#start(manifest.name)));
+  start(): Promise<void> {
+    this.#started ??= this.#startAll();
+    return this.#started;
   }
 
   /** Stops all plugins, dependents before what they depend on. Never rejects. */
   async stop(): Promise<void> {
     await Promise.all([...this.#instances.keys()].map(async (name) => this.#stop(name)));
-    await Promise.all(this.#starts.values());
+    await this.#started;
   }
 
   /** Every plugin that was added, in that order; those that were refused come last. */
@@ -99,12 +94,12 @@ export class PluginHost {
 
   /** All plugins are where they stay, and no controller has anything to do; keys that wait for their time do not count. */
   isIdle(): boolean {
-    return this.#begun && [...this.#instances.values()].every((instance) => instance.isIdle());
+    return this.#started !== undefined && [...this.#instances.values()].every((instance) => instance.isIdle());
   }
 
   /** Why the host is not ready: names the plugins that are neither Started nor Failed yet. undefined when it is. */
   readinessProblem(): string | undefined {
-    if (!this.#begun) return 'plugins have not been loaded yet';
+    if (this.#started === undefined) return 'plugins have not been loaded yet';
     const waiting = this.statuses().filter(({ phase }) => phase !== 'Started' && phase !== 'Failed');
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
   }
@@ -119,6 +114,15 @@ export class PluginHost {
   #refuse(err: unknown, { name, version }: { readonly name: string; readonly version: string }): void {
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.push({ name, version, phase: 'Failed', reason: errorText(err) });
+  }
+
+  async #startAll(): Promise<void> {
+    const instances = [...this.#instances.values()];
+    const manifests = new Map(instances.map(({ manifest }) => [manifest.name, manifest]));
+    for (const [name, problem] of dependencyProblems(manifests)) this.#instances.get(name)?.fail(new Error(problem));
+    // All modules first: who registers a kind first must not depend on whose file was read faster.
+    await Promise.all(instances.map(async (instance) => instance.resolve()));
+    await Promise.all(instances.map(async ({ manifest }) => this.#start(manifest.name)));
   }
 
   async #start(name: string): Promise<void> {
@@ -151,7 +155,7 @@ export class PluginHost {
 
   async #stopAfterDependents(name: string): Promise<void> {
     const dependents = [...this.#instances.values()].filter(
-      ({ manifest, state }) => state.phase !== 'Failed' && manifest.dependencies.some((each) => each.name === name),
+      ({ manifest, isRunning }) => isRunning && manifest.dependencies.some((each) => each.name === name),
     );
     await Promise.all(dependents.map(async ({ manifest }) => this.#stop(manifest.name)));
     await this.#instances.get(name)?.stop();

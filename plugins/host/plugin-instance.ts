@@ -13,6 +13,7 @@ import type { PluginEvent, PluginPhase, PluginState } from './plugin-state.ts';
 export class PluginInstance {
   readonly #source: PluginSource;
   readonly #parts: PluginRunParts;
+  readonly #loading = new AbortController();
   #state: PluginState = { phase: 'Created' };
 
   constructor(source: PluginSource, parts: PluginRunParts) {
@@ -32,6 +33,11 @@ export class PluginInstance {
     return this.#state;
   }
 
+  /** It holds something that a stop has to take back. */
+  get isRunning(): boolean {
+    return ['Starting', 'Started', 'Stopping'].includes(this.#state.phase);
+  }
+
   /** Loads the plugin's module. A top level that throws, or never ends, fails this plugin alone. */
   async resolve(): Promise<void> {
     if (this.#phase !== 'Created') return;
@@ -41,6 +47,7 @@ export class PluginInstance {
         what: 'loading its module',
         timeoutMs: pluginDeadlineMs,
         clock,
+        signal: this.#loading.signal,
       });
       const plugin = checkPlugin(exported);
       if (this.#phase === 'Created') this.#move('resolve', { phase: 'Resolved', plugin });
@@ -68,6 +75,7 @@ export class PluginInstance {
   /** Leaves the plugin Stopped, or Failed when its stop fails; what it had registered is gone either way. Called once. */
   async stop(): Promise<void> {
     const state = this.#state;
+    this.#loading.abort();
     if (state.phase === 'Created' || state.phase === 'Resolved') this.#move('stop', { phase: 'Stopped' });
     if (state.phase !== 'Starting' && state.phase !== 'Started') return;
     this.#move('stop', { phase: 'Stopping', run: state.run });
@@ -98,6 +106,6 @@ export class PluginInstance {
     const phase = nextPhase(this.#state.phase, event);
     if (phase !== state.phase) throw new Error(`${event} leads to ${phase}, not to ${state.phase}`);
     this.#state = state;
-    this.#parts.logger.info({ phase, version: this.manifest.version }, 'plugin');
+    if (phase !== 'Failed') this.#parts.logger.info({ version: this.manifest.version }, `plugin is ${phase}`);
   }
 }

@@ -36,6 +36,7 @@ export class PluginRun {
   readonly #stopControllers = new AbortController();
   #managed: Promise<void> | undefined;
   #stopHook: (() => unknown) | undefined;
+  #stopped: Promise<string | undefined> | undefined;
 
   constructor(source: PluginSource, plugin: Plugin, parts: PluginRunParts) {
     const { name, group } = source.manifest;
@@ -63,12 +64,9 @@ export class PluginRun {
    * Ends all of it: controllers first (their runs have 30 s), then the signal, the plugin's stop, its kinds. Never
    * rejects; answers what went wrong. May be called while `start` is under way, which then rejects.
    */
-  async stop(): Promise<string | undefined> {
-    this.#stopControllers.abort();
-    await this.#managed;
-    this.#abort.abort(new Error('the plugin is being stopped'));
-    const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
-    return problems.length === 0 ? undefined : problems.join('; ');
+  stop(): Promise<string | undefined> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
   }
 
   /** No controller has anything to do; keys that wait for their time do not count. */
@@ -78,6 +76,14 @@ export class PluginRun {
 
   get #signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  async #stop(): Promise<string | undefined> {
+    this.#stopControllers.abort();
+    await this.#managed;
+    this.#abort.abort(new Error('the plugin is being stopped'));
+    const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
+    return problems.length === 0 ? undefined : problems.join('; ');
   }
 
   async #callStart(): Promise<void> {
@@ -96,7 +102,10 @@ export class PluginRun {
       await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
       return undefined;
     } catch (err) {
-      this.#parts.logger.error({ err }, 'the stop of a plugin failed; what it had registered is taken back all the same');
+      this.#parts.logger.error(
+        { err },
+        'the stop of a plugin failed; what it had registered is taken back all the same',
+      );
       return errorText(err);
     }
   }

@@ -26,10 +26,7 @@ export async function awaitServed(kinds: readonly GroupVersionKind[], options: A
     timer = clock.setTimeout(report, progressMs);
   }
   try {
-    await abandonable(
-      Promise.all(kinds.map(async (kind) => server.whenReady(kind))),
-      signal,
-    );
+    await abandonable(Promise.all(kinds.map(async (kind) => server.whenReady(kind))), signal);
   } finally {
     clock.clearTimeout(timer);
   }

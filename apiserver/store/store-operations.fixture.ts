@@ -7,8 +7,8 @@ export function key(name: string, plural = 'persons'): string {
   return `/registry/example.com/${plural}/${name}`;
 }
 
-export function bytes(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+export function bytes(value: string): Uint8Array {
+  return new TextEncoder().encode(value);
 }
 
 export function text(data: Uint8Array | undefined): string | undefined {
@@ -35,7 +35,7 @@ export async function scanned(store: Store, only?: number): Promise<Row[]> {
 }
 
 export function readable({ data, previous, ...rest }: Change): object {
-  return { ...rest, data: text(data), previous: text(previous) };
+  return { ...rest, data: text(data), previous: previous && { ...previous, data: text(previous.data) } };
 }
 
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {

@@ -1,0 +1,80 @@
+// Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the run.
+// Looked at after each top-level describe, so that the failure names the culprit. With TRACE_LEAKS=1 it also says where
+// what is left was made; that costs about half of a run's speed, so it is not the default.
+import { createHook } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What is being closed may take a moment: sockets end over a few turns, workers need some milliseconds to go. */
+const graceMs = 2_000;
+const pollMs = 10;
+
+/** Everything that keeps the process alive, by type. Idle keep-alive sockets of fetch do not: they are unref'd. */
+function census() {
+  const counts = new Map();
+  for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1);
+  // Each is work under way for a few turns, never something left open.
+  for (const passing of ['Immediate', 'FSReqPromise', 'FSReqCallback', 'CloseReq']) counts.delete(passing);
+  return counts;
+}
+
+function surplus(now, before) {
+  return [...now]
+    .map(([type, count]) => ({ type, count: count - (before.get(type) ?? 0) }))
+    .filter(({ count }) => count > 0);
+}
+
+/** What can be told of a handle: a socket's ends, a server's address, a child's command line. */
+function describeHandle(handle) {
+  const name = handle.constructor.name;
+  if (typeof handle.address === 'function' && 'connections' in handle) return `${name} on ${handle.address()?.port}`;
+  if (name === 'Server') return `${name} on ${JSON.stringify(handle.address())}`;
+  if (handle.remotePort !== undefined) return `${name} ${handle.localPort} -> ${handle.remotePort}`;
+  if (name === 'ChildProcess') return `${name} ${handle.spawnargs.join(' ')}`;
+  return name;
+}
+
+const origins = new Map();
+if (process.env.TRACE_LEAKS !== undefined) {
+  createHook({
+    init: (id, type) => {
+      if (type !== 'PROMISE' && type !== 'TickObject') origins.set(id, `${type}${new Error('made here').stack}`);
+    },
+    destroy: (id) => origins.delete(id),
+  }).enable();
+}
+
+function leakMessage(left) {
+  const lines = left.map(({ type, count }) => `${count} x ${type}`);
+  const handles = process._getActiveHandles().filter((handle) => handle !== process.stdout && handle !== process.stderr);
+  const origin = [...origins.values()].filter((stack) => left.some(({ type }) => stack.startsWith(type)));
+  const hint = process.env.TRACE_LEAKS === undefined ? ['(TRACE_LEAKS=1 says where each was made)'] : origin;
+  return ['left open:', ...lines, ...handles.map(describeHandle), ...hint].join('\n  ');
+}
+
+let before = new Map();
+
+/** Waits until nothing more than before is open; throws otherwise, once for each leak. */
+async function expectNothingLeft() {
+  const deadlineMs = performance.now() + graceMs;
+  let left = surplus(census(), before);
+  while (left.length > 0 && performance.now() < deadlineMs) {
+    await delay(pollMs, undefined, { ref: false });
+    left = surplus(census(), before);
+  }
+  if (left.length === 0) return;
+  before = census();
+  throw new Error(leakMessage(left));
+}
+
+export const mochaHooks = {
+  async beforeAll() {
+    // From here on mocha holds a timer for this hook, as it will for the ones that compare.
+    await delay(0);
+    // Both are opened on first use, which would look like a leak of the suite that prints first.
+    process.stdout.ref?.();
+    process.stderr.ref?.();
+    before = census();
+    for (const suite of this.test.parent.suites) suite.afterAll('leaves nothing open', expectNothingLeft);
+  },
+  afterAll: expectNothingLeft,
+};

@@ -1,0 +1,23 @@
+// mocha's dots, and at the very end one plain line that people and machines read: "412 passed, 0 failed, 3 skipped".
+import Mocha from 'mocha';
+
+const { EVENT_TEST_PENDING } = Mocha.Runner.constants;
+
+export default class ClosingLineReporter extends Mocha.reporters.Dot {
+  #skipped = [];
+
+  constructor(runner, options) {
+    super(runner, options);
+    runner.on(EVENT_TEST_PENDING, (test) => this.#skipped.push(test.fullTitle()));
+  }
+
+  /** Called by mocha when everything, root hooks included, has ended; what is handed on becomes the exit code. */
+  done(failures, exit) {
+    const { passes } = this.stats;
+    const skipped = this.#skipped.length;
+    for (const title of this.#skipped) console.log(`  skipped: ${title}`);
+    if (passes === 0) console.log('  no test passed: that proves nothing, and counts as a failure');
+    console.log(`\n${passes} passed, ${failures} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
+    exit(passes === 0 ? Math.max(failures, 1) : failures);
+  }
+}

@@ -1,0 +1,131 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { parseJson } from './json-body.ts';
+
+const limits = { maxDepth: 64 };
+
+function refusal(text: string): string {
+  try {
+    parseJson(text, limits);
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    expect(error.reason).to.equal('BadRequest');
+    return error.message;
+  }
+  throw new Error(`accepted: ${text.slice(0, 100)}`);
+}
+
+describe('parseJson', () => {
+  it('gives back every JSON value', () => {
+    // JSON has no -0: it is written as 0.
+    const values = fc
+      .jsonValue({ noUnicodeString: false, depthSize: 'medium' })
+      .map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+    fc.assert(
+      fc.property(values, fc.constantFrom(undefined, 2), (value, indent) => {
+        fc.pre(!JSON.stringify(value).includes('__proto__'));
+        expect(parseJson(JSON.stringify(value, null, indent), limits)).to.deep.equal(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is not misled by quotes, brackets, colons and backslashes in strings', () => {
+    const texts = fc.string({ unit: fc.constantFrom('"', '\\', ':', '{', '}', '[', ']', ',', 'a', '\n') });
+    fc.assert(
+      fc.property(fc.dictionary(texts, fc.array(texts), { noNullPrototype: true }), (value) => {
+        expect(parseJson(JSON.stringify(value), limits)).to.deep.equal(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('refuses with a place whatever JSON.parse refuses', () => {
+    const pieces = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"',
+      '\\',
+      '1',
+      '-',
+      '01',
+      '1.5',
+      'true',
+      'nul',
+      ' ',
+      '\n',
+      '\u0001',
+      '\\u12',
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+        const text = parts.join('');
+        fc.pre(!isJson(text));
+        expect(refusal(text)).to.match(
+          /^the body is not valid JSON: expected .+ at line \d+, column \d+, found |^duplicate field/,
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('names line and column of a mistake, and does not repeat the body', () => {
+    const secret = '{\n  "password": "hunter2",\n  "a": }';
+    expect(refusal(secret)).to.equal('the body is not valid JSON: expected a value at line 3, column 8, found "}"');
+    expect(refusal('{"a":1')).to.equal(
+      'the body is not valid JSON: expected "," or "}" at line 1, column 7, found the end',
+    );
+    expect(refusal('')).to.equal('the body is not valid JSON: expected a value at line 1, column 1, found the end');
+  });
+
+  it('names the first field that is there twice, however it is written', () => {
+    expect(refusal('{"spec":{"name":"a","name":"b"}}')).to.equal('duplicate field "spec.name"');
+    expect(refusal('{"spec":[{},{"a":1,"\\u0061":1}]}')).to.equal('duplicate field "spec[1].a"');
+    expect(parseJson('{"a":{"name":1},"b":{"name":"a:b"}}', limits)).to.deep.equal({
+      a: { name: 1 },
+      b: { name: 'a:b' },
+    });
+  });
+
+  it('refuses fields named __proto__, however they are written', () => {
+    expect(refusal('{"spec":{"__proto__":{}}}')).to.equal('the field "spec.__proto__" has a name that is not allowed');
+    expect(refusal('{"\\u005f_proto__":1}')).to.equal('the field "__proto__" has a name that is not allowed');
+    expect(parseJson('{"a":"__proto__"}', limits)).to.deep.equal({ a: '__proto__' });
+  });
+
+  it('refuses halves of surrogate pairs, in values and in names', () => {
+    expect(refusal('{"a":["\\ud83d"]}')).to.equal(
+      'the field "a[0]" holds half of a surrogate pair, which UTF-8 cannot hold',
+    );
+    expect(refusal('{"\\uDCA9":1}')).to.contain('half of a surrogate pair');
+    expect(parseJson('"\\ud83d\\udca9"', limits)).to.equal('💩');
+  });
+
+  it('refuses numbers that are beyond a double', () => {
+    expect(refusal('{"a":{"b":1e999}}')).to.equal('the field "a.b" holds a number that is too large');
+    expect(refusal('-1e999')).to.equal('the body holds a number that is too large');
+  });
+
+  it('refuses what nests too deep before it is parsed', () => {
+    const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+    expect(parseJson(nested(64), limits)).to.be.an('array');
+    expect(refusal(nested(65))).to.equal('the body nests deeper than 64 levels');
+    expect(refusal('{"a":'.repeat(1_000_000))).to.equal('the body nests deeper than 64 levels');
+    expect(parseJson(JSON.stringify('['.repeat(100)), limits)).to.equal('['.repeat(100));
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,15 @@
+// With the flag u a pair is one character, so that only halves without their partner match.
+const loneSurrogate = /\p{Surrogate}/u;
+
+/** True for text that UTF-8 cannot hold. */
+export function isIllFormed(text: string): boolean {
+  return loneSurrogate.test(text);
+}
+
+/** True for a JSON value with such text anywhere, in names too. */
+export function hasLoneSurrogate(value: unknown): boolean {
+  if (typeof value === 'string') return isIllFormed(value);
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(hasLoneSurrogate);
+  return Object.entries(value).some(([name, child]) => isIllFormed(name) || hasLoneSurrogate(child));
+}

@@ -1,0 +1,116 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { dump } from 'js-yaml';
+import { parseYaml, parseYamlDocuments } from './yaml-body.ts';
+
+const limits = { maxDepth: 64 };
+
+function refusal(text: string): string {
+  try {
+    parseYaml(text, limits);
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    expect(error.reason).to.equal('BadRequest');
+    return error.message;
+  }
+  throw new Error(`accepted: ${text.slice(0, 100)}`);
+}
+
+describe('parseYaml', () => {
+  it('gives back every JSON value, from YAML and from JSON', () => {
+    const values = fc.jsonValue({ depthSize: 'small' }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+    fc.assert(
+      fc.property(values, (value) => {
+        fc.pre(!JSON.stringify(value).includes('__proto__'));
+        expect(parseYaml(dump(value), limits)).to.deep.equal(value);
+        expect(parseYaml(JSON.stringify(value), limits)).to.deep.equal(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('reads the core schema of YAML 1.2: no dates, and only true and false are booleans', () => {
+    expect(parseYaml('a: 2024-01-01\nb: yes\nc: Y\nd: true\ne: 0o17\nf: 1.5', limits)).to.deep.equal({
+      a: '2024-01-01',
+      b: 'yes',
+      c: 'Y',
+      d: true,
+      e: 15,
+      f: 1.5,
+    });
+  });
+
+  it('refuses what JSON cannot hold, and names the field', () => {
+    expect(refusal('a:\n  - .nan')).to.equal('the field "a[0]" holds a number that JSON cannot hold');
+    expect(refusal('a: .inf')).to.equal('the field "a" holds a number that JSON cannot hold');
+    expect(refusal('a: "\\ud800"')).to.contain('half of a surrogate pair');
+    expect(refusal('a: !!timestamp 2024-01-01')).to.contain('at line 1, column 4');
+  });
+
+  it('refuses names that are no strings, duplicate names and __proto__', () => {
+    expect(refusal('1: a')).to.contain('names of fields must be strings');
+    expect(refusal('null: a')).to.contain('names of fields must be strings');
+    expect(refusal('? [a]\n: b')).to.contain('names of fields must be strings');
+    expect(refusal('a: 1\nb: 2\na: 3')).to.equal(
+      'the body is not valid YAML: duplicated mapping key at line 3, column 1',
+    );
+    expect(refusal('a:\n  __proto__: {}')).to.contain('__proto__');
+  });
+
+  it('does not repeat the body in what it says', () => {
+    expect(refusal('password: hunter2\na: [1'))
+      .to.match(/^the body is not valid YAML: [^\n]+ at line 2, column \d+$/)
+      .and.not.contain('hunter2');
+  });
+
+  it('refuses several documents, and none', () => {
+    expect(refusal('a: 1\n---\nb: 2')).to.equal('the body holds 2 YAML documents; send one');
+    expect(refusal('# nothing')).to.equal('the body holds no YAML document');
+    expect(parseYaml('---\na: 1\n---\n', limits)).to.deep.equal({ a: 1 });
+  });
+
+  it('gives each alias a copy of its own', () => {
+    const value = parseYaml('a: &x {b: 1}\nc: *x', limits) as Record<string, object>;
+    expect(value).to.deep.equal({ a: { b: 1 }, c: { b: 1 } });
+    expect(value['a']).not.to.equal(value['c']);
+  });
+
+  it('refuses cycles, many aliases, and aliases that make a small text large', () => {
+    expect(refusal('a: &x [*x]')).to.equal('the field "a[0]" is an alias of what contains it');
+    expect(refusal(`a: &x 1\nb: [${Array.from({ length: 101 }, () => '*x').join()}]`)).to.contain('alias');
+    const levels = Array.from({ length: 30 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}, *l${level}]`);
+    expect(refusal(['l0: &l0 [x]', ...levels].join('\n'))).to.equal(
+      'the aliases of the YAML document make it too large',
+    );
+    expect(refusal(`a: &x ${'y'.repeat(100_000)}\nb: [${Array.from({ length: 90 }, () => '*x').join()}]`)).to.contain(
+      'too large',
+    );
+  });
+
+  it('refuses what nests too deep, by aliases too', () => {
+    expect(refusal('['.repeat(65) + ']'.repeat(65))).to.match(/^the body is not valid YAML: .*(depth|nest)/i);
+    const chain = Array.from({ length: 70 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}]`);
+    expect(refusal(['l0: &l0 []', ...chain].join('\n'))).to.contain('nests deeper than 64 levels');
+  });
+});
+
+describe('parseYamlDocuments', () => {
+  it('gives number, line and value of each document, and leaves empty ones out', () => {
+    const text = '# first\n\na: 1\n---\n# nothing here\n---\n\nb:\n  - 2\n---\nnull\n---\n';
+    expect(parseYamlDocuments(text, limits)).to.deep.equal([
+      { document: 1, line: 3, value: { a: 1 } },
+      { document: 3, line: 8, value: { b: [2] } },
+      { document: 4, line: 11, value: null },
+    ]);
+  });
+
+  it('answers an empty text with no documents', () => {
+    expect(parseYamlDocuments('', limits)).to.deep.equal([]);
+    expect(parseYamlDocuments('---\n', limits)).to.deep.equal([]);
+  });
+
+  it('counts lines whatever ends them', () => {
+    expect(parseYamlDocuments('a: 1\r\n---\r\nb: 2', limits).map(({ line }) => line)).to.deep.equal([1, 3]);
+  });
+});

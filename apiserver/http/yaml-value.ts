@@ -1,0 +1,78 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import { formatPath } from '../schema/field-path.ts';
+import type { PathSegment } from '../schema/field-path.ts';
+import { isIllFormed } from './json-value.ts';
+
+/** Most characters and values that a document may hold with its aliases written out: the limit of a body, 3 MiB. */
+const maxSize = 3 * 1024 * 1024;
+
+/**
+ * Copies what a YAML parser made, with a copy of its own for each alias: objects are changed in place later.
+ * @throws ApiError BadRequest for what JSON cannot hold, for cycles, and past the limits.
+ */
+export function copyAsJson(value: unknown, maxDepth: number): unknown {
+  return new JsonCopier(maxDepth).copy(value);
+}
+
+class JsonCopier {
+  readonly #maxDepth: number;
+  readonly #path: PathSegment[] = [];
+  readonly #ancestors = new Set<object>();
+  #size = 0;
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  copy(value: unknown): unknown {
+    this.#spend(1);
+    if (typeof value === 'string') return this.#copyText(value);
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw this.#refuse('holds a number that JSON cannot hold');
+    if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
+    if (typeof value !== 'object') throw this.#refuse(`holds a value that JSON cannot hold (${typeof value})`);
+    return this.#copyContainer(value);
+  }
+
+  #copyContainer(value: object): unknown {
+    if (this.#ancestors.has(value)) throw this.#refuse('is an alias of what contains it');
+    if (this.#ancestors.size >= this.#maxDepth) throw this.#refuse(`nests deeper than ${this.#maxDepth} levels`);
+    this.#ancestors.add(value);
+    const copy = Array.isArray(value) ? this.#copyItems(value) : this.#copyFields(value);
+    this.#ancestors.delete(value);
+    return copy;
+  }
+
+  #copyItems(items: readonly unknown[]): unknown[] {
+    return items.map((item, index) => this.#copyAt(index, item));
+  }
+
+  #copyFields(value: object): Record<string, unknown> {
+    const copy: Record<string, unknown> = {};
+    for (const [name, child] of Object.entries(value)) copy[this.#copyText(name)] = this.#copyAt(name, child);
+    return copy;
+  }
+
+  #copyAt(segment: PathSegment, value: unknown): unknown {
+    this.#path.push(segment);
+    const copy = this.copy(value);
+    this.#path.pop();
+    return copy;
+  }
+
+  #copyText(text: string): string {
+    this.#spend(text.length);
+    if (isIllFormed(text)) throw this.#refuse('holds half of a surrogate pair, which UTF-8 cannot hold');
+    return text;
+  }
+
+  #spend(size: number): void {
+    this.#size += size;
+    if (this.#size > maxSize) throw new ApiError('BadRequest', 'the aliases of the YAML document make it too large');
+  }
+
+  #refuse(why: string): ApiError {
+    const place = this.#path.length === 0 ? 'the body' : `the field "${formatPath(this.#path)}"`;
+    return new ApiError('BadRequest', `${place} ${why}`);
+  }
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs';
+
+const cli = new URL('../dist/cli.js', import.meta.url);
+if (!existsSync(cli)) {
+  process.stderr.write('homeostat is not built: run npm run build first\n');
+  process.exit(1);
+}
+const { runCli } = await import(cli.href);
+// Explicit, since a plugin may leave timers behind that would keep the process alive.
+process.exit(await runCli(process.argv.slice(2), { environment: process.env, exit: (code) => process.exit(code) }));

@@ -1,0 +1,74 @@
+import { Command, CommanderError, Option } from 'commander';
+import { hostVersion } from './host-version.ts';
+import { environmentName, serveOptions } from './serve-options.ts';
+import type { ServeOption } from './serve-options.ts';
+
+/** What the command line was given wrong (as of the shell's own commands). */
+const usageExitCode = 2;
+
+export interface CliEnvironment {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+}
+
+/**
+ * Runs a command line (without `node` and the script) and answers the exit code: 0 after an orderly stop, 1 when the
+ * server could not start or an exception escaped, 2 for what was given wrong. Loads the server only to serve.
+ */
+export async function runCli(argv: readonly string[], { environment, exit }: CliEnvironment): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram(async (flags) => {
+    const { runServe } = await import('./serve.ts');
+    exitCode = await runServe({ flags, environment, exit });
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // commander has printed the help, the version, or what is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
+    throw error;
+  }
+}
+
+type ServeAction = (flags: Readonly<Record<string, unknown>>) => Promise<void>;
+
+function createProgram(serve: ServeAction): Command {
+  const program = new Command('homeostat')
+    .description('A Kubernetes-style control plane: declare a model, get an API, write a reconciler.')
+    .version(hostVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride();
+  const command = program
+    .command('serve')
+    .description('Serve the API and run plugins until SIGTERM or SIGINT.')
+    .addHelpText('after', serveHelp);
+  for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
+  command.action(async () => serve(flagsOf(command)));
+  return program;
+}
+
+/** Repeated flags add up; what else is given twice, the last one holds. */
+function flagOf(name: string, { value, kind, description }: ServeOption): Option {
+  const option = new Option(value === undefined ? `--${name}` : `--${name} ${value}`, description);
+  if (kind !== 'list') return option;
+  return option.argParser<readonly string[]>((item, items: readonly string[] = []) => [...items, item]);
+}
+
+/** By the options' own names; commander's are in camel case. */
+function flagsOf(command: Command): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    command.options.map((option) => [
+      option.long?.slice(2) ?? '',
+      command.getOptionValue(option.attributeName()) as unknown,
+    ]),
+  );
+}
+
+const serveHelp = `
+Each option is also an environment variable (${environmentName('database')}, ${environmentName('log-level')}; lists are separated by
+commas) and a key of the file that --config names. A flag wins over the environment, the environment over the file.
+
+Logs are JSON lines on stdout; {"msg":"ready","url":...} says that every plugin is Started or Failed.
+SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;

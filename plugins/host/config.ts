@@ -1,0 +1,176 @@
+import { checkDnsSubdomain } from '@homeostat/controller-runtime/api';
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { errorText } from './error-text.ts';
+import { environmentName, serveOptions } from './serve-options.ts';
+import type { ServeOptionName } from './serve-options.ts';
+import { parseYamlMapping } from './yaml-mapping.ts';
+
+/** How `homeostat serve` runs. */
+export interface ServeConfig {
+  readonly database: string;
+  /** Where the database was named, for messages: `--database`, say. */
+  readonly databaseOrigin: string;
+  readonly host: string;
+  readonly port: number;
+  /** Absolute paths. */
+  readonly plugins: readonly string[];
+  readonly hostNames: readonly string[];
+  readonly serviceDomain: string;
+  readonly insecure: boolean;
+  readonly logLevel: LogLevel;
+  readonly hints: boolean;
+}
+
+export type LogLevel = (typeof logLevels)[number];
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
+
+/** Values that cannot be used; each problem says where its value came from. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export interface ConfigSources {
+  /** By option name, as the command line has them. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A value, where it came from, and the folder that its relative paths are relative to. */
+interface Given {
+  readonly value: unknown;
+  readonly origin: string;
+  readonly folder: string;
+}
+
+/**
+ * Flag, else environment, else file, else default. Lists in the environment are separated by commas. Folders of
+ * plugins in the file are relative to the file, all other paths to the working directory.
+ * @throws ConfigError with every problem at once.
+ */
+export function readConfig(sources: ConfigSources): ServeConfig {
+  const values = new ConfigValues(sources);
+  const database = values.text('database') ?? given('sqlite:./data/homeostat.db');
+  const host = values.text('host') ?? given('127.0.0.1');
+  const insecure = values.isOn('insecure');
+  if (!insecure && !loopback.includes(host.value)) {
+    values.refuse(host, `"${host.value}" is not a loopback address: add --insecure to listen there in the clear`);
+  }
+  const config: ServeConfig = {
+    database: database.value,
+    databaseOrigin: database.origin,
+    host: host.value,
+    port: values.port() ?? 8700,
+    plugins: values.list('plugin').map(({ value, folder }) => resolve(folder, value)),
+    hostNames: values.list('host-name').map(({ value }) => value),
+    serviceDomain: values.domain() ?? 'homeostat.internal',
+    insecure,
+    logLevel: values.logLevel() ?? 'info',
+    hints: values.isOn('hints'),
+  };
+  if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
+  return config;
+}
+
+function given(value: string): Given & { readonly value: string } {
+  return { value, origin: 'the default', folder: '.' };
+}
+
+/** Looks values up, judges them, and notes what is wrong with them. */
+class ConfigValues {
+  readonly problems: string[] = [];
+  readonly #sources: ConfigSources;
+  readonly #file: Readonly<Record<string, unknown>>;
+  readonly #path: string;
+
+  constructor(sources: ConfigSources) {
+    this.#sources = sources;
+    const path = this.text('config', {});
+    this.#path = path?.value ?? '';
+    this.#file = path === undefined ? {} : this.#readFile(path.value, path.origin);
+  }
+
+  refuse({ origin }: Given, problem: string): undefined {
+    this.problems.push(`${origin}: ${problem}`);
+  }
+
+  text(
+    option: ServeOptionName,
+    file?: Readonly<Record<string, unknown>>,
+  ): (Given & { readonly value: string }) | undefined {
+    const found = this.#find(option, file);
+    if (found === undefined) return undefined;
+    const { value } = found;
+    return typeof value === 'string' && value !== '' ? { ...found, value } : this.refuse(found, 'must be a text');
+  }
+
+  /** From the environment, and from a flag, everything is a text. */
+  isOn(option: ServeOptionName): boolean {
+    const found = this.#find(option);
+    if (found === undefined || found.value === false || found.value === 'false') return false;
+    if (found.value === true || found.value === 'true') return true;
+    this.refuse(found, `must be true or false, not ${JSON.stringify(found.value)}`);
+    return false;
+  }
+
+  list(option: ServeOptionName): readonly (Given & { readonly value: string })[] {
+    const found = this.#find(option);
+    if (found === undefined) return [];
+    const items = typeof found.value === 'string' ? found.value.split(',') : found.value;
+    if (Array.isArray(items) && items.every((item) => typeof item === 'string' && item !== ''))
+      return items.map((item: string) => ({ ...found, value: item }));
+    this.refuse(found, 'must be a list of texts');
+    return [];
+  }
+
+  port(): number | undefined {
+    const found = this.#find('port');
+    if (found === undefined) return undefined;
+    const { value } = found;
+    const isDigits = typeof value === 'number' || (typeof value === 'string' && /^\d{1,5}$/.test(value));
+    const port = isDigits ? Number(value) : NaN;
+    return Number.isInteger(port) && port >= 0 && port <= 65_535
+      ? port
+      : this.refuse(found, `must be a whole number from 0 to 65535, not ${JSON.stringify(value)}`);
+  }
+
+  domain(): string | undefined {
+    const found = this.text('service-domain');
+    if (found === undefined) return undefined;
+    const [problem] = found.value.includes('.') ? checkDnsSubdomain(found.value) : ['must have at least one dot'];
+    return problem === undefined ? found.value : this.refuse(found, problem);
+  }
+
+  logLevel(): LogLevel | undefined {
+    const found = this.text('log-level');
+    if (found === undefined) return undefined;
+    const level = logLevels.find((each) => each === found.value);
+    return level ?? this.refuse(found, `must be one of ${logLevels.join(', ')}, not "${found.value}"`);
+  }
+
+  #find(option: ServeOptionName, file: Readonly<Record<string, unknown>> = this.#file): Given | undefined {
+    const flag = this.#sources.flags[option];
+    if (flag !== undefined) return { value: flag, origin: `--${option}`, folder: '.' };
+    const variable = environmentName(option);
+    const fromEnvironment = this.#sources.environment[variable];
+    if (fromEnvironment !== undefined) return { value: fromEnvironment, origin: variable, folder: '.' };
+    if (!Object.hasOwn(file, option)) return undefined;
+    return { value: file[option], origin: `${this.#path}: ${option}`, folder: dirname(this.#path) };
+  }
+
+  #readFile(path: string, origin: string): Readonly<Record<string, unknown>> {
+    try {
+      const file = parseYamlMapping(readFileSync(path, 'utf8'));
+      const known = Object.keys(serveOptions).filter((option) => option !== 'config');
+      for (const key of Object.keys(file)) {
+        if (!known.includes(key)) this.problems.push(`${path}: ${key}: is no option; there are ${known.join(', ')}`);
+      }
+      return file;
+    } catch (error) {
+      this.problems.push(`${origin}: ${path}: ${errorText(error)}`);
+      return {};
+    }
+  }
+}

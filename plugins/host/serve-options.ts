@@ -1,0 +1,65 @@
+/** One option of `homeostat serve`. Its name is that of the flag, of the key in the file, and of HOMEOSTAT_<NAME>. */
+export interface ServeOption {
+  readonly kind: 'text' | 'whole number' | 'switch' | 'list';
+  /** Stands for the value in the help. */
+  readonly value?: string;
+  readonly description: string;
+}
+
+export type ServeOptionName =
+  | 'database'
+  | 'host'
+  | 'port'
+  | 'plugin'
+  | 'config'
+  | 'host-name'
+  | 'service-domain'
+  | 'insecure'
+  | 'log-level'
+  | 'hints';
+
+/** The options, as the help lists them. No import, so that `--help` loads nothing. */
+export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
+  database: {
+    kind: 'text',
+    value: '<url>',
+    description: 'where objects are stored: sqlite:<file> or memory: (default: sqlite:./data/homeostat.db)',
+  },
+  host: { kind: 'text', value: '<address>', description: 'address to listen on (default: 127.0.0.1)' },
+  port: {
+    kind: 'whole number',
+    value: '<number>',
+    description: 'port to listen on; 0 takes a free one (default: 8700)',
+  },
+  plugin: { kind: 'list', value: '<folder>', description: 'folder of a plugin; may be repeated' },
+  config: {
+    kind: 'text',
+    value: '<file>',
+    description: 'YAML file that holds any of these options, by the same names',
+  },
+  'host-name': {
+    kind: 'list',
+    value: '<name>',
+    description: 'host name to answer to, besides the loopback names and --host; may be repeated',
+  },
+  'service-domain': {
+    kind: 'text',
+    value: '<domain>',
+    description: "domain of the service's own kinds, which plugins may not use (default: homeostat.internal)",
+  },
+  insecure: {
+    kind: 'switch',
+    description: 'listen on an address that is not a loopback one, in the clear and without authentication',
+  },
+  'log-level': {
+    kind: 'text',
+    value: '<level>',
+    description: 'least level that is logged: debug, info, warn, error or silent (default: info)',
+  },
+  hints: { kind: 'switch', description: 'once ready, print commands to try on stderr' },
+};
+
+/** The environment variable of an option. */
+export function environmentName(option: string): string {
+  return `HOMEOSTAT_${option.toUpperCase().replaceAll('-', '_')}`;
+}

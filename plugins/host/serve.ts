@@ -1,0 +1,89 @@
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import { ConfigError, readConfig } from './config.ts';
+import type { ConfigSources, ServeConfig } from './config.ts';
+import { createLogger } from './create-logger.ts';
+import { errorText } from './error-text.ts';
+import { hintsFor } from './hints.ts';
+import { PluginHost } from './plugin-host.ts';
+import { Shutdown } from './shutdown.ts';
+
+export interface RunServeOptions extends ConfigSources {
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+}
+
+/** Serves until a signal, and answers the exit code: 0, 1 when it could not start or an exception escaped, 2 for bad values. */
+export async function runServe({ exit, ...sources }: RunServeOptions): Promise<number> {
+  try {
+    return await serve(readConfig(sources), exit);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+async function serve(config: ServeConfig, exit: (code: number) => void): Promise<number> {
+  const logger = createLogger(config.logLevel);
+  let host: PluginHost | undefined;
+  const shutdown = new Shutdown({ logger, exit, pluginOf: (error) => host?.pluginOf(error) });
+  shutdown.listen();
+  try {
+    const server = await startServer(config, logger);
+    host = new PluginHost({ server, logger });
+    await runUntilStopped(config, { server, host, logger, signal: shutdown.signal });
+    logger.info({}, 'stopped');
+    return shutdown.exitCode;
+  } catch (err) {
+    if (err instanceof ConfigError) throw err;
+    logger.error({ err }, 'homeostat could not start');
+    process.stderr.write(`homeostat could not start: ${errorText(err)}\n`);
+    return 1;
+  } finally {
+    shutdown.dispose();
+  }
+}
+
+async function startServer(config: ServeConfig, logger: Logger): Promise<ApiServer> {
+  try {
+    return await startApiServer({ ...config, logger });
+  } catch (error) {
+    // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
+    if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
+    throw error;
+  }
+}
+
+interface Serving {
+  readonly server: ApiServer;
+  readonly host: PluginHost;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+async function runUntilStopped(config: ServeConfig, { server, host, logger, signal }: Serving): Promise<void> {
+  server.addReadyCheck({ name: 'plugins', check: () => host.readinessProblem() });
+  logger.info({ url: server.url }, 'listening');
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  for (const folder of config.plugins) await host.addFolder(folder);
+  await Promise.race([host.start(), stopped]);
+  if (!signal.aborted) {
+    logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
+    if (config.hints) process.stderr.write(await hintsFor(server));
+  }
+  await stopped;
+  await stop(server, host);
+}
+
+/** Requests are refused first; the database closes last, since reconcilers that end may still write. */
+async function stop(server: ApiServer, host: PluginHost): Promise<void> {
+  const drained = server.drain();
+  await host.stop();
+  await drained;
+  await server.stop();
+}

@@ -1,0 +1,74 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+
+export interface ShutdownOptions {
+  readonly logger: Logger;
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+  /** The plugin that an error comes from, when that can be told. */
+  readonly pluginOf: (error: unknown) => string | undefined;
+}
+
+/** 128 + the signal's number, as shells report it. */
+const exitCodes = { SIGTERM: 143, SIGINT: 130 } as const;
+type ShutdownSignal = keyof typeof exitCodes;
+
+/**
+ * Listens to what ends the process, and decides what does. A signal asks for an orderly stop, a second one exits at once.
+ *
+ * A rejection that nobody handled is logged, and the process goes on: some asynchronous work of a plugin came to
+ * nothing, its stack had been left already, and no state of the host is half changed by it. An exception that nobody
+ * caught is different: it cut short whatever was on the stack, perhaps the host's own. So it is logged and asks for an
+ * orderly stop, with exit code 1: all acknowledged writes are stored, and a supervisor brings a sound process back.
+ */
+export class Shutdown {
+  readonly #options: ShutdownOptions;
+  readonly #controller = new AbortController();
+  #exitCode = 0;
+
+  constructor(options: ShutdownOptions) {
+    this.#options = options;
+  }
+
+  /** Aborts when a stop is asked for. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** 0, or 1 after an exception. */
+  get exitCode(): number {
+    return this.#exitCode;
+  }
+
+  /** From now on, until {@link dispose}. */
+  listen(): void {
+    for (const signal of Object.keys(exitCodes)) process.on(signal, this.#onSignal);
+    process.on('unhandledRejection', this.#onRejection);
+    process.on('uncaughtException', this.#onException);
+  }
+
+  dispose(): void {
+    for (const signal of Object.keys(exitCodes)) process.off(signal, this.#onSignal);
+    process.off('unhandledRejection', this.#onRejection);
+    process.off('uncaughtException', this.#onException);
+  }
+
+  readonly #onSignal = (signal: ShutdownSignal): void => {
+    if (this.signal.aborted) {
+      this.#options.logger.warn({ signal }, 'a second signal: exit at once');
+      this.#options.exit(exitCodes[signal]);
+      return;
+    }
+    this.#options.logger.info({ signal }, 'stopping');
+    this.#controller.abort();
+  };
+
+  readonly #onRejection = (err: unknown): void => {
+    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody handled a rejection');
+  };
+
+  readonly #onException = (err: unknown): void => {
+    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody caught an exception: stopping');
+    this.#exitCode = 1;
+    this.#controller.abort();
+  };
+}

@@ -1,0 +1,82 @@
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
+import { createClient } from '@homeostat/controller-runtime';
+import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
+import type { Model } from '@homeostat/controller-runtime/api';
+import { settle } from '@homeostat/controller-runtime/testing';
+import type { SettleOptions } from '@homeostat/controller-runtime/testing';
+import { PluginHost } from '../plugin-host.ts';
+import type { PluginStatus } from '../plugin-host.ts';
+import { pluginSource } from '../plugin-source.ts';
+import type { Plugin } from '../plugin.ts';
+
+/** Those of the API server, but for `database` (default `memory:`) and `port` (default a free one). */
+export interface TestServerOptions extends ApiServerOptions {
+  /** Plugins, or folders of plugins. Those that are no folder are named plugin-1, plugin-2 and so on. */
+  readonly plugins?: readonly (Plugin | string)[];
+  /** Kinds of a plugin named `test`. */
+  readonly models?: readonly Model[];
+  /** Controllers of a plugin named `test`. */
+  readonly controllers?: readonly ControllerDefinition[];
+}
+
+export interface TestServer {
+  readonly url: string;
+  /** In process. */
+  readonly client: Client;
+  /** Over HTTP. */
+  readonly httpClient: Client;
+  readonly server: ApiServer;
+  /** Name and phase of each plugin. */
+  plugins(): readonly PluginStatus[];
+  /**
+   * Resolves when no controller and no garbage collection has anything to do; keys that wait for their time do not
+   * count. Rejects after the time-out (default 5000 ms of real time) with what is still busy.
+   */
+  settle(options?: SettleOptions): Promise<void>;
+  /** Stops plugins and server; resolves when nothing of them is left. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A real server on a free port, with garbage collection, that runs plugins, models and controllers. Rejects, with
+ * nothing left behind, when one of them cannot start.
+ */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { plugins = [], models = [], controllers = [], ...rest } = options;
+  const server = await startApiServer({ database: 'memory:', port: 0, ...rest });
+  const { clock, logger } = options;
+  const host = new PluginHost({
+    server,
+    ...(clock === undefined ? {} : { clock }),
+    ...(logger === undefined ? {} : { logger }),
+  });
+  const stop = async (): Promise<void> => {
+    await host.stop();
+    await server.stop();
+  };
+  for (const [index, plugin] of plugins.entries()) {
+    if (typeof plugin === 'string') await host.addFolder(plugin);
+    else host.add(pluginSource(`plugin-${index + 1}`, plugin));
+  }
+  if (models.length + controllers.length > 0) host.add(pluginSource('test', { models, controllers }));
+  await host.start();
+  const failed = host.statuses().filter(({ phase }) => phase === 'Failed');
+  if (failed.length > 0) {
+    await stop();
+    throw new Error(failed.map(({ name, reason }) => `plugin "${name}" failed: ${reason}`).join('\n'));
+  }
+  const participants = [
+    { name: 'server', isIdle: () => server.isIdle() },
+    { name: 'plugins', isIdle: () => host.isIdle() },
+  ];
+  return {
+    url: server.url,
+    client: server.client,
+    httpClient: createClient(server.url, clock === undefined ? {} : { clock }),
+    server,
+    plugins: () => host.statuses(),
+    settle: (settleOptions) => settle(participants, settleOptions),
+    stop,
+  };
+}

@@ -1,0 +1,221 @@
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { person, persons } from './support/models.ts';
+import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
+import { answerOf, TestServer } from './support/test-server.ts';
+import type { Answer } from './support/test-server.ts';
+
+const MiB = 1024 * 1024;
+const tooLarge = { reason: 'RequestEntityTooLarge' } as const;
+const badRequest = { reason: 'BadRequest' } as const;
+
+/** A Person whose JSON has about so many bytes. */
+function largePerson(name: string, bytes: number): Record<string, unknown> {
+  return person(name, { tags: ['x'.repeat(bytes)] });
+}
+
+/** Status line, headers and body of an answer read from a socket. */
+function parseRaw(text: string): { line: string; body: Record<string, unknown> } {
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  return { line: head.split('\r\n')[0] ?? '', body: JSON.parse(body) as Record<string, unknown> };
+}
+
+describe('errors: limits', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+    await server.create(persons, person('ann'));
+  });
+
+  after(() => server.stop());
+
+  /** Sends without Content-Length, in pieces, and answers what came back. */
+  function postChunked(pieces: number, pieceBytes: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+      const options = { host: '127.0.0.1', port: server.port, method: 'POST', path: persons, headers, agent: false };
+      const call = request(options, (response: IncomingMessage) => answerOf(response).then(resolve, reject));
+      call.on('error', reject);
+      const piece = Buffer.alloc(pieceBytes, ' ');
+      const send = (left: number): void => {
+        if (left === 0) call.end();
+        else call.write(piece, () => send(left - 1));
+      };
+      send(pieces);
+    });
+  }
+
+  describe('413', () => {
+    it('refuses a body over 3 MiB, and takes one just below', async () => {
+      const padding = ' '.repeat(3 * MiB);
+      const expected = { ...tooLarge, message: 'Request entity too large: limit is 3145728' };
+      const body = JSON.stringify(person('padded')) + padding;
+      expectRefusal(await leavesNoTrace(server, () => server.post(persons, body)), expected);
+      expect((await server.post(persons, body.slice(0, 3 * MiB))).status).to.equal(201);
+      expectRefusal(await leavesNoTrace(server, () => server.put(`${persons}/ann`, body)), expected);
+      expectRefusal(await leavesNoTrace(server, () => server.patch(`${persons}/ann`, body)), expected);
+      expectRefusal(await leavesNoTrace(server, () => server.delete(`${persons}/ann`, { body })), expected);
+    });
+
+    it('reads on, so that a client that is still sending sees the answer', async () => {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        expectRefusal(await server.post(persons, Buffer.alloc(8 * MiB, ' ')), tooLarge);
+      }
+    });
+
+    it('refuses a body without length once it is over the limit', async () => {
+      expectRefusal(await leavesNoTrace(server, () => postChunked(64, 128 * 1024)), tooLarge);
+    });
+
+    it('does not read on for ever', async () => {
+      const sent = await new Promise<number>((resolve) => {
+        const socket = connect({ host: '127.0.0.1', port: server.port });
+        const piece = Buffer.alloc(1 * MiB, ' ');
+        let pieces = 0;
+        const send = (): void => {
+          if (socket.destroyed) return;
+          pieces += 1;
+          socket.write(`${piece.length.toString(16)}\r\n`);
+          socket.write(Buffer.concat([piece, Buffer.from('\r\n')]), send);
+        };
+        socket.on('error', () => undefined);
+        socket.on('close', () => resolve(pieces));
+        socket.resume();
+        socket.write(
+          `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+          send,
+        );
+      });
+      expect(sent).to.be.lessThan(64);
+    });
+
+    it('refuses a small body that inflates beyond the limit', async () => {
+      const bomb = gzipSync(Buffer.alloc(64 * MiB, ' '));
+      expect(bomb.length).to.be.lessThan(MiB / 8);
+      const headers = { 'content-encoding': 'gzip' };
+      expectRefusal(await leavesNoTrace(server, () => server.post(persons, bomb, { headers })), tooLarge);
+    });
+
+    it('takes a compressed body below the limit', async () => {
+      const headers = { 'content-encoding': 'gzip' };
+      const body = gzipSync(JSON.stringify(person('zipped')));
+      expect((await server.post(persons, body, { headers })).status).to.equal(201);
+    });
+
+    it('refuses an object over 1.5 MiB, however it comes about', async () => {
+      const path = `${persons}/large`;
+      expectRefusal(await leavesNoTrace(server, () => server.post(persons, largePerson('large', 1.6 * MiB))), tooLarge);
+      expectRefusal(
+        await leavesNoTrace(server, () => server.post(`${persons}?dryRun=All`, largePerson('large', 1.6 * MiB))),
+        tooLarge,
+      );
+      expect((await server.post(persons, largePerson('large', 1.4 * MiB))).status).to.equal(201);
+      expectRefusal(await leavesNoTrace(server, () => server.put(path, largePerson('large', 1.6 * MiB))), tooLarge);
+      const patch = { status: { greeting: 'x'.repeat(0.2 * MiB) } };
+      expectRefusal(await leavesNoTrace(server, () => server.patch(path, patch)), tooLarge);
+      const copies = [{ op: 'copy', from: '/spec/tags/0', path: '/spec/tags/1' }];
+      const type = 'application/json-patch+json';
+      expectRefusal(await leavesNoTrace(server, () => server.patch(path, copies, { type })), tooLarge);
+    });
+
+    it('refuses a JSON patch whose copies double without end', async () => {
+      const doubling = Array.from({ length: 40 }, () => ({ op: 'copy', from: '/spec', path: '/spec/otherPerson' }));
+      const type = 'application/json-patch+json';
+      const answer = await leavesNoTrace(server, () => server.patch(`${persons}/ann`, doubling, { type }));
+      expect(answer.status, answer.text.slice(0, 300)).to.be.oneOf([400, 413, 422]);
+    });
+
+    it('refuses a JSON patch of more than 10,000 operations', async () => {
+      const operation = { op: 'add', path: '/spec/age', value: 5 };
+      const type = 'application/json-patch+json';
+      const answer = await leavesNoTrace(server, () =>
+        server.patch(`${persons}/ann`, Array(10_001).fill(operation), { type }),
+      );
+      expectRefusal(answer, tooLarge);
+    });
+  });
+
+  describe('what is no good HTTP', () => {
+    it('refuses headers over 16 KiB with 431', async () => {
+      const answer = parseRaw(
+        await server.raw(`GET ${persons} HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
+      );
+      expect(answer.line).to.match(/^HTTP\/1\.1 431 /);
+      expect(answer.body).to.include({ kind: 'Status', status: 'Failure', code: 431 });
+    });
+
+    const malformed: Readonly<Record<string, string>> = {
+      'a line that is no request': 'nonsense\r\n\r\n',
+      'an unknown method': `FROBNICATE ${persons} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+      'a header without colon': `GET ${persons} HTTP/1.1\r\nHost: localhost\r\nbroken\r\n\r\n`,
+      'a length that is no number': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n`,
+      'two lengths': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+      'a length and chunks': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      'no Host': `GET ${persons} HTTP/1.1\r\nConnection: close\r\n\r\n`,
+      'TLS in place of text': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000',
+    };
+    for (const [claim, text] of Object.entries(malformed)) {
+      it(`refuses ${claim} with 400, as a Status`, async () => {
+        const answer = parseRaw(await leavesNoTrace(server, () => server.raw(text)));
+        expect(answer.line).to.match(/^HTTP\/1\.1 400 /);
+        expect(answer.body).to.include({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
+      });
+    }
+
+    it('refuses a chunk that is none, in the middle of a body', async () => {
+      const head = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+      const text = await leavesNoTrace(server, () => server.raw(`${head}5\r\n{"a":\r\nnonsense\r\n`));
+      expect(text).to.match(/^HTTP\/1\.1 400 |^$/);
+    });
+
+    it('refuses a path that is longer than any name', async () => {
+      expectRefusal(await server.get(`${persons}/${'a'.repeat(5000)}`), { reason: 'NotFound' });
+    });
+  });
+
+  describe('Host and Origin', () => {
+    const forbidden = { reason: 'Forbidden' } as const;
+
+    for (const host of ['evil.example.com', 'evil.example.com:80', 'localhost.evil.example.com', '127.0.0.1.evil.com', '10.0.0.1', '']) {
+      it(`refuses the Host "${host}"`, async () => {
+        const answer = await leavesNoTrace(server, () => server.post(persons, person('x'), { headers: { host } }));
+        expectRefusal(answer, forbidden);
+        expectRefusal(await server.get(persons, { host }), forbidden);
+      });
+    }
+
+    it('answers to loopback names, with any port and in any case', async () => {
+      for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1', `127.0.0.1:${server.port}`, '[::1]', '[::1]:80']) {
+        expect((await server.get(persons, { host })).status, host).to.equal(200);
+      }
+    });
+
+    for (const origin of ['https://evil.example.com', 'http://localhost:1', 'null', 'http://127.0.0.1.evil.com', 'file://']) {
+      it(`refuses every write from the Origin ${origin}`, async () => {
+        const headers = { origin };
+        const path = `${persons}/ann`;
+        expectRefusal(await leavesNoTrace(server, () => server.post(persons, person('x'), { headers })), forbidden);
+        expectRefusal(await leavesNoTrace(server, () => server.put(path, person('ann', { age: 4 }), { headers })), forbidden);
+        expectRefusal(await leavesNoTrace(server, () => server.patch(path, { spec: { age: 4 } }, { headers })), forbidden);
+        expectRefusal(await leavesNoTrace(server, () => server.delete(path, { headers })), forbidden);
+        expectRefusal(await leavesNoTrace(server, () => server.delete(persons, { headers })), forbidden);
+      });
+    }
+
+    it('takes a write from its own pages, and gives no other origin leave to read', async () => {
+      const own = await server.post(persons, person('own'), { headers: { origin: `http://127.0.0.1:${server.port}` } });
+      expect(own.status).to.equal(201);
+      const read = await server.get(persons, { origin: 'https://evil.example.com' });
+      expect(read.headers).to.not.have.property('access-control-allow-origin');
+    });
+  });
+
+  it('refuses what it cannot do with 400 and its likes, and lives on', async () => {
+    expectRefusal(await server.post(persons, '{'), badRequest);
+    expect((await server.get('/livez')).text).to.equal('ok');
+  });
+});

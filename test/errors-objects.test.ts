@@ -1,0 +1,488 @@
+import { expect } from 'chai';
+import { apiVersion, letters, machines, newLetter, newMachine, person, persons } from './support/models.ts';
+import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
+import type { Refusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+const ann = `${persons}/ann`;
+const group = 'people.example.com';
+const notFound = { reason: 'NotFound' } as const;
+const lettersHere = letters.replace('letters', 'namespaces/here/letters');
+
+describe('errors: objects', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  beforeEach(async () => {
+    await server.delete(persons);
+    await server.create(persons, person('ann', { slug: 'ann' }));
+  });
+
+  after(() => server.stop());
+
+  async function expectRefused(
+    method: string,
+    path: string,
+    expected: Refusal,
+    options: Parameters<TestServer['request']>[2] = {},
+  ): Promise<void> {
+    expectRefusal(await leavesNoTrace(server, () => server.request(method, path, options)), expected);
+  }
+
+  describe('404', () => {
+    const absent: Refusal = {
+      ...notFound,
+      message: 'persons.people.example.com "nobody" not found',
+      details: { name: 'nobody', group, kind: 'persons' },
+    };
+    for (const path of [`${persons}/nobody`, `${persons}/nobody/status`]) {
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+        if (method === 'DELETE' && path.endsWith('status')) continue;
+        it(`is the answer to ${method} ${path.slice(persons.length)}: no upsert`, async () => {
+          const body = method === 'PUT' ? person('nobody') : method === 'PATCH' ? { spec: { age: 1 } } : undefined;
+          await expectRefused(method, path, absent, { body });
+        });
+      }
+    }
+
+    const nowhere = [
+      '/nope',
+      '/apis/people.example.com/v1alpha1/nobodies',
+      '/apis/people.example.com/v1alpha1/nobodies/x',
+      '/apis/people.example.com/v2/persons',
+      '/apis/other.example.com/v1/persons',
+      '/api/v1/persons',
+      `${persons}/ann/spec`,
+      `${persons}/ann/status/more`,
+      `${persons}//ann`,
+      `/${persons}`,
+      `${persons}//`,
+      `${persons}/namespaces/here/persons`,
+      persons.replace('persons', 'namespaces/here/persons'),
+      letters.replace('letters', 'namespaces/Not_Valid/letters'),
+      `${letters}/x`,
+      '/apis/people.example.com/v1alpha1/Persons',
+    ];
+    for (const path of nowhere) {
+      it(`is the answer to ${path}`, async () => {
+        for (const method of ['GET', 'PUT', 'DELETE']) {
+          expectRefusal(
+            await server.request(method, path, { body: method === 'PUT' ? person('ann') : undefined }),
+            notFound,
+          );
+        }
+      });
+    }
+
+    it('is the answer to a creation of a Namespaced kind without a namespace', async () => {
+      await expectRefused('POST', letters, notFound, { body: newLetter('x') });
+    });
+
+    for (const name of [
+      '..%2F..%2Fann',
+      '%00',
+      'a%00b',
+      'a%2Fb',
+      'Ann',
+      '_',
+      '%20',
+      '-ann',
+      'a'.repeat(254),
+      '%E2%98%83',
+    ]) {
+      it(`is the answer to the name ${name.slice(0, 20)}, which no object can have`, async () => {
+        for (const [method, body] of [['GET'], ['PUT', person('ann')], ['PATCH', { spec: {} }], ['DELETE']] as const) {
+          const answer = await leavesNoTrace(server, () => server.request(method, `${persons}/${name}`, { body }));
+          // A PUT whose body bears the name of another object is refused for that, too.
+          if (method === 'PUT' && answer.status === 400) expectRefusal(answer, { reason: 'BadRequest' });
+          else expectRefusal(answer, notFound);
+        }
+      });
+    }
+
+    it('is the answer to the discovery of a group, or a version, that nothing is served of', async () => {
+      expectRefusal(await server.get('/apis/other.example.com'), notFound);
+      expectRefusal(await server.get('/apis/people.example.com/v2'), notFound);
+    });
+
+    it('is not the answer to one trailing slash', async () => {
+      expect((await server.get(`${persons}/`)).status).to.equal(200);
+      expect((await server.get(`${ann}/`)).status).to.equal(200);
+    });
+
+    it('is the answer to a path whose name another kind has', async () => {
+      expectRefusal(await server.get(`${machines}/ann`), notFound);
+    });
+  });
+
+  describe('400 for paths', () => {
+    for (const name of ['%zz', '%', '%f', '%ff', '%c3%28']) {
+      it(`refuses ${name}, which is no percent-encoded UTF-8`, async () => {
+        for (const method of ['GET', 'DELETE']) {
+          await expectRefused(method, `${persons}/${name}`, { reason: 'BadRequest' });
+        }
+      });
+    }
+  });
+
+  describe('405', () => {
+    const cases = [
+      ['PUT', persons],
+      ['PATCH', persons],
+      ['POST', ann],
+      ['POST', `${ann}/status`],
+      ['DELETE', `${ann}/status`],
+      ['OPTIONS', ann],
+      ['OPTIONS', persons],
+      ['TRACE', persons],
+      ['PROPFIND', persons],
+    ] as const;
+    for (const [method, path] of cases) {
+      it(`refuses ${method} ${path.slice(persons.length) || 'on the collection'}`, async () => {
+        const expected: Refusal = {
+          reason: 'MethodNotAllowed',
+          message: `${method.toLowerCase()} is not supported on resources of kind "persons.people.example.com"`,
+          details: { group, kind: 'persons' },
+        };
+        await expectRefused(method, path, expected, { body: method === 'PUT' ? person('ann') : undefined });
+      });
+    }
+
+    for (const path of ['/apis', '/version', '/livez', '/apis/people.example.com/v1alpha1']) {
+      it(`refuses POST ${path}`, async () => {
+        expectRefusal(await server.post(path, {}), { reason: 'MethodNotAllowed' });
+      });
+    }
+  });
+
+  describe('406', () => {
+    for (const accept of [
+      'text/html',
+      'application/xml',
+      'application/vnd.kubernetes.protobuf',
+      'application/json;q=0',
+    ]) {
+      it(`refuses what cannot be written as ${accept}, before anything is written`, async () => {
+        const headers = { accept };
+        const expected: Refusal = { reason: 'NotAcceptable', message: 'application/json' };
+        await expectRefused('GET', ann, expected, { headers });
+        await expectRefused('GET', persons, expected, { headers });
+        await expectRefused('GET', `${persons}?watch=true`, expected, { headers });
+        await expectRefused('POST', persons, expected, { headers, body: person('x') });
+        await expectRefused('PUT', ann, expected, { headers, body: person('ann', { age: 5 }) });
+        await expectRefused('PATCH', ann, expected, { headers, body: { spec: { age: 5 } } });
+        await expectRefused('DELETE', ann, expected, { headers });
+        await expectRefused('DELETE', persons, expected, { headers });
+      });
+    }
+
+    it('is not the answer when one of several media types can be written', async () => {
+      const accept = 'application/vnd.kubernetes.protobuf, text/html;q=0.9, application/json;q=0.1';
+      expect((await server.get(ann, { accept })).status).to.equal(200);
+    });
+  });
+
+  describe('415', () => {
+    const expected: Refusal = { reason: 'UnsupportedMediaType' };
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/vnd.kubernetes.protobuf']) {
+      it(`refuses a body of ${type}`, async () => {
+        await expectRefused('POST', persons, { ...expected, message: 'application/json' }, { body: person('x'), type });
+        await expectRefused('PUT', ann, expected, { body: person('ann', { age: 5 }), type });
+        await expectRefused(
+          'PATCH',
+          ann,
+          { ...expected, message: 'merge-patch' },
+          { body: { spec: { age: 5 } }, type },
+        );
+      });
+    }
+
+    for (const type of ['', 'application/json']) {
+      it(`refuses a patch of ${type || 'no media type'}`, async () => {
+        await expectRefused(
+          'PATCH',
+          ann,
+          { ...expected, message: 'application/merge-patch+json' },
+          {
+            body: { spec: { age: 5 } },
+            type,
+          },
+        );
+      });
+    }
+
+    it('refuses a strategic merge patch that holds a directive, wherever it stands', async () => {
+      const type = 'application/strategic-merge-patch+json';
+      for (const patch of [
+        { $patch: 'replace', spec: { age: 5 } },
+        { spec: { $retainKeys: ['age'], age: 5 } },
+        { spec: { tags: [{ $patch: 'delete' }] } },
+        { spec: { '$setElementOrder/tags': ['a'] } },
+        { spec: { '$deleteFromPrimitiveList/tags': ['a'] } },
+      ]) {
+        await expectRefused('PATCH', ann, expected, { body: patch, type });
+      }
+    });
+
+    it('refuses another charset, and another content encoding', async () => {
+      await expectRefused('POST', persons, expected, { body: person('x'), type: 'application/json; charset=latin1' });
+      await expectRefused('POST', persons, expected, { body: person('x'), headers: { 'content-encoding': 'br' } });
+    });
+  });
+
+  describe('409', () => {
+    const exists: Refusal = {
+      reason: 'AlreadyExists',
+      message: 'persons.people.example.com "ann" already exists',
+      details: { name: 'ann', group, kind: 'persons' },
+    };
+    const conflict: Refusal = {
+      reason: 'Conflict',
+      message: 'Operation cannot be fulfilled on persons.people.example.com "ann"',
+      details: { name: 'ann', group, kind: 'persons' },
+    };
+
+    it('refuses a name that exists', async () => {
+      await expectRefused('POST', persons, exists, { body: person('ann') });
+      await expectRefused('POST', `${persons}?dryRun=All`, exists, { body: person('ann') });
+    });
+
+    it('refuses a name that exists and is being deleted, and says so', async () => {
+      await server.create(persons, person('leaving', {}, { finalizers: ['a.b/c'] }));
+      await server.delete(`${persons}/leaving`);
+      await expectRefused(
+        'POST',
+        persons,
+        { reason: 'AlreadyExists', message: 'object is being deleted' },
+        { body: person('leaving') },
+      );
+      await server.patch(`${persons}/leaving`, { metadata: { finalizers: null } });
+    });
+
+    it('refuses another version, resourceVersion or uid, in PUT and PATCH, on the object and on its status', async () => {
+      const { metadata } = (await server.get(ann)).body;
+      const stale = [
+        { version: 2 },
+        { version: 0 },
+        { resourceVersion: String(Number(metadata.resourceVersion) - 1) },
+        { resourceVersion: String(Number(metadata.resourceVersion) + 1) },
+        { version: 1, resourceVersion: '1' },
+      ];
+      for (const precondition of stale) {
+        for (const path of [ann, `${ann}/status`]) {
+          await expectRefused('PUT', path, conflict, { body: person('ann', { age: 5 }, precondition) });
+          await expectRefused('PATCH', path, conflict, { body: { metadata: precondition, spec: { age: 5 } } });
+        }
+      }
+      const uid = '00000000-0000-4000-8000-000000000000';
+      const foreign: Refusal = { ...conflict, message: `the UID in the precondition (${uid}) does not match` };
+      await expectRefused('PUT', ann, foreign, { body: person('ann', { age: 5 }, { uid }) });
+      await expectRefused(
+        'PATCH',
+        ann,
+        { reason: 'Invalid', causes: ['FieldValueInvalid metadata.uid'] },
+        {
+          body: { metadata: { uid } },
+        },
+      );
+    });
+
+    it('refuses a precondition before it finds that nothing would change', async () => {
+      await expectRefused('PUT', ann, conflict, { body: person('ann', { slug: 'ann' }, { version: 7 }) });
+    });
+
+    it('refuses to delete an object that is not the expected one', async () => {
+      for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }]) {
+        await expectRefused('DELETE', ann, conflict, { body: { preconditions } });
+      }
+      const { metadata } = (await server.get(ann)).body;
+      const { uid, resourceVersion } = metadata;
+      expect((await server.delete(ann, { body: { preconditions: { uid, resourceVersion } } })).status).to.equal(200);
+    });
+
+    it('lets one of many updates of the same version through', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, age) => server.put(ann, person('ann', { age }, { version: 1 }))),
+      );
+      expect(answers.filter(({ status }) => status === 200)).to.have.length(1);
+      expect(answers.filter(({ status }) => status === 409)).to.have.length(9);
+    });
+
+    it('lets one of many creations of the same name through', async () => {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => server.post(persons, person('race'))));
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, ...Array<number>(9).fill(409)]);
+    });
+  });
+
+  describe('422', () => {
+    it('names every violation at once, of metadata and of the schema, each with its field', async () => {
+      const wrong = {
+        ...person('Not_A_Name', { age: 151, gender: 'OTHER', tags: ['a', 5], name: 'x'.repeat(101) }),
+        metadata: {
+          name: 'Not_A_Name',
+          labels: { 'bad key!': 'v', good: 'no spaces allowed' },
+          annotations: { '/x': 'y' },
+          finalizers: ['bad finalizer'],
+        },
+      };
+      await expectRefused(
+        'POST',
+        persons,
+        {
+          reason: 'Invalid',
+          message: /^Person\.people\.example\.com "Not_A_Name" is invalid: \[/,
+          details: { name: 'Not_A_Name', group, kind: 'Person' },
+          causes: [
+            'FieldValueInvalid metadata.name',
+            'FieldValueInvalid metadata.labels',
+            'FieldValueInvalid metadata.labels',
+            'FieldValueInvalid metadata.annotations',
+            'FieldValueInvalid metadata.finalizers',
+            'FieldValueTooLong spec.name',
+            'FieldValueInvalid spec.age',
+            'FieldValueNotSupported spec.gender',
+            'FieldValueTypeInvalid spec.tags[1]',
+          ],
+        },
+        { body: wrong },
+      );
+    });
+
+    const schema: readonly [claim: string, spec: object, cause: string][] = [
+      ['a required field that is missing', { name: undefined }, 'FieldValueRequired spec.name'],
+      ['a required field that is null', { name: null }, 'FieldValueRequired spec.name'],
+      ['a text that is too long', { name: 'x'.repeat(101) }, 'FieldValueTooLong spec.name'],
+      ['a number below the minimum', { age: -1 }, 'FieldValueInvalid spec.age'],
+      ['a number above the maximum', { age: 151 }, 'FieldValueInvalid spec.age'],
+      ['a fraction in place of an integer', { age: 1.5 }, 'FieldValueTypeInvalid spec.age'],
+      ['a text in place of an integer', { age: '5' }, 'FieldValueTypeInvalid spec.age'],
+      ['a value outside the enumeration', { gender: 'male' }, 'FieldValueNotSupported spec.gender'],
+      ['an object in place of a list', { tags: {} }, 'FieldValueTypeInvalid spec.tags'],
+      [
+        'what is wrong in a nested reference to the kind itself',
+        { otherPerson: { apiVersion, kind: 'Person', metadata: { name: 'o' }, spec: { name: 'O', age: 200 } } },
+        'FieldValueInvalid spec.otherPerson.spec.age',
+      ],
+    ];
+    for (const [claim, spec, causes] of schema) {
+      it(`refuses ${claim}, on creation and update`, async () => {
+        const expected: Refusal = { reason: 'Invalid', causes: [causes] };
+        await expectRefused('POST', persons, expected, { body: person('x', spec) });
+        await expectRefused('POST', `${persons}?dryRun=All`, expected, { body: person('x', spec) });
+        await expectRefused('PUT', ann, expected, { body: person('ann', spec) });
+      });
+    }
+
+    it('refuses a spec that is missing', async () => {
+      const body = { ...person('x'), spec: undefined };
+      await expectRefused('POST', persons, { reason: 'Invalid', causes: ['FieldValueRequired spec'] }, { body });
+    });
+
+    it('refuses an object without name and generateName', async () => {
+      const body = { ...person('x'), metadata: {} };
+      await expectRefused(
+        'POST',
+        persons,
+        { reason: 'Invalid', causes: ['FieldValueRequired metadata.name'] },
+        { body },
+      );
+    });
+
+    for (const name of ['Upper', '-x', 'x-', 'a.b', 'a_b', 'a/b', 'ä', 'x'.repeat(254), ' ']) {
+      it(`refuses the name ${name.slice(0, 10)}`, async () => {
+        const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueInvalid metadata.name'] };
+        await expectRefused('POST', persons, expected, { body: person(name) });
+      });
+    }
+
+    it('refuses a value that another object holds under a unique index, on creation and update, and names the holder', async () => {
+      await server.create(persons, person('bob', { slug: 'bob' }));
+      const expected: Refusal = {
+        reason: 'Invalid',
+        causes: ['FieldValueDuplicate spec.slug'],
+        message: /"ann".*Person "ann"|Person "ann"/,
+      };
+      await expectRefused('POST', persons, expected, { body: person('x', { slug: 'ann' }) });
+      await expectRefused('POST', `${persons}?dryRun=All`, expected, { body: person('x', { slug: 'ann' }) });
+      await expectRefused('PUT', `${persons}/bob`, expected, { body: person('bob', { slug: 'ann' }) });
+      await expectRefused('PATCH', `${persons}/bob`, expected, { body: { spec: { slug: 'ann' } } });
+    });
+
+    it('gives a unique value to one of many that ask for it, and frees it with its holder', async () => {
+      const names = Array.from({ length: 10 }, (_, i) => `slug-${i}`);
+      const answers = await Promise.all(names.map((name) => server.post(persons, person(name, { slug: 'wanted' }))));
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, ...Array<number>(9).fill(422)]);
+      const holder = answers.find(({ status }) => status === 201)?.body.metadata.name as string;
+      await server.patch(`${persons}/${holder}`, { spec: { slug: null } });
+      expect((await server.post(persons, person('second', { slug: 'wanted' }))).status).to.equal(201);
+      await server.delete(`${persons}/second`);
+      expect((await server.post(persons, person('third', { slug: 'wanted' }))).status).to.equal(201);
+    });
+
+    it('names the holder of a unique value in a namespace', async () => {
+      await server.create(lettersHere, newLetter('first', { text: 'unique' }));
+      const path = lettersHere.replace('here', 'there');
+      await expectRefused(
+        'POST',
+        path,
+        { reason: 'Invalid', causes: ['FieldValueDuplicate spec.text'], message: 'here/first' },
+        { body: newLetter('second', { text: 'unique' }) },
+      );
+    });
+
+    for (const name of ['index throws', 'index returns a number']) {
+      it(`refuses an object for which an ${name}, on creation and update`, async () => {
+        const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueInvalid trap'] };
+        await expectRefused('POST', persons, expected, { body: person('x', { name }) });
+        await expectRefused('PUT', ann, expected, { body: person('ann', { name }) });
+        await expectRefused('PATCH', ann, expected, { body: { spec: { name } } });
+      });
+    }
+
+    it('refuses a JSON patch whose test fails, or whose path is missing', async () => {
+      const type = 'application/json-patch+json';
+      for (const operation of [
+        { op: 'test', path: '/spec/name', value: 'Somebody' },
+        { op: 'remove', path: '/spec/nothing' },
+        { op: 'replace', path: '/spec/nothing', value: 1 },
+        { op: 'add', path: '/nowhere/at/all', value: 1 },
+        { op: 'copy', from: '/nothing', path: '/spec/age' },
+      ]) {
+        const body = [{ op: 'add', path: '/spec/age', value: 77 }, operation];
+        await expectRefused('PATCH', ann, { reason: 'Invalid' }, { body, type });
+      }
+    });
+  });
+
+  describe('application/problem+json', () => {
+    it('carries the same as RFC 9457', async () => {
+      const headers = { accept: 'application/problem+json' };
+      const answer = await server.post(persons, person('x', { age: 151 }), { headers });
+      expect(answer.status).to.equal(422);
+      expect(answer.headers['content-type']).to.equal('application/problem+json');
+      const { type, title, status, detail, instance, causes } = answer.body;
+      expect({ type, status, instance }).to.deep.equal({ type: 'about:blank', status: 422, instance: persons });
+      expect(title).to.be.a('string').and.not.empty;
+      expect(detail).to.match(/^Person\.people\.example\.com "x" is invalid: spec\.age: /);
+      expect(causes).to.have.length(1);
+      expect(causes[0]).to.include({ reason: 'FieldValueInvalid', field: 'spec.age' });
+    });
+
+    it('is for errors: objects come as JSON', async () => {
+      const answer = await server.get(ann, { accept: 'application/problem+json, application/json' });
+      expect([answer.status, answer.headers['content-type']]).to.deep.equal([200, 'application/json']);
+      expect((await server.get(ann, { accept: 'application/problem+json' })).body.kind).to.equal('Person');
+    });
+  });
+
+  it('has a request id in every answer, the client’s own where it is well formed', async () => {
+    expect((await server.get(`${persons}/nobody`)).headers['audit-id']).to.match(/^[0-9a-f-]{36}$/);
+    expect((await server.get(ann, { 'audit-id': 'my-id.1' })).headers['audit-id']).to.equal('my-id.1');
+    expect((await server.get(ann, { 'audit-id': 'no good' })).headers['audit-id']).to.not.equal('no good');
+    const { status } = await server.post(machines, newMachine('m'), { headers: { 'audit-id': 'x' } });
+    expect(status).to.equal(201);
+  });
+});

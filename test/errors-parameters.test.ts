@@ -1,0 +1,240 @@
+import { expect } from 'chai';
+import { letters, person, persons } from './support/models.ts';
+import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
+import type { Refusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+interface Case extends Refusal {
+  readonly query: string;
+}
+
+const badRequest = { reason: 'BadRequest' } as const;
+const ann = `${persons}/ann`;
+const indexed = ['metadata.name', 'metadata.labels', 'metadata.creationTimestamp', 'spec.name', 'spec.slug'];
+
+const badLists: readonly Case[] = [
+  ...['page=0', 'page=-1', 'page=1.5', 'page=abc', 'page=1e3', 'page=0x1', 'page=%201', 'page=+1'].map((query) => ({
+    query,
+    ...badRequest,
+    message: 'page',
+  })),
+  ...['size=-1', 'size=1.5', 'size=abc', 'size=%2B1'].map((query) => ({ query, ...badRequest, message: 'size' })),
+  ...['limit=-1', 'limit=abc', 'limit=1.5'].map((query) => ({ query, ...badRequest, message: 'limit' })),
+  ...['limit=1&page=1', 'limit=1&size=1', 'continue=abc&page=2'].map((query) => ({
+    query,
+    ...badRequest,
+    message: /page.*limit/,
+  })),
+  ...['continue=garbage', 'continue=e30', 'continue=%00', `continue=${'a'.repeat(2000)}`].map((query) => ({
+    query,
+    ...badRequest,
+    message: 'continue',
+  })),
+  { query: 'sort=spec.age,desc', ...badRequest, message: 'spec.age' },
+  { query: 'sort=nonsense', ...badRequest, message: 'nonsense' },
+  { query: 'sort=spec.name,upwards', ...badRequest, message: 'asc or desc' },
+  { query: 'sort=,asc', ...badRequest, message: 'sort' },
+  { query: 'sort=spec.name,asc,desc', ...badRequest, message: 'sort' },
+  { query: 'sort=spec.name&sort=nonsense', ...badRequest, message: 'nonsense' },
+  { query: 'fieldSelector=spec.age%3D5', ...badRequest, message: 'spec.age' },
+  { query: 'fieldSelector=metadata.uid%3D5', ...badRequest, message: 'metadata.uid' },
+  { query: 'resourceVersion=abc', ...badRequest, message: 'resourceVersion' },
+  { query: 'resourceVersion=-1', ...badRequest, message: 'resourceVersion' },
+  { query: 'resourceVersion=1.5', ...badRequest, message: 'resourceVersion' },
+];
+
+const badSelectors: readonly string[] = [
+  'labelSelector=a in',
+  'labelSelector=a in (',
+  'labelSelector=a in (b',
+  'labelSelector=a in b',
+  'labelSelector=a notin',
+  'labelSelector=a=b=c',
+  'labelSelector==b',
+  'labelSelector=a=b,,c=d',
+  'labelSelector=!',
+  'labelSelector=!a=b',
+  'labelSelector=a b',
+  'labelSelector=a>x',
+  'labelSelector=a)',
+  'labelSelector=-bad-/x=1',
+  'labelSelector=a=b!',
+  'fieldSelector=spec.name=(a',
+  'fieldSelector=spec.name in a',
+  'fieldSelector=spec.name>5',
+  'fieldSelector==x',
+  'fieldSelector=spec.name=a=b',
+  'fieldSelector=spec.name=a\\x',
+];
+
+const cause = (reason: string, field: string): Refusal => ({ reason: 'Invalid', causes: [`${reason} ${field}`] });
+
+/** Kubernetes' own parameters: 422, as the real server. */
+const listOptions: readonly Case[] = [
+  { query: 'resourceVersionMatch=Exact', ...cause('FieldValueForbidden', 'resourceVersionMatch') },
+  { query: 'resourceVersionMatch=NotOlderThan', ...cause('FieldValueForbidden', 'resourceVersionMatch') },
+  {
+    query: 'resourceVersion=1&resourceVersionMatch=Newest',
+    ...cause('FieldValueNotSupported', 'resourceVersionMatch'),
+    message: 'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Unsupported value: "Newest"',
+  },
+  {
+    query: 'resourceVersion=0&resourceVersionMatch=Exact',
+    ...cause('FieldValueForbidden', 'resourceVersionMatch'),
+  },
+  { query: 'sendInitialEvents=true', ...cause('FieldValueForbidden', 'sendInitialEvents') },
+  {
+    query: 'watch=true&sendInitialEvents=true',
+    ...cause('FieldValueForbidden', 'resourceVersionMatch'),
+    message: 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+  },
+  {
+    query: 'watch=true&sendInitialEvents=true&resourceVersionMatch=Exact',
+    ...cause('FieldValueForbidden', 'resourceVersionMatch'),
+  },
+  {
+    query: 'watch=true&resourceVersionMatch=NotOlderThan&resourceVersion=1',
+    ...cause('FieldValueForbidden', 'resourceVersionMatch'),
+  },
+  {
+    query: 'watch=true&sendInitialEvents=perhaps&resourceVersionMatch=NotOlderThan',
+    ...cause('FieldValueInvalid', 'sendInitialEvents'),
+  },
+];
+
+const badWatches: readonly Case[] = [
+  { query: 'watch=true&resourceVersion=abc', ...badRequest, message: 'resourceVersion' },
+  { query: 'watch=true&timeoutSeconds=abc', ...badRequest, message: 'timeoutSeconds' },
+  { query: 'watch=true&timeoutSeconds=-1', ...badRequest, message: 'timeoutSeconds' },
+  { query: 'watch=true&fieldSelector=spec.age%3D1', ...badRequest, message: 'spec.age' },
+  { query: 'watch=true&labelSelector=a%20in', ...badRequest },
+];
+
+interface WriteCase extends Refusal {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+const long = 'm'.repeat(129);
+
+/** Each parameter of a write, with the options kind that Kubernetes names in the message. */
+const writes: readonly WriteCase[] = [
+  { method: 'POST', path: persons, body: person('x'), options: 'CreateOptions' },
+  { method: 'PUT', path: ann, body: person('ann', { age: 99 }), options: 'UpdateOptions' },
+  { method: 'PATCH', path: ann, body: { spec: { age: 99 } }, options: 'PatchOptions' },
+].flatMap(({ options, path, ...write }) => [
+  {
+    ...write,
+    path: `${path}?dryRun=foo`,
+    ...cause('FieldValueNotSupported', 'dryRun'),
+    message: `${options}.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["foo"]: supported values: "All"`,
+  },
+  { ...write, path: `${path}?dryRun=All&dryRun=foo`, ...cause('FieldValueNotSupported', 'dryRun') },
+  { ...write, path: `${path}?fieldValidation=Sloppy`, ...cause('FieldValueNotSupported', 'fieldValidation') },
+  { ...write, path: `${path}?fieldManager=${long}`, ...cause('FieldValueTooLong', 'fieldManager') },
+  { ...write, path: `${path}?fieldManager=a%07b`, ...cause('FieldValueInvalid', 'fieldManager') },
+]);
+
+const otherWrites: readonly WriteCase[] = [
+  { method: 'PATCH', path: `${ann}?force=true`, body: { spec: { age: 99 } }, ...cause('FieldValueForbidden', 'force') },
+  { method: 'DELETE', path: `${ann}?dryRun=foo`, ...cause('FieldValueNotSupported', 'dryRun') },
+  { method: 'DELETE', path: ann, body: { dryRun: ['foo'] }, ...cause('FieldValueNotSupported', 'dryRun') },
+  { method: 'DELETE', path: `${ann}?propagationPolicy=Slow`, ...cause('FieldValueNotSupported', 'propagationPolicy') },
+  {
+    method: 'DELETE',
+    path: ann,
+    body: { propagationPolicy: 'Slow' },
+    ...cause('FieldValueNotSupported', 'propagationPolicy'),
+  },
+  {
+    method: 'DELETE',
+    path: ann,
+    body: { propagationPolicy: 'Orphan', orphanDependents: true },
+    ...cause('FieldValueInvalid', 'propagationPolicy'),
+  },
+  {
+    method: 'DELETE',
+    path: `${persons}?propagationPolicy=Slow`,
+    ...cause('FieldValueNotSupported', 'propagationPolicy'),
+  },
+  { method: 'DELETE', path: `${persons}?labelSelector=a%20in`, ...badRequest },
+  { method: 'DELETE', path: `${persons}?fieldSelector=spec.age%3D1`, ...badRequest },
+  { method: 'DELETE', path: ann, body: { dryRun: 'All' }, ...badRequest },
+];
+
+describe('errors: parameters', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  beforeEach(async () => {
+    await server.delete(persons);
+    await server.create(persons, person('ann'));
+  });
+
+  after(() => server.stop());
+
+  for (const { query, ...expected } of [...badLists, ...listOptions, ...badWatches]) {
+    it(`refuses ${query.slice(0, 80)}`, async () => {
+      expectRefusal(await server.get(`${persons}?${query}`), expected);
+    });
+  }
+
+  for (const selector of badSelectors) {
+    it(`refuses ${selector}, and says where`, async () => {
+      const [name = '', ...text] = selector.split('=');
+      const query = `${name}=${encodeURIComponent(text.join('='))}`;
+      expectRefusal(await server.get(`${persons}?${query}`), { ...badRequest, message: /character \d+/ });
+    });
+  }
+
+  it('lists the indexed fields when one that is not indexed is asked for', async () => {
+    for (const query of ['sort=spec.age', 'fieldSelector=spec.age%3D5']) {
+      const { body } = await server.get(`${persons}?${query}`);
+      for (const field of ['spec.age', ...indexed]) expect(body.message).to.contain(field);
+    }
+  });
+
+  it('refuses a literal that a typed index cannot hold', async () => {
+    expectRefusal(await server.get(`${letters}?fieldSelector=spec.weight%3Dheavy`), {
+      ...badRequest,
+      message: 'spec.weight',
+    });
+  });
+
+  it('refuses a continue token of another selection, with a resourceVersion, and with a match', async () => {
+    await server.create(persons, person('bob'));
+    const { body } = await server.get(`${persons}?limit=1`);
+    const token = encodeURIComponent(body.metadata.continue as string);
+    expectRefusal(await server.get(`${persons}?limit=1&labelSelector=a&continue=${token}`), badRequest);
+    expectRefusal(await server.get(`${letters}?limit=1&continue=${token}`), badRequest);
+    expectRefusal(await server.get(`${persons}?limit=1&resourceVersion=1&continue=${token}`), {
+      ...badRequest,
+      message: 'specifying resource version is not allowed when using continue',
+    });
+    expectRefusal(
+      await server.get(`${persons}?limit=1&resourceVersionMatch=Exact&continue=${token}`),
+      cause('FieldValueForbidden', 'resourceVersionMatch'),
+    );
+  });
+
+  it('refuses a resourceVersion of a single object that is no number', async () => {
+    expectRefusal(await server.get(`${ann}?resourceVersion=abc`), badRequest);
+  });
+
+  for (const { method, path, body, ...expected } of [...writes, ...otherWrites]) {
+    const sent = method === 'DELETE' && body !== undefined ? ` with ${JSON.stringify(body)}` : '';
+    it(`refuses ${method} ${path.slice(persons.length).slice(0, 60)}${sent}, and writes nothing`, async () => {
+      expectRefusal(await leavesNoTrace(server, () => server.request(method, path, { body })), expected);
+      expect((await server.get(ann)).body.metadata.version).to.equal(1);
+    });
+  }
+
+  it('lets parameters pass that it does not know', async () => {
+    const { status } = await server.get(`${persons}?pretty=true&nobody=knows&page=1`);
+    expect(status).to.equal(200);
+  });
+});
