@@ -2,11 +2,19 @@
 // Looked at after each top-level describe, so that the failure names the culprit. With TRACE_LEAKS=1 it also says where
 // what is left was made; that costs about half of a run's speed, so it is not the default.
 import { createHook } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What is being closed may take a moment: sockets end over a few turns, workers need some milliseconds to go. */
 const graceMs = 2_000;
 const pollMs = 10;
+
+// A worker thread keeps the process alive without being listed among its resources.
+const workers = new Set();
+subscribe('worker_threads', ({ worker }) => {
+  workers.add(worker);
+  worker.once('exit', () => workers.delete(worker));
+});
 
 /** Everything that keeps the process alive, by type. Idle keep-alive sockets of fetch do not: they are unref'd. */
 function census() {
@@ -14,7 +22,7 @@ function census() {
   for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1);
   // Each is work under way for a few turns, never something left open.
   for (const passing of ['Immediate', 'FSReqPromise', 'FSReqCallback', 'CloseReq']) counts.delete(passing);
-  return counts;
+  return counts.set('Worker', workers.size);
 }
 
 function surplus(now, before) {
@@ -61,9 +69,9 @@ async function expectNothingLeft() {
     await delay(pollMs, undefined, { ref: false });
     left = surplus(census(), before);
   }
-  if (left.length === 0) return;
+  // The lowest level so far: what one suite ends of another's must not make room for a leak of its own.
   before = census();
-  throw new Error(leakMessage(left));
+  if (left.length > 0) throw new Error(leakMessage(left));
 }
 
 export const mochaHooks = {

@@ -7,8 +7,12 @@ import { createFaultInjectingFetch } from '@homeostat/controller-runtime/testing
 type ClientContract = typeof import('../controller-runtime/client/client.contract.ts');
 type InformerContract = typeof import('../controller-runtime/cache/informer.contract.ts');
 const compiled = new URL('../../controller-runtime/dist/', import.meta.url);
-const { describeClientContract } = (await import(new URL('client/client.contract.js', compiled).href)) as ClientContract;
-const { describeInformerContract } = (await import(new URL('cache/informer.contract.js', compiled).href)) as InformerContract;
+const { describeClientContract } = (await import(
+  new URL('client/client.contract.js', compiled).href
+)) as ClientContract;
+const { describeInformerContract } = (await import(
+  new URL('cache/informer.contract.js', compiled).href
+)) as InformerContract;
 
 type Open = Parameters<ClientContract['describeClientContract']>[1];
 

@@ -180,7 +180,14 @@ describe('errors: limits', () => {
   describe('Host and Origin', () => {
     const forbidden = { reason: 'Forbidden' } as const;
 
-    for (const host of ['evil.example.com', 'evil.example.com:80', 'localhost.evil.example.com', '127.0.0.1.evil.com', '10.0.0.1', '']) {
+    for (const host of [
+      'evil.example.com',
+      'evil.example.com:80',
+      'localhost.evil.example.com',
+      '127.0.0.1.evil.com',
+      '10.0.0.1',
+      '',
+    ]) {
       it(`refuses the Host "${host}"`, async () => {
         const answer = await leavesNoTrace(server, () => server.post(persons, person('x'), { headers: { host } }));
         expectRefusal(answer, forbidden);
@@ -194,13 +201,25 @@ describe('errors: limits', () => {
       }
     });
 
-    for (const origin of ['https://evil.example.com', 'http://localhost:1', 'null', 'http://127.0.0.1.evil.com', 'file://']) {
+    for (const origin of [
+      'https://evil.example.com',
+      'http://localhost:1',
+      'null',
+      'http://127.0.0.1.evil.com',
+      'file://',
+    ]) {
       it(`refuses every write from the Origin ${origin}`, async () => {
         const headers = { origin };
         const path = `${persons}/ann`;
         expectRefusal(await leavesNoTrace(server, () => server.post(persons, person('x'), { headers })), forbidden);
-        expectRefusal(await leavesNoTrace(server, () => server.put(path, person('ann', { age: 4 }), { headers })), forbidden);
-        expectRefusal(await leavesNoTrace(server, () => server.patch(path, { spec: { age: 4 } }, { headers })), forbidden);
+        expectRefusal(
+          await leavesNoTrace(server, () => server.put(path, person('ann', { age: 4 }), { headers })),
+          forbidden,
+        );
+        expectRefusal(
+          await leavesNoTrace(server, () => server.patch(path, { spec: { age: 4 } }, { headers })),
+          forbidden,
+        );
         expectRefusal(await leavesNoTrace(server, () => server.delete(path, { headers })), forbidden);
         expectRefusal(await leavesNoTrace(server, () => server.delete(persons, { headers })), forbidden);
       });

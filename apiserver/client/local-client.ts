@@ -33,12 +33,12 @@ import type {
 } from '@homeostat/controller-runtime/api';
 import { parseJson } from '../http/json-body.ts';
 import { maxDepth } from '../http/object-body.ts';
-import { parseSortTerm } from '../http/list-options.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
+import { parseSort } from '../registry/sort-term.ts';
 import { LocalInformer } from './local-informer.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
@@ -205,7 +205,7 @@ function listRequest(options: ListOptions): ListRequest {
   return {
     labelSelector: parseLabelSelector(options.labelSelector ?? ''),
     fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
-    sort: (typeof sort === 'string' ? [sort] : sort).map(parseSortTerm),
+    sort: parseSort(typeof sort === 'string' ? [sort] : sort),
     ...(namespace === undefined ? {} : { namespace }),
     ...(paged ? { page: { page: page ?? 1, size: size ?? 0 } } : {}),
     ...(chunked

@@ -1,13 +1,15 @@
 import { HandlerBuffer } from '@homeostat/controller-runtime';
-import type { HandlerRegistration, Informer, InformerHandler, InformerOptions } from '@homeostat/controller-runtime';
+import type { HandlerEvent, HandlerRegistration, Informer, InformerHandler, InformerOptions } from '@homeostat/controller-runtime';
 import { formatKey, parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Logger, ModelDescriptor, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { FeedChange } from '../index/change-feed.ts';
+import type { Entry } from '../index/entry.ts';
 import type { Lister, Selection } from '../registry/lister.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { translate } from '../registry/watch-translation.ts';
+import type { Translated } from '../registry/watch-translation.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export interface LocalInformerParts {
@@ -102,21 +104,37 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #pushInitial(buffer: HandlerBuffer<T>): void {
-    for (const object of this.list()) buffer.push({ kind: 'add', object, initial: true });
+    for (const entry of this.#followed?.selection.entries() ?? []) buffer.push(this.#lazily('add', entry, { initial: true }));
     buffer.push({ kind: 'synced' });
   }
 
   #onChange(change: FeedChange): void {
     const { selection } = this.#followed as Followed;
     const seen = translate(change, selection.selects);
-    if (seen === undefined || this.#buffers.size === 0) return;
-    const object = this.#parts.reader.read<T>(seen.entry);
-    const previous = change.previous === undefined ? object : this.#parts.reader.read<T>(change.previous);
-    for (const buffer of this.#buffers) {
-      if (seen.type === 'ADDED') buffer.push({ kind: 'add', object, initial: false });
-      else if (seen.type === 'DELETED') buffer.push({ kind: 'delete', object });
-      else buffer.push({ kind: 'update', previous, object });
-    }
+    if (seen === undefined) return;
+    for (const buffer of this.#buffers) buffer.push(this.#eventOf(seen, change.previous));
+  }
+
+  #eventOf({ type, entry }: Translated, previous: Entry | undefined): HandlerEvent<T> {
+    if (type === 'ADDED') return this.#lazily('add', entry, { initial: false });
+    return type === 'DELETED' ? this.#lazily('delete', entry, {}) : this.#lazily('update', entry, { previous });
+  }
+
+  /** An event whose objects are parsed when it is delivered: a hundred thousand of them may wait. */
+  #lazily(kind: 'add' | 'update' | 'delete', entry: Entry, more: { initial?: boolean; previous?: Entry | undefined }): HandlerEvent<T> {
+    const { reader } = this.#parts;
+    const event = {
+      kind,
+      key: entry.key,
+      initial: more.initial === true,
+      get object(): T {
+        return reader.read<T>(entry);
+      },
+      get previous(): T {
+        return reader.read<T>(more.previous ?? entry);
+      },
+    };
+    return event as HandlerEvent<T>;
   }
 }
 

@@ -1,11 +1,9 @@
 import { ApiError, parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
 import type { ListRequest } from '../registry/lister.ts';
-import type { SortRequest } from '../index/query.ts';
+import { parseSort } from '../registry/sort-term.ts';
 import { parseRevision } from '../registry/revisions.ts';
-import { allOf, choiceOf, firstOf, integerOf, quote, refuse } from './query.ts';
+import { allOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
-
-const maxSortTerms = 8;
 
 /** Selection and order of a list or watch. 400 on what cannot be parsed. */
 export function readSelection(query: Query): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
@@ -25,7 +23,7 @@ export function readListOptions(query: Query): ListRequest {
   const resourceVersion = firstOf(query, 'resourceVersion');
   return {
     ...readSelection(query),
-    sort: readSort(query),
+    sort: parseSort(allOf(query, 'sort').filter((term) => term !== '')),
     ...(page === undefined ? {} : { page }),
     ...(chunk === undefined ? {} : { chunk }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
@@ -83,27 +81,4 @@ function forbiddenMatch(
   if (match === 'Exact' && resourceVersion === '0')
     return 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"';
   return undefined;
-}
-
-function readSort(query: Query): readonly SortRequest[] {
-  const terms = allOf(query, 'sort').filter((term) => term !== '');
-  if (terms.length > maxSortTerms) throw new ApiError('BadRequest', `sort: at most ${maxSortTerms} fields`);
-  return terms.map(parseSortTerm);
-}
-
-/** `<field>` or `<field>,<asc|desc>`. */
-export function parseSortTerm(text: string): SortRequest {
-  const comma = text.indexOf(',');
-  const field = (comma < 0 ? text : text.slice(0, comma)).trim();
-  const direction =
-    comma < 0
-      ? undefined
-      : text
-          .slice(comma + 1)
-          .trim()
-          .toLowerCase();
-  if (field === '') throw new ApiError('BadRequest', `sort: Invalid value: ${quote(text)}: names no field`);
-  if (direction === undefined) return { field };
-  if (direction === 'asc' || direction === 'desc') return { field, direction };
-  throw new ApiError('BadRequest', `sort: Invalid value: ${quote(text)}: the direction must be asc or desc`);
 }

@@ -13,7 +13,7 @@ import { maxDepth, readObjectBody, unsupported } from './object-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf, readText } from './request-body.ts';
 import type { ResourcePath } from './resource-path.ts';
-import { sendBytes } from './responses.ts';
+import { sendBytes, setWarnings } from './responses.ts';
 import type { WatchHandler } from './watch-handler.ts';
 
 export interface ResourceHandlerParts {
@@ -142,7 +142,7 @@ export class ResourceHandler {
   }
 
   #answer({ context, format }: Call, written: WriteResult): void {
-    for (const warning of written.warnings) context.append('Warning', `299 - ${JSON.stringify(warning)}`);
+    setWarnings(context, written.warnings);
     sendBytes(context, written.bytes, format);
   }
 }

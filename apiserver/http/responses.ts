@@ -1,5 +1,6 @@
 import { dump } from 'js-yaml';
 import type { Context } from 'koa';
+import { clip } from '../registry/resource-errors.ts';
 import type { Format } from './accept.ts';
 
 /** Answers with JSON bytes as they are, or as YAML when the client asked for that. */
@@ -19,4 +20,22 @@ export function sendBytes(context: Context, json: Buffer, format: Format): void 
 /** Answers with a value as JSON. */
 export function sendJson(context: Context, value: unknown): void {
   sendBytes(context, Buffer.from(JSON.stringify(value)), 'json');
+}
+
+/** All Warning headers of one answer, in characters; clients limit the size of a header as well. */
+const maxWarningsLength = 4096;
+
+/** One `Warning` header a warning (RFC 9111, code 299), in printable ASCII whatever the client's field names are. */
+export function setWarnings(context: Context, warnings: readonly string[]): void {
+  let length = 0;
+  for (const warning of warnings) {
+    const value = `299 - ${JSON.stringify(clip(warning)).replace(/[^\x20-\x7e]/g, escapeUnit)}`;
+    length += value.length;
+    if (length > maxWarningsLength) return;
+    context.append('Warning', value);
+  }
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -1,6 +1,9 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
+/** A name has at most 253 characters. */
+const maxEchoLength = 256;
+
 type Named = Pick<ModelDescriptor, 'group' | 'kind' | 'plural'>;
 
 // The wording is Kubernetes': clients and people know it.
@@ -8,12 +11,17 @@ function resourceName(model: Named): string {
   return model.group === '' ? model.plural : `${model.plural}.${model.group}`;
 }
 
+/** A client's text as it stands in a message: cut, since messages are for people and not echoes. */
+export function clip(text: string): string {
+  return text.length > maxEchoLength ? `${text.slice(0, maxEchoLength)}…` : text;
+}
+
 function resourceDetails(model: Named, name: string): { name: string; group: string; kind: string } {
-  return { name, group: model.group, kind: model.plural };
+  return { name: clip(name), group: model.group, kind: model.plural };
 }
 
 export function notFound(model: Named, name: string): ApiError {
-  return new ApiError('NotFound', `${resourceName(model)} "${name}" not found`, {
+  return new ApiError('NotFound', `${resourceName(model)} "${clip(name)}" not found`, {
     details: resourceDetails(model, name),
   });
 }
@@ -39,8 +47,8 @@ export function invalid(model: Named, name: string, causes: readonly FieldCause[
   );
   const text = violations.length === 1 ? violations[0] : `[${violations.join(', ')}]`;
   const kind = model.group === '' ? model.kind : `${model.kind}.${model.group}`;
-  return new ApiError('Invalid', `${kind} "${name}" is invalid: ${text}`, {
-    details: { name, group: model.group, kind: model.kind },
+  return new ApiError('Invalid', `${kind} "${clip(name)}" is invalid: ${text}`, {
+    details: { name: clip(name), group: model.group, kind: model.kind },
     causes,
   });
 }
@@ -68,6 +76,6 @@ export function duplicateValue(
   name: string,
   taken: { index: string; value: string; holder: string },
 ): ApiError {
-  const message = `Duplicate value: ${JSON.stringify(taken.value)}: held by ${model.kind} "${taken.holder}"`;
+  const message = `Duplicate value: ${JSON.stringify(clip(taken.value))}: held by ${model.kind} "${taken.holder}"`;
   return invalid(model, name, [{ reason: 'FieldValueDuplicate', field: taken.index, message }]);
 }

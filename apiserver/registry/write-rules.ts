@@ -2,7 +2,7 @@ import { apiVersionOf, deepEqual, metadataShapeErrors, validateMetadata } from '
 import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
-import { badRequest, conflict, invalid } from './resource-errors.ts';
+import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
 
 /** What the rules need to know of a kind. */
 export interface Rules {
@@ -71,22 +71,22 @@ function checkType(model: ModelDescriptor, draft: Draft): void {
   const expected = apiVersionOf(model);
   if (draft.apiVersion !== expected) {
     throw badRequest(
-      `the API version in the data (${draft.apiVersion}) does not match the expected API version (${expected})`,
+      `the API version in the data (${clip(draft.apiVersion)}) does not match the expected API version (${expected})`,
     );
   }
   if (draft.kind !== model.kind) {
-    throw badRequest(`the kind in the data (${draft.kind}) does not match the expected kind (${model.kind})`);
+    throw badRequest(`the kind in the data (${clip(draft.kind)}) does not match the expected kind (${model.kind})`);
   }
 }
 
 function checkPath(draft: Draft, request: WriteRequest): void {
   const { name, namespace } = draft.metadata;
   if (request.name !== undefined && name !== undefined && name !== request.name) {
-    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`);
+    throw badRequest(`the name of the object (${clip(name)}) does not match the name on the URL (${request.name})`);
   }
   if (namespace !== undefined && namespace !== '' && namespace !== request.namespace) {
     throw badRequest(
-      `the namespace of the object (${namespace}) does not match the namespace on the URL (${request.namespace ?? ''})`,
+      `the namespace of the object (${clip(namespace)}) does not match the namespace on the URL (${request.namespace ?? ''})`,
     );
   }
 }
@@ -169,7 +169,7 @@ export function decidePatch(rules: Rules, stored: ApiObject, body: unknown, requ
   if (name === undefined)
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
   if (uid !== stored.metadata.uid) {
-    const message = `Invalid value: ${JSON.stringify(uid ?? '')}: field is immutable`;
+    const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
     throw invalid(rules.model, stored.metadata.name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message }]);
   }
   checkPreconditions(rules.model, stored, draft.metadata);
@@ -180,7 +180,7 @@ export function decidePatch(rules: Rules, stored: ApiObject, body: unknown, requ
 export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, given: Partial<ObjectMeta>): void {
   const { name, uid, version, resourceVersion } = stored.metadata;
   if (given.uid !== undefined && given.uid !== '' && given.uid !== uid) {
-    const why = `the UID in the precondition (${given.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    const why = `the UID in the precondition (${clip(given.uid)}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
     throw conflict(model, name, why);
   }
   if (given.resourceVersion !== undefined && given.resourceVersion !== '') {

@@ -1,11 +1,14 @@
 import { formatKey, keyOf } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
 
-/** What waits to be told to a handler. `synced` is told to nobody: it marks the end of the initial objects. */
+/**
+ * What waits to be told to a handler. `synced` is told to nobody: it marks the end of the initial objects. `key` is the
+ * object's, for events whose objects are costly to read (an accessor may parse them when they are delivered).
+ */
 export type HandlerEvent<T extends ApiObject> =
-  | { readonly kind: 'add'; readonly object: T; readonly initial: boolean }
-  | { readonly kind: 'update'; readonly previous: T; readonly object: T }
-  | { readonly kind: 'delete'; readonly object: T }
+  | { readonly kind: 'add'; readonly key?: string; readonly object: T; readonly initial: boolean }
+  | { readonly kind: 'update'; readonly key?: string; readonly previous: T; readonly object: T }
+  | { readonly kind: 'delete'; readonly key?: string; readonly object: T }
   | { readonly kind: 'synced' };
 
 /**
@@ -16,7 +19,7 @@ export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]
   const spans = new Map<string, { readonly first: HandlerEvent<T>; last: HandlerEvent<T> }>();
   for (const [index, event] of events.entries()) {
     // A key begins with no space: markers are never merged.
-    const key = event.kind === 'synced' ? ` ${index}` : formatKey(keyOf(event.object));
+    const key = event.kind === 'synced' ? ` ${index}` : (event.key ?? formatKey(keyOf(event.object)));
     const span = spans.get(key);
     if (span === undefined) spans.set(key, { first: event, last: event });
     else span.last = event;

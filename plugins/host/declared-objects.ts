@@ -35,8 +35,6 @@ export async function readDeclaredObjects(
     try {
       for (const document of parseYamlDocuments(await readText(folder, file), yamlLimits)) {
         const place = `${file}: document ${document.document}, line ${document.line}`;
-        // What follows a last `---` is no object, and no mistake.
-        if (document.value === null) continue;
         const declared = declaredObject(place, document.value, revision);
         if (Array.isArray(declared)) problems.push(...declared.map((problem) => `${place}: ${problem}`));
         else objects.push(declared);

@@ -1,0 +1,200 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { hostVersion } from './host-version.ts';
+import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
+
+const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** The command in a process of its own. */
+class Command {
+  readonly #child: ChildProcess;
+  readonly exited: Promise<number | null>;
+  stdout = '';
+  stderr = '';
+
+  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+    this.#child = spawn(process.execPath, [script, ...args], { env: { PATH: process.env['PATH'], ...environment } });
+    this.#child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
+    this.#child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
+    this.exited = new Promise((resolve) => this.#child.on('close', resolve));
+  }
+
+  get lines(): readonly Line[] {
+    return this.stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line);
+  }
+
+  async line(message: string): Promise<Line> {
+    return eventually(() => this.lines.find(({ msg }) => msg === message), {
+      timeoutMs: 10_000,
+      describe: () => `the line "${message}" in\n${this.stdout}${this.stderr}`,
+    });
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+}
+
+describe('homeostat', () => {
+  const running: Command[] = [];
+
+  function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Command {
+    const command = new Command(args, environment);
+    running.push(command);
+    return command;
+  }
+
+  function serve(...args: readonly string[]): Command {
+    return run(['serve', '--port', '0', '--database', 'memory:', ...args]);
+  }
+
+  afterEach(async () => {
+    for (const command of running.splice(0)) {
+      command.kill('SIGKILL');
+      await command.exited;
+    }
+    await removeFolders();
+  });
+
+  it('prints its version and its help', async () => {
+    const version = run(['--version']);
+    expect(await version.exited).to.equal(0);
+    expect(version.stdout).to.equal(`${hostVersion()}\n`);
+    const help = run(['serve', '--help']);
+    expect(await help.exited).to.equal(0);
+    for (const text of ['--database <url>', '--service-domain', 'HOMEOSTAT_LOG_LEVEL', 'SIGTERM'])
+      expect(help.stdout).to.include(text);
+  });
+
+  for (const [args, text] of [
+    [['serve', '--bogus'], "unknown option '--bogus'"],
+    [['serve', '--port'], 'argument missing'],
+    [['serve', '--port', 'abc'], '--port: must be a whole number from 0 to 65535, not "abc"'],
+    [['serve', '--database', 'oracle:x'], '--database: this build has no driver for oracle:'],
+    [['serve', '--host', '0.0.0.0'], '--host: "0.0.0.0" is not a loopback address'],
+    [['serve', 'extra'], 'too many arguments'],
+    [['fly'], "unknown command 'fly'"],
+    [[], 'Usage: homeostat'],
+  ] as const) {
+    it(`exits with 2 for: ${args.join(' ')}`, async () => {
+      const command = run(args);
+      expect(await command.exited).to.equal(2);
+      expect(command.stderr).to.include(text);
+      expect(command.stdout).to.equal('');
+    });
+  }
+
+  it('exits with 1 when the port is taken', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    const command = run(['serve', '--port', String(port), '--database', 'memory:']);
+    expect(await command.exited).to.equal(1);
+    expect(command.stderr).to.include('could not start').and.include('EADDRINUSE');
+    await new Promise((resolve) => taken.close(resolve));
+  });
+
+  it('says when it is ready, with the phase of each plugin, and exits with 0 on SIGTERM', async () => {
+    const folder = await makeFolder({});
+    const command = run(['serve'], {
+      HOMEOSTAT_PORT: '0',
+      HOMEOSTAT_DATABASE: `sqlite:${join(folder, 'data', 'h.db')}`,
+      HOMEOSTAT_PLUGIN: [await makePlugin('good', 'export default {};'), await makePlugin('bad', 'throw 1;')].join(','),
+    });
+    const ready = await command.line('ready');
+    expect(ready['plugins']).to.deep.equal([
+      { name: 'good', version: '1.0.0', phase: 'Started' },
+      { name: 'bad', version: '1.0.0', phase: 'Failed', reason: '1' },
+    ]);
+    expect((await fetch(`${String(ready['url'])}/readyz`)).status).to.equal(200);
+    command.kill('SIGTERM');
+    expect(await command.exited).to.equal(0);
+    expect(command.stderr).to.equal('');
+  });
+
+  it('is alive but not ready while a plugin starts', async () => {
+    const hangs = await makePlugin('hangs', 'export default { start: () => new Promise(() => {}) };');
+    const command = serve('--plugin', hangs);
+    const url = String((await command.line('listening'))['url']);
+    await command.line('plugin is Starting');
+    const ready = await fetch(`${url}/readyz?verbose`);
+    expect(ready.status).to.equal(503);
+    expect(await ready.text()).to.include('[-]plugins failed: hangs is Starting');
+    expect((await fetch(`${url}/livez`)).status).to.equal(200);
+    command.kill('SIGINT');
+    expect(await command.exited).to.equal(0);
+  });
+
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    it(`exits with ${code} at once on a second ${signal}`, async () => {
+      const command = serve(
+        '--plugin',
+        await makePlugin('hangs', 'export default { stop: () => new Promise(() => {}) };'),
+      );
+      await command.line('ready');
+      command.kill(signal);
+      await command.line('plugin is Stopping');
+      command.kill(signal);
+      expect(await command.exited).to.equal(code);
+    });
+  }
+
+  it('logs a rejection that nobody handled, with the plugin, and goes on', async () => {
+    const main = "export default { start() { void Promise.reject(new Error('forgotten')); } };";
+    const command = serve('--plugin', await makePlugin('rejects', main));
+    const { url } = await command.line('ready');
+    expect(await command.line('nobody handled a rejection')).to.include({ plugin: 'rejects', level: 'error' });
+    expect((await fetch(`${String(url)}/livez`)).status).to.equal(200);
+  });
+
+  it('logs an exception that nobody caught, stops in order, and exits with 1', async () => {
+    const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
+    const command = serve('--plugin', await makePlugin('throws', main));
+    expect(await command.exited).to.equal(1);
+    expect(await command.line('nobody caught an exception: stopping')).to.include({ plugin: 'throws' });
+    await command.line('stopped');
+  });
+
+  it('prints what to try on stderr, when asked for hints', async () => {
+    const fixture = new URL('./widget.fixture.js', import.meta.url).href;
+    const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
+    const command = serve('--hints', '--plugin', await makePlugin('widgets', main));
+    const { url } = await command.line('ready');
+    await eventually(() => command.stderr.includes('watch=true'));
+    expect(command.stderr).to.include(`curl '${String(url)}/apis/widgets.example.com/v1/widgets?page=1&size=10'`);
+  });
+});
+
+describe("the author's import", () => {
+  for (const entry of ['index', 'cli']) {
+    it(`of ${entry} loads no server`, async () => {
+      const url = new URL(`./${entry}.js`, import.meta.url).href;
+      const program = `
+        import { createRequire } from 'node:module';
+        await import(${JSON.stringify(url)});
+        const loaded = Object.keys(createRequire(${JSON.stringify(url)}).cache);
+        process.stdout.write(loaded.filter((file) => /[/](koa|ajv|pino|better-sqlite3)[/]/.test(file)).join());
+      `;
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+      let output = '';
+      child.stdout.on('data', (chunk) => (output += String(chunk)));
+      child.stderr.on('data', (chunk) => (output += String(chunk)));
+      const code = await new Promise((resolve) => child.on('close', resolve));
+      expect({ code, output }).to.deep.equal({ code: 0, output: '' });
+    });
+  }
+});

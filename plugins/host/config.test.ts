@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { join } from 'node:path';
+import { readConfig } from './config.ts';
+import type { ServeConfig } from './config.ts';
+import { makeFolder, removeFolders } from './plugin-folder.fixture.ts';
+
+function read(flags: object, environment: Readonly<Record<string, string>> = {}): ServeConfig {
+  return readConfig({ flags: flags as Readonly<Record<string, unknown>>, environment });
+}
+
+describe('the configuration of serve', () => {
+  after(removeFolders);
+
+  it('has a default for everything', () => {
+    expect(read({})).to.deep.equal({
+      database: 'sqlite:./data/homeostat.db',
+      databaseOrigin: 'the default',
+      host: '127.0.0.1',
+      port: 8700,
+      plugins: [],
+      hostNames: [],
+      serviceDomain: 'homeostat.internal',
+      insecure: false,
+      logLevel: 'info',
+      hints: false,
+    });
+  });
+
+  it('takes a flag before the environment, the environment before the file, the file before the default', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'port: 1\nhost: localhost\nlog-level: warn\nhints: true\n' });
+    const environment = { HOMEOSTAT_PORT: '2', HOMEOSTAT_LOG_LEVEL: 'error' };
+    const config = read({ port: '3', config: join(folder, 'c.yaml') }, environment);
+    expect(config).to.include({ port: 3, logLevel: 'error', host: 'localhost', hints: true });
+    expect(config.serviceDomain).to.equal('homeostat.internal');
+  });
+
+  it('takes the file from the environment, too, and its folders relative to the file', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'plugin: [plugins/a, /b]\nhost-name: [x.example.com]\n' });
+    const config = read({}, { HOMEOSTAT_CONFIG: join(folder, 'c.yaml') });
+    expect(config.plugins).to.deep.equal([join(folder, 'plugins/a'), '/b']);
+    expect(config.hostNames).to.deep.equal(['x.example.com']);
+  });
+
+  it('splits lists of the environment at commas, and switches on with true', () => {
+    const config = read({}, { HOMEOSTAT_PLUGIN: '/a,/b', HOMEOSTAT_INSECURE: 'true', HOMEOSTAT_HOST: '0.0.0.0' });
+    expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
+  });
+
+  it('names the place of every bad value, at once', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'log-level: loud\nhost-name: 7\nport: 80.5\nservice-domain: local\n' });
+    const file = join(folder, 'c.yaml');
+    expect(() => read({ config: file }, { HOMEOSTAT_PORT: '99999', HOMEOSTAT_INSECURE: 'maybe' }))
+      .to.throw()
+      .with.property('message')
+      .that.equals(
+        [
+          'HOMEOSTAT_INSECURE: must be true or false, not "maybe"',
+          'HOMEOSTAT_PORT: must be a whole number from 0 to 65535, not "99999"',
+          `${file}: host-name: must be a list of texts`,
+          `${file}: service-domain: must have at least one dot`,
+          `${file}: log-level: must be one of debug, info, warn, error, silent, not "loud"`,
+        ].join('\n'),
+      );
+  });
+
+  it('refuses keys of the file that it does not know, by name', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'prot: 80\nconfig: other.yaml\n' });
+    expect(() => read({ config: join(folder, 'c.yaml') }))
+      .to.throw('prot: is no option; there are database, host, port')
+      .with.property('message')
+      .that.includes('config: is no option');
+  });
+
+  it('refuses a file that is not there or no YAML, naming who named it', async () => {
+    const folder = await makeFolder({ 'bad.yaml': 'a: [\n' });
+    expect(() => read({ config: '/nowhere.yaml' })).to.throw('--config: /nowhere.yaml: ENOENT');
+    expect(() => read({}, { HOMEOSTAT_CONFIG: join(folder, 'bad.yaml') })).to.throw(/^HOMEOSTAT_CONFIG: .*line 2/);
+  });
+
+  it('listens beyond this machine only when told that it is insecure', () => {
+    expect(() => read({ host: '0.0.0.0' })).to.throw('--host: "0.0.0.0" is not a loopback address: add --insecure');
+    expect(read({ host: '0.0.0.0', insecure: true }).host).to.equal('0.0.0.0');
+  });
+});

@@ -1,0 +1,47 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { withDeadline } from './deadline.ts';
+
+describe('withDeadline', () => {
+  const never = async (): Promise<never> => new Promise<never>(() => undefined);
+  const failure = async (work: Promise<unknown>): Promise<string> =>
+    work.then(
+      () => 'resolved',
+      (error: unknown) => (error as Error).message,
+    );
+
+  it('answers what the work answers, and leaves no timer', async () => {
+    const clock = new FakeClock();
+    expect(await withDeadline(() => 7, { what: 'x', timeoutMs: 1000, clock })).to.equal(7);
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  it('rejects as the work does, also when that throws at once', async () => {
+    const work = (): never => {
+      throw new Error('no');
+    };
+    expect(await failure(withDeadline(work, { what: 'x', timeoutMs: 1000, clock: new FakeClock() }))).to.equal('no');
+  });
+
+  it('rejects when the time is over, not before', async () => {
+    const clock = new FakeClock();
+    let ended: string | undefined;
+    const waiting = failure(withDeadline(never, { what: 'start', timeoutMs: 30_000, clock })).then((text) => {
+      ended = text;
+    });
+    await clock.advance(29_999);
+    expect(ended).to.equal(undefined);
+    await clock.advance(1);
+    await waiting;
+    expect(ended).to.equal('start has not ended within 30 s');
+  });
+
+  it('gives up when the signal aborts', async () => {
+    const clock = new FakeClock();
+    const controller = new AbortController();
+    const waiting = failure(withDeadline(never, { what: 'x', timeoutMs: 1000, clock, signal: controller.signal }));
+    controller.abort(new Error('enough'));
+    expect(await waiting).to.equal('enough');
+    expect(clock.pendingTimers).to.equal(0);
+  });
+});

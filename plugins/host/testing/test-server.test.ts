@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import { controller, isNotFound } from '../index.ts';
+import { widgetModel } from '../widget.fixture.ts';
+import { eventually, FakeClock, startTestServer } from './index.ts';
+
+const Widget = widgetModel();
+const Part = widgetModel({ kind: 'Part' });
+
+describe('startTestServer', () => {
+  it('runs models and controllers against a real server, and settles', async () => {
+    const server = await startTestServer({
+      models: [Widget],
+      controllers: [
+        controller(Widget, {
+          reconcile: async ({ object, status }) => void (await status({ seen: object.metadata.name })),
+        }),
+      ],
+    });
+    await server.httpClient.create(Widget, { metadata: { name: 'w' } });
+    await server.settle();
+    expect((await server.client.get(Widget, 'w')).status).to.deep.equal({ seen: 'w' });
+    expect(server.plugins()).to.deep.equal([{ name: 'test', version: '0.0.0', phase: 'Started' }]);
+    await server.stop();
+  });
+
+  it('collects garbage', async () => {
+    const server = await startTestServer({
+      models: [Widget, Part],
+      controllers: [
+        controller(Widget, {
+          owns: [Part],
+          reconcile: async ({ object, ensure }) => void (await ensure(Part, object.metadata.name, {})),
+        }),
+      ],
+    });
+    await server.client.create(Widget, { metadata: { name: 'w' } });
+    await server.settle();
+    expect((await server.client.list(Part)).items).to.have.length(1);
+    await server.client.delete(Widget, 'w');
+    await server.settle();
+    expect(isNotFound(await server.client.get(Part, 'w').catch((error: unknown) => error))).to.equal(true);
+    await server.stop();
+  });
+
+  it('moves time with the clock that it is given', async () => {
+    const clock = new FakeClock();
+    const runs: number[] = [];
+    const server = await startTestServer({
+      clock,
+      models: [Widget],
+      controllers: [
+        controller(Widget, {
+          reconcile: () => {
+            runs.push(clock.monotonicMs());
+            return { after: '10m' };
+          },
+        }),
+      ],
+    });
+    await server.client.create(Widget, { metadata: { name: 'w' } });
+    await server.settle();
+    expect(runs).to.deep.equal([0]);
+    await clock.advance(600_000);
+    await server.settle();
+    expect(runs).to.deep.equal([0, 600_000]);
+    await server.stop();
+  });
+
+  it('rejects when a plugin cannot start, with its reason', async () => {
+    const failing = { start: async () => Promise.reject(new Error('no')) };
+    const error: unknown = await startTestServer({ plugins: [failing] }).catch((thrown: unknown) => thrown);
+    expect((error as Error).message).to.equal('plugin "plugin-1" failed: no');
+  });
+
+  it('leaves nothing behind', async () => {
+    const resources = (): string => JSON.stringify(process.getActiveResourcesInfo().toSorted());
+    const before = resources();
+    const server = await startTestServer({ models: [Widget] });
+    const { url } = server;
+    await server.httpClient.create(Widget, { metadata: { name: 'w' } });
+    await server.stop();
+    await eventually(() => resources() === before, { describe: () => `${resources()} to be ${before}` });
+    const refused: unknown = await fetch(url).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(TypeError);
+  });
+});
