@@ -59,10 +59,14 @@ function leakMessage(left) {
   return ['left open:', ...lines, ...handles.map(describeHandle), ...hint].join('\n  ');
 }
 
+/** mocha holds a timer for a hook once that has returned its promise: let it, so that it is in every census. */
+const mochaTimer = () => delay(0);
+
 let before = new Map();
 
 /** Waits until nothing more than before is open; throws otherwise, once for each leak. */
 async function expectNothingLeft() {
+  await mochaTimer();
   const deadlineMs = performance.now() + graceMs;
   let left = surplus(census(), before);
   while (left.length > 0 && performance.now() < deadlineMs) {
@@ -76,8 +80,7 @@ async function expectNothingLeft() {
 
 export const mochaHooks = {
   async beforeAll() {
-    // From here on mocha holds a timer for this hook, as it will for the ones that compare.
-    await delay(0);
+    await mochaTimer();
     // Both are opened on first use, which would look like a leak of the suite that prints first.
     process.stdout.ref?.();
     process.stderr.ref?.();

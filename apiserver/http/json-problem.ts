@@ -4,7 +4,7 @@ import { isIllFormed } from './json-value.ts';
 
 // Each matches at one place only (flag y), so that a long text is never searched.
 const whiteSpace = /[ \t\n\r]*/y;
-const plainCharacters = /[^"\\\u0000-\u001f]*/y;
+const plainCharacters = /[ !#-[\]-\uffff]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;

@@ -53,11 +53,10 @@ export function parseYaml(text: string, limits: BodyLimits): unknown {
 export function parseYamlDocuments(text: string, limits: BodyLimits): readonly YamlDocument[] {
   const events = refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));
   const values = refuseOnError(() => constructFromEvents(events, { source: text, schema, maxAliases }));
-  const starts = contentStarts(events);
+  const lines = contentLines(text, events);
   return values.flatMap((value, index) => {
-    const start = starts[index] ?? -1;
-    if (start < 0) return [];
-    return [{ document: index + 1, line: lineOf(text, start), value: copyAsJson(value, limits.maxDepth) }];
+    const line = lines[index];
+    return line === undefined ? [] : [{ document: index + 1, line, value: copyAsJson(value, limits.maxDepth) }];
   });
 }
 
@@ -72,9 +71,18 @@ function refuseOnError<T>(parse: () => T): T {
   }
 }
 
-/** Per document the offset of its first node; -1 for a document without content. */
-function contentStarts(events: readonly Event[]): readonly number[] {
-  return events.flatMap((event, index) => (event.type === EVENT_ID.DOCUMENT ? [startOf(events[index + 1])] : []));
+/** Per document the line of its first node; undefined for a document without content. */
+function contentLines(text: string, events: readonly Event[]): readonly (number | undefined)[] {
+  const lineBreak = /\r\n|\r|\n/g;
+  let line = 1;
+  // Each break is looked at once: a stream can have hundreds of thousands of documents.
+  let nextBreak = lineBreak.exec(text);
+  return events.flatMap((event, index) => {
+    if (event.type !== EVENT_ID.DOCUMENT) return [];
+    const start = startOf(events[index + 1]);
+    for (; nextBreak !== null && nextBreak.index < start; nextBreak = lineBreak.exec(text)) line += 1;
+    return [start < 0 ? undefined : line];
+  });
 }
 
 function startOf(event: Event | undefined): number {
@@ -82,10 +90,6 @@ function startOf(event: Event | undefined): number {
   if (event.type === EVENT_ID.SCALAR) return event.valueStart;
   if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) return event.start;
   return -1;
-}
-
-function lineOf(text: string, offset: number): number {
-  return text.slice(0, offset).split(/\r\n|\r|\n/).length;
 }
 
 function addField(fields: Fields, name: unknown, value: unknown): string {

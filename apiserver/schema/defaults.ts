@@ -22,7 +22,7 @@ function fillFields(fields: Fields, shape: Shape): void {
     if (typeof value !== 'object') continue;
     const child = shape.properties.get(name) ?? shape.additional;
     if (typeof child !== 'object') continue;
-    const kept = value === null ? replaceNull(fields, name, child) : value;
+    const kept = value ?? replaceNull(fields, name, child);
     if (typeof kept === 'object' && kept !== null) fillDefaults(kept, child);
   }
 }

@@ -23,7 +23,7 @@ const values = fc.letrec((tie) => ({
 })).value;
 
 const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
-  const child = tie('schema') as fc.Arbitrary<JsonSchema>;
+  const child = tie('schema');
   const branches = fc.array(child, { minLength: 1, maxLength: 2 });
   const scalarRules = {
     type: fc.constantFrom('object', 'array', 'string', 'integer', 'number', 'boolean'),

@@ -60,11 +60,14 @@ function matcher(form: RegExp): Format {
 }
 
 function formatOf(definition: unknown): Format {
-  if (definition instanceof RegExp) return matcher(definition);
   // Formats with an order are objects that hold the check.
-  const check =
-    typeof definition === 'object' && definition !== null ? Reflect.get(definition, 'validate') : definition;
+  const isOrdered = typeof definition === 'object' && definition !== null && 'validate' in definition;
+  const check = isOrdered ? definition.validate : definition;
   if (check instanceof RegExp) return matcher(check);
-  if (typeof check !== 'function') throw new TypeError('ajv-formats has changed the form of its definitions');
-  return (text) => check(text) === true;
+  if (!isFormat(check)) throw new TypeError('ajv-formats has changed the form of its definitions');
+  return check;
+}
+
+function isFormat(check: unknown): check is Format {
+  return typeof check === 'function';
 }

@@ -340,7 +340,7 @@ describe('the plugin host', () => {
       await server.client.create(Widget, { metadata: { name: 'w' } });
       await eventually(() => events.length === 1);
       const stopped = host.stop();
-      expect(phases()).to.deep.equal({ a: 'Stopping' });
+      await eventually(() => phases()['a'] === 'Stopping');
       release();
       await stopped;
       expect(events).to.deep.equal(['begins', 'ends', 'abort', 'stop, with Widget']);

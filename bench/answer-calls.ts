@@ -1,0 +1,34 @@
+export interface Call {
+  readonly id: number;
+  readonly name: string;
+  readonly argument: unknown;
+}
+
+export interface Reply {
+  readonly id: number;
+  readonly value?: unknown;
+  /** Stack of what was thrown. */
+  readonly error?: string;
+}
+
+/** What a child does for its parent, by name; one argument each. */
+export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
+
+/** Serves the parent's calls until it goes. */
+export function answerCalls(calls: Calls): void {
+  process.on('message', (message) => void answer(calls, message as Call));
+  // oxlint-disable-next-line unicorn/no-process-exit -- the parent is gone or done: nothing here is worth an orderly end
+  process.on('disconnect', () => process.exit());
+}
+
+async function answer(calls: Calls, { id, name, argument }: Call): Promise<void> {
+  process.send?.(await replyTo(calls, { id, name, argument }));
+}
+
+async function replyTo(calls: Calls, { id, name, argument }: Call): Promise<Reply> {
+  try {
+    return { id, value: await calls[name]?.(argument as never) };
+  } catch (error) {
+    return { id, error: error instanceof Error ? String(error.stack) : String(error) };
+  }
+}

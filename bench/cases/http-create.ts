@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import { formatRequest, loadHttp } from '../http-load.ts';
+import { newPerson, personsPath, threeIndexes } from '../person.ts';
+import { p50AtMost, ratioAtLeast } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+
+/** How does a durable create compare with sending the same body back? */
+export async function httpCreate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  await using server = new Child('api-server');
+  await using koa = new Child('koa-echo');
+  const url = await server.call<string>('start', `sqlite:${join(folder, 'http-create.db')}`);
+  const koaUrl = await koa.call<string>('start');
+  await server.call('register', threeIndexes);
+  let number = 0;
+  const request = (): string => {
+    number += 1;
+    return formatRequest('POST', personsPath, JSON.stringify(newPerson({ name: `p-${number.toString()}`, number })));
+  };
+  const { rounds, seconds } = settings;
+  const load = (to: string, connections: number) => () => loadHttp({ url: to, connections, seconds, request });
+  const many = await alternate(rounds, { ours: load(url, 64), limit: load(koaUrl, 64) });
+  const one = await alternate(rounds, { ours: load(url, 1), limit: load(koaUrl, 1) });
+  return [
+    { name: 'http-create, 64 connections', ...many, target: ratioAtLeast(0.5, many) },
+    { name: 'http-create, 1 connection', ...one, target: p50AtMost(0.5, one.ours) },
+  ];
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import type { Figures } from '../figures.ts';
+import type { InFlightFigures } from '../in-flight.ts';
+import { newPerson, threeIndexes } from '../person.ts';
+import { ratioAtLeast } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+
+interface Contest {
+  readonly server: Child;
+  readonly bare: Child;
+  readonly rounds: number;
+  readonly count: number;
+  /** An object as it is stored. */
+  readonly data: string;
+}
+
+/** How does the client of a program compare with bare SQLite doing the same to the same rows? */
+export async function inProcess({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  const { rounds, writes } = settings;
+  await using server = new Child('api-server');
+  await using bare = new Child('bare-sqlite');
+  await server.call('start', `sqlite:${join(folder, 'in-process.db')}`);
+  await server.call('register', threeIndexes);
+  await bare.call('open', join(folder, 'bare.db'));
+  const contest = { server, bare, rounds, count: writes, data: storedPerson() };
+  const created = await compareWrites('create', contest);
+  const updated = await compareWrites('update', contest);
+  const got = await compareReads('get', { ...contest, count: writes * 5 });
+  const listed = await compareReads('list', { ...contest, count: writes / 4 });
+  return [created, updated, got, listed];
+}
+
+async function compareWrites(verb: 'create' | 'update', { server, bare, rounds, count, data }: Contest): Promise<Row> {
+  let batch = 1;
+  const found = await alternate(rounds, {
+    ours: async () => {
+      const figures = await server.call<InFlightFigures>(verb, count);
+      batch = Math.round(figures.perTurn);
+      return figures;
+    },
+    limit: () => bare.call<Figures>(verb, { count, batch, data }),
+  });
+  const note = `${batch.toString()} rows a commit, measured with ours and given to the limit`;
+  return { name: `in-process ${verb}, 256 in flight`, ...found, target: ratioAtLeast(0.5, found), note };
+}
+
+async function compareReads(verb: 'get' | 'list', { server, bare, rounds, count }: Contest): Promise<Row> {
+  const found = await alternate(rounds, {
+    ours: () => server.call<Figures>(verb, count),
+    limit: () => bare.call<Figures>(verb, count),
+  });
+  return { name: `in-process ${verb}, 256 in flight`, ...found, target: ratioAtLeast(0.5, found) };
+}
+
+/** A person with the metadata that the server adds. */
+function storedPerson(): string {
+  const person = newPerson({ name: 'p-10000', number: 10_000 });
+  const metadata = {
+    ...person.metadata,
+    uid: '00000000-0000-4000-8000-000000000000',
+    version: 1,
+    generation: 1,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  };
+  return JSON.stringify({ ...person, metadata });
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import { figuresOf, median } from '../figures.ts';
+import type { Figures } from '../figures.ts';
+import { newPerson, personsPath, threeIndexes } from '../person.ts';
+import { p99AtMost } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+import { Watchers } from '../watchers.ts';
+
+/** From now on, without the present objects. */
+const watchQuery = '?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
+
+interface Writing {
+  readonly url: string;
+  readonly perSecond: number;
+  readonly count: number;
+  readonly nextNumber: () => number;
+}
+
+/** How long after a write is sent does each of many watchers have it? */
+export async function watchFanOut({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  const { watchers: count, watchedWritesPerSecond: perSecond, seconds } = settings;
+  await using server = new Child('api-server');
+  await using bare = new Child('frame-server');
+  const url = await server.call<string>('start', `sqlite:${join(folder, 'watch.db')}`);
+  const bareUrl = await bare.call<string>('start');
+  await server.call('register', threeIndexes);
+  using ourWatchers = await Watchers.connect(url + personsPath + watchQuery, count);
+  using bareWatchers = await Watchers.connect(bareUrl, count);
+  let number = 0;
+  const nextNumber = (): number => (number += 1);
+  const busy: number[] = [];
+  const round = async (watchers: Watchers, to: string): Promise<Figures> => {
+    const before = performance.eventLoopUtilization();
+    const figures = await deliver(watchers, { url: to, perSecond, count: Math.ceil(perSecond * seconds), nextNumber });
+    busy.push(performance.eventLoopUtilization(before).utilization);
+    return figures;
+  };
+  const found = await alternate(settings.rounds, {
+    ours: () => round(ourWatchers, url),
+    limit: () => round(bareWatchers, bareUrl),
+  });
+  const name = `watch-fan-out, ${perSecond.toString()}/s to ${count.toLocaleString('en-US')}`;
+  const note = `ops are deliveries; reading them kept the watching process ${(median(busy) * 100).toFixed(0)} % busy`;
+  return [{ name, ...found, target: p99AtMost(50, found.ours), note }];
+}
+
+/** Sends writes at a steady rate, whether or not the ones before are answered, and waits until everybody has all. */
+async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
+  const startMs = performance.now();
+  const [arrivalsMs, sentMs] = await Promise.all([watchers.collect(writing.count), writeAll(writing)]);
+  const latencies = arrivalsMs.flatMap((arrivals) =>
+    arrivals.map((atMs, frame) => atMs - (sentMs[frame] ?? Number.NaN)),
+  );
+  return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
+}
+
+/** When each write was sent, in the order of revisions, which is the order in which watchers get them. */
+async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise<readonly number[]> {
+  const startMs = performance.now();
+  const writes: Promise<{ readonly sentMs: number; readonly revision: number }>[] = [];
+  for (let position = 0; position < count; position += 1) {
+    const dueMs = startMs + (position * 1000) / perSecond;
+    if (performance.now() < dueMs) await sleep(dueMs - performance.now());
+    writes.push(write(url, nextNumber()));
+  }
+  const written = await Promise.all(writes);
+  return written.sort((a, b) => a.revision - b.revision).map(({ sentMs }) => sentMs);
+}
+
+async function write(url: string, number: number): Promise<{ sentMs: number; revision: number }> {
+  const body = JSON.stringify(newPerson({ name: `p-${number.toString()}`, number }));
+  const sentMs = performance.now();
+  const headers = { 'Content-Type': 'application/json' };
+  const response = await fetch(url + personsPath, { method: 'POST', headers, body });
+  if (response.status !== 201) throw new Error(await response.text());
+  const { metadata } = (await response.json()) as { metadata: { resourceVersion: string } };
+  return { sentMs, revision: Number(metadata.resourceVersion) };
+}

@@ -1,0 +1,58 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Call, Reply } from './answer-calls.ts';
+
+interface Waiting {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** How long a child may take to end by itself. */
+const graceMs = 5_000;
+
+/** A script of `children/` in a process of its own. Ends when it goes out of scope, and with this process. */
+export class Child implements AsyncDisposable {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  #calls = 0;
+
+  constructor(script: string, nodeOptions: readonly string[] = []) {
+    const file = new URL(`./children/${script}.js`, import.meta.url);
+    this.#process = fork(file, { execArgv: [...nodeOptions], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.#process.on('message', (reply) => this.#settle(reply as Reply));
+    this.#process.on('exit', (code, signal) => this.#rejectAll(`${script} ended (${String(code ?? signal)})`));
+  }
+
+  /** Runs one of the child's functions; the answer is what the child sent as JSON. */
+  call<Result = void>(name: string, argument?: unknown): Promise<Result> {
+    const id = (this.#calls += 1);
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#process.send({ id, name, argument } satisfies Call, (error) => {
+        if (error !== null) reject(error);
+      });
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const exited = once(this.#process, 'exit');
+    const timer = setTimeout(() => this.#process.kill('SIGKILL'), graceMs);
+    if (this.#process.connected) this.#process.disconnect();
+    await exited;
+    clearTimeout(timer);
+  }
+
+  #settle({ id, value, error }: Reply): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (error === undefined) waiting?.resolve(value as never);
+    else waiting?.reject(new Error(error));
+  }
+
+  #rejectAll(message: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error(message));
+    this.#waiting.clear();
+  }
+}

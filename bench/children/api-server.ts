@@ -1,0 +1,112 @@
+// Ours: an API server, driven over HTTP or in process.
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { answerCalls } from '../answer-calls.ts';
+import { runInFlight } from '../in-flight.ts';
+import type { InFlightFigures } from '../in-flight.ts';
+import { newPerson, personModel } from '../person.ts';
+import type { Person, PersonField } from '../person.ts';
+
+/** Writes at the same time. */
+const width = 256;
+
+/** Objects that updates and reads go round. */
+const roundSize = 1_000;
+
+let server: ApiServer;
+let model: ModelDescriptor<Person>;
+let created = 0;
+let updated = 0;
+
+/** Creates persons; the first `matching` of them live in `home`, spread over the names. */
+export interface Filling {
+  readonly count: number;
+  readonly matching?: number;
+}
+
+function create(count: number): Promise<InFlightFigures> {
+  return runInFlight({
+    count,
+    width,
+    operation: () => {
+      const number = created++;
+      return server.client.create(model, newPerson({ name: nameOf(number), number }));
+    },
+  });
+}
+
+function nameOf(number: number): string {
+  return `p-${number.toString()}`;
+}
+
+async function fill({ count, matching = 0 }: Filling): Promise<void> {
+  const every = matching === 0 ? Number.POSITIVE_INFINITY : Math.floor(count / matching);
+  const cityOf = (number: number): string | undefined => (number % every === 0 ? 'home' : undefined);
+  await runInFlight({
+    count,
+    width,
+    operation: (number) => {
+      const city = cityOf(number);
+      const person = newPerson({ name: nameOf(number), number, ...(city === undefined ? {} : { city }) });
+      return server.client.create(model, person);
+    },
+  });
+}
+
+function update(count: number): Promise<InFlightFigures> {
+  return runInFlight({
+    count,
+    width,
+    operation: () => {
+      // A number of its own each time: an update that changes nothing would write nothing.
+      const number = updated++;
+      return server.client.update(newPerson({ name: nameOf(number % roundSize), number: number + roundSize }));
+    },
+  });
+}
+
+function get(count: number): Promise<InFlightFigures> {
+  return runInFlight({
+    count,
+    width,
+    operation: (position) => server.client.get(model, nameOf(position % roundSize)),
+  });
+}
+
+function list(count: number): Promise<InFlightFigures> {
+  return runInFlight({
+    count,
+    width,
+    operation: () => server.client.list(model, { sort: 'metadata.name,asc', page: 3, size: 20 }),
+  });
+}
+
+/** Bytes of what this process holds: objects, and the buffers that they refer to. Needs --expose-gc. */
+function heldBytes(): number {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+answerCalls({
+  start: async (database: string) => {
+    server = await startApiServer({ database, port: 0 });
+    return server.url;
+  },
+  /** Answers how many milliseconds it took until the kind was served. */
+  register: async (indexes: readonly PersonField[]) => {
+    model = personModel(indexes);
+    const startMs = performance.now();
+    server.schemeManager.register(model);
+    await server.whenReady(model);
+    return performance.now() - startMs;
+  },
+  fill,
+  create,
+  update,
+  get,
+  list,
+  heldBytes,
+  stop: () => server.stop(),
+});

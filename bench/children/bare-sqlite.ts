@@ -1,0 +1,123 @@
+// The limit of storage: better-sqlite3 alone, with the same tables, the same bytes and the same number of rows a commit.
+import Database from 'better-sqlite3';
+import { answerCalls } from '../answer-calls.ts';
+import { figuresOf } from '../figures.ts';
+import type { Figures } from '../figures.ts';
+
+const schema = `
+  CREATE TABLE kv (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER NOT NULL,
+    data BLOB NOT NULL, UNIQUE (kind, key));
+  CREATE TABLE log (revision INTEGER PRIMARY KEY, op INTEGER NOT NULL, kind INTEGER NOT NULL, key TEXT NOT NULL,
+    data BLOB, previous BLOB, previous_revision INTEGER);
+  CREATE TABLE counter (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+  INSERT INTO counter (id, revision) VALUES (1, 0);`;
+
+/** Objects that updates and reads go round. */
+const roundSize = 1_000;
+
+let database: Database.Database;
+let revision = 0;
+let created = 0;
+
+export interface BareWrites {
+  readonly count: number;
+  /** Rows in one commit. */
+  readonly batch: number;
+  /** Each row's data. */
+  readonly data: string;
+}
+
+function open(file: string): void {
+  database = new Database(file);
+  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 3000; PRAGMA cache_size = -65536; ${schema}`);
+}
+
+function keyOf(number: number): string {
+  return `/registry/people.example.com/persons/p-${number.toString()}`;
+}
+
+function create({ count, batch, data }: BareWrites): Figures {
+  const bytes = Buffer.from(data);
+  const insert = database.prepare('INSERT INTO kv (kind, key, revision, data) VALUES (1, ?, ?, ?)');
+  const log = database.prepare('INSERT INTO log (revision, op, kind, key, data) VALUES (?, 0, 1, ?, ?)');
+  return commitAll({ count, batch }, () => {
+    const key = keyOf(created++);
+    revision += 1;
+    insert.run(key, revision, bytes);
+    log.run(revision, key, bytes);
+  });
+}
+
+function update({ count, batch, data }: BareWrites): Figures {
+  const bytes = Buffer.from(data);
+  const change = database.prepare('UPDATE kv SET revision = ?, data = ? WHERE kind = 1 AND key = ?');
+  const log = database.prepare(`INSERT INTO log (revision, op, kind, key, data, previous, previous_revision)
+    SELECT ?, 1, 1, key, ?, data, revision FROM kv WHERE kind = 1 AND key = ?`);
+  return commitAll({ count, batch }, (position) => {
+    const key = keyOf(position % roundSize);
+    revision += 1;
+    log.run(revision, bytes, key);
+    change.run(revision, bytes, key);
+  });
+}
+
+/** An operation's latency is that of its commit. */
+function commitAll({ count, batch }: Omit<BareWrites, 'data'>, write: (position: number) => void): Figures {
+  const setCounter = database.prepare('UPDATE counter SET revision = ? WHERE id = 1');
+  const commit = database.transaction((from: number, to: number) => {
+    for (let position = from; position < to; position += 1) write(position);
+    setCounter.run(revision);
+  });
+  const latencies = new Float64Array(count);
+  const startMs = performance.now();
+  for (let from = 0; from < count; from += batch) {
+    const to = Math.min(from + batch, count);
+    const sinceMs = performance.now();
+    commit(from, to);
+    latencies.fill(performance.now() - sinceMs, from, to);
+  }
+  return figuresOf(latencies, performance.now() - startMs);
+}
+
+function get(count: number): Figures {
+  const read = database.prepare('SELECT data FROM kv WHERE kind = 1 AND key = ?');
+  return readAll(count, (position) => parse(read.get(keyOf(position % roundSize))));
+}
+
+/** The third page of 20, in the order of keys. */
+function list(count: number): Figures {
+  const read = database.prepare('SELECT data FROM kv WHERE kind = 1 ORDER BY key LIMIT 20 OFFSET 40');
+  return readAll(count, () => read.all().map(parse));
+}
+
+/** Reads every object once; answers the whole as one operation. */
+function scan(file: string): Figures {
+  const source = new Database(file, { readonly: true });
+  const startMs = performance.now();
+  let count = 0;
+  for (const row of source.prepare('SELECT key, revision, data FROM kv').iterate()) {
+    parse(row);
+    count += 1;
+  }
+  const elapsedMs = performance.now() - startMs;
+  source.close();
+  return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs };
+}
+
+function parse(row: unknown): unknown {
+  return JSON.parse((row as { data: Buffer }).data.toString());
+}
+
+function readAll(count: number, read: (position: number) => unknown): Figures {
+  const latencies = new Float64Array(count);
+  const startMs = performance.now();
+  for (let position = 0; position < count; position += 1) {
+    const sinceMs = performance.now();
+    read(position);
+    latencies[position] = performance.now() - sinceMs;
+  }
+  return figuresOf(latencies, performance.now() - startMs);
+}
+
+answerCalls({ open, create, update, get, list, scan });

@@ -1,0 +1,29 @@
+// The limit of HTTP: bare koa that parses a body and sends it back. GET answers what was sent last.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import getRawBody from 'raw-body';
+import { answerCalls } from '../answer-calls.ts';
+
+let last: Buffer = Buffer.alloc(0);
+
+const app = new Koa();
+app.use(async (context) => {
+  context.set('Content-Type', 'application/json');
+  if (context.method === 'GET') {
+    context.body = last;
+    return;
+  }
+  const text = await getRawBody(context.req, { limit: '3mb', encoding: 'utf8' });
+  last = Buffer.from(JSON.stringify(JSON.parse(text)));
+  context.status = context.method === 'POST' ? 201 : 200;
+  context.body = last;
+});
+
+answerCalls({
+  start: async () => {
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  },
+});

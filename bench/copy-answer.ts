@@ -1,0 +1,6 @@
+/** Makes the koa echo answer GET with the bytes that another server answers. */
+export async function copyAnswer(from: string, echo: string): Promise<void> {
+  const body = await (await fetch(from)).text();
+  const echoed = await (await fetch(echo, { method: 'PUT', body })).text();
+  if (echoed !== body) throw new Error(`the echo of ${from} differs: ${echoed.slice(0, 200)}`);
+}

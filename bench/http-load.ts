@@ -1,0 +1,77 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { figuresOf } from './figures.ts';
+import type { Figures } from './figures.ts';
+
+export interface HttpLoad {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  /** The next request, as {@link formatRequest} makes it. */
+  readonly request: () => string;
+}
+
+/** A request in HTTP/1.1; the body has to be ASCII. */
+export function formatRequest(method: 'GET' | 'POST' | 'PUT', path: string, body = ''): string {
+  const content =
+    method === 'GET' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length.toString()}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${content}\r\n${body}`;
+}
+
+/**
+ * Sends one request after the other on each connection. Raw sockets, since the load generator shares the machine with the
+ * server: it reads the head of an answer and counts the rest. Rejects at the first answer that is no success.
+ */
+export async function loadHttp({ url, connections, seconds, request }: HttpLoad): Promise<Figures> {
+  const latencies: number[] = [];
+  const startMs = performance.now();
+  const endMs = startMs + seconds * 1000;
+  await Promise.all(
+    Array.from({ length: connections }, () => converse(url, { request, latencies, isOver: (nowMs) => nowMs > endMs })),
+  );
+  return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
+}
+
+interface Talk {
+  readonly request: () => string;
+  readonly latencies: number[];
+  readonly isOver: (nowMs: number) => boolean;
+}
+
+function converse(url: string, { request, latencies, isOver }: Talk): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  return new Promise<void>((resolve, reject) => {
+    let sentMs = 0;
+    const send = (): void => {
+      sentMs = performance.now();
+      if (isOver(sentMs)) return resolve();
+      socket.write(request(), 'latin1');
+    };
+    socket.on('connect', send);
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('the server closed the connection')));
+    readAnswers(socket, reject, () => {
+      latencies.push(performance.now() - sentMs);
+      send();
+    });
+  }).finally(() => socket.destroy());
+}
+
+function readAnswers(socket: Socket, onError: (error: Error) => void, onAnswer: () => void): void {
+  let head = '';
+  let missingBytes = 0;
+  socket.on('data', (chunk: Buffer) => {
+    if (missingBytes > 0) missingBytes -= chunk.length;
+    else {
+      head += chunk.latin1Slice(0, chunk.length);
+      const end = head.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      if (head[9] !== '2') return onError(new Error(head));
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1]);
+      missingBytes = end + 4 + length - head.length;
+      head = '';
+    }
+    if (missingBytes <= 0) onAnswer();
+  });
+}

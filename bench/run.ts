@@ -1,0 +1,44 @@
+// Runs the benchmarks named on the command line, or all: `npm run bench -- [--quick] [case]...`
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Case } from './case.ts';
+import { httpCreate } from './cases/http-create.ts';
+import { httpGet } from './cases/http-get.ts';
+import { httpUpdate } from './cases/http-update.ts';
+import { inProcess } from './cases/in-process.ts';
+import { listPage } from './cases/list-page.ts';
+import { startUp } from './cases/start-up.ts';
+import { watchFanOut } from './cases/watch-fan-out.ts';
+import { describeMachine } from './machine.ts';
+import { formatTable } from './result-table.ts';
+import type { Row } from './result-table.ts';
+import { fullSettings, quickSettings } from './settings.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const cases: Readonly<Record<string, Case>> = {
+  'http-create': httpCreate,
+  'http-update': httpUpdate,
+  'http-get': httpGet,
+  'list-page': listPage,
+  'in-process': inProcess,
+  'start-up': startUp,
+  'watch-fan-out': watchFanOut,
+};
+
+const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });
+const unknown = positionals.filter((name) => !Object.hasOwn(cases, name));
+if (unknown.length > 0) throw new Error(`no case ${unknown.join(', ')}: there are ${Object.keys(cases).join(', ')}`);
+
+const settings = values.quick === true ? quickSettings : fullSettings;
+const root = temporaryFolder();
+const rows: Row[] = [];
+for (const [name, run] of Object.entries(cases)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  console.error(`${name} ...`);
+  const folder = join(root, name);
+  mkdirSync(folder);
+  rows.push(...(await run({ settings, folder })));
+}
+console.log(`\n${describeMachine(root)}${values.quick === true ? '; --quick: the figures mean nothing' : ''}\n`);
+console.log(formatTable(rows));

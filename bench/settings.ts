@@ -1,0 +1,32 @@
+/** How much of everything a run does. */
+export interface Settings {
+  /** Measured rounds of each contestant, in turns; one more goes before, to warm up. */
+  readonly rounds: number;
+  /** Length of a round of requests. */
+  readonly seconds: number;
+  /** Objects that lists and start-up work on. */
+  readonly objects: number;
+  /** Writes in a round in process. By count, so that the database stays small however fast it is. */
+  readonly writes: number;
+  readonly watchers: number;
+  readonly watchedWritesPerSecond: number;
+}
+
+export const fullSettings: Settings = {
+  rounds: 5,
+  seconds: 2,
+  objects: 100_000,
+  writes: 20_000,
+  watchers: 1_000,
+  watchedWritesPerSecond: 200,
+};
+
+/** Shows that everything works; its figures mean nothing. */
+export const quickSettings: Settings = {
+  rounds: 1,
+  seconds: 0.3,
+  objects: 2_000,
+  writes: 1_000,
+  watchers: 50,
+  watchedWritesPerSecond: 100,
+};

@@ -1,0 +1,78 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+
+const newline = 10;
+const brace = 125;
+
+/** All sockets read into the same memory: what is in it is counted before the next one reads. */
+const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
+
+/**
+ * Many watch connections that note when each frame arrives, and parse nothing: a frame ends with `}` and a newline, while
+ * the lines of chunked encoding end with a carriage return before it, and a heartbeat has nothing before it.
+ */
+export class Watchers implements Disposable {
+  readonly #sockets: Socket[] = [];
+  /** Of the present round, by watcher. */
+  #arrivalsMs: number[][];
+  #missing = 0;
+  #onComplete: () => void = () => undefined;
+  #onError: (error: Error) => void = () => undefined;
+
+  private constructor(count: number) {
+    this.#arrivalsMs = Array.from({ length: count }, () => []);
+  }
+
+  /** Resolves when the heads of all answers are there. */
+  static async connect(url: string, count: number): Promise<Watchers> {
+    const watchers = new Watchers(count);
+    await Promise.all(Array.from({ length: count }, (_, position) => watchers.#open(new URL(url), position)));
+    return watchers;
+  }
+
+  /** Resolves with the times of arrival, by watcher and frame, when each watcher has this many more. */
+  async collect(frames: number): Promise<readonly (readonly number[])[]> {
+    this.#arrivalsMs = this.#sockets.map(() => []);
+    this.#missing = frames * this.#sockets.length;
+    await new Promise<void>((resolve, reject) => {
+      this.#onComplete = resolve;
+      this.#onError = reject;
+    });
+    return this.#arrivalsMs;
+  }
+
+  [Symbol.dispose](): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #open({ hostname, port, pathname, search }: URL, position: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let last = 0;
+      const onRead = (length: number): boolean => {
+        this.#count(length, last, position);
+        last = readBuffer[length - 1] ?? 0;
+        resolve();
+        return true;
+      };
+      const onread = { buffer: readBuffer, callback: onRead };
+      const socket = connect({ host: hostname, port: Number(port), onread });
+      socket.on('error', (error) => {
+        reject(error);
+        this.#onError(error);
+      });
+      socket.on('close', () => this.#onError(new Error('a watch was ended by the server')));
+      socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+      this.#sockets[position] = socket;
+    });
+  }
+
+  #count(length: number, last: number, position: number): void {
+    const nowMs = performance.now();
+    for (let at = readBuffer.indexOf(newline); at >= 0 && at < length; at = readBuffer.indexOf(newline, at + 1)) {
+      if ((at === 0 ? last : readBuffer[at - 1]) !== brace) continue;
+      this.#arrivalsMs[position]?.push(nowMs);
+      this.#missing -= 1;
+      if (this.#missing === 0) this.#onComplete();
+    }
+  }
+}
