@@ -53,7 +53,9 @@ if (process.env.TRACE_LEAKS !== undefined) {
 
 function leakMessage(left) {
   const lines = left.map(({ type, count }) => `${count} x ${type}`);
-  const handles = process._getActiveHandles().filter((handle) => handle !== process.stdout && handle !== process.stderr);
+  const handles = process
+    ._getActiveHandles()
+    .filter((handle) => handle !== process.stdout && handle !== process.stderr);
   const origin = [...origins.values()].filter((stack) => left.some(({ type }) => stack.startsWith(type)));
   const hint = process.env.TRACE_LEAKS === undefined ? ['(TRACE_LEAKS=1 says where each was made)'] : origin;
   return ['left open:', ...lines, ...handles.map(describeHandle), ...hint].join('\n  ');

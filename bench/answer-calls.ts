@@ -17,7 +17,7 @@ export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
 /** Serves the parent's calls until it goes. */
 export function answerCalls(calls: Calls): void {
   process.on('message', (message) => void answer(calls, message as Call));
-  // oxlint-disable-next-line unicorn/no-process-exit -- the parent is gone or done: nothing here is worth an orderly end
+  // The parent is gone or done: nothing here is worth an orderly end.
   process.on('disconnect', () => process.exit());
 }
 

@@ -64,7 +64,7 @@ function readAnswers(socket: Socket, onError: (error: Error) => void, onAnswer: 
   socket.on('data', (chunk: Buffer) => {
     if (missingBytes > 0) missingBytes -= chunk.length;
     else {
-      head += chunk.latin1Slice(0, chunk.length);
+      head += chunk.toString('latin1');
       const end = head.indexOf('\r\n\r\n');
       if (end < 0) return;
       if (head[9] !== '2') return onError(new Error(head));

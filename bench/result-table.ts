@@ -14,7 +14,7 @@ export interface Comparison {
 /** One line of the table. */
 export interface Row {
   readonly name: string;
-  readonly ours: Figures;
+  readonly ours?: Figures;
   readonly limit?: Figures;
   readonly target: Target;
   /** What the figures do not say; printed below the table. */
@@ -56,7 +56,7 @@ export function formatTable(rows: readonly Row[]): string {
 }
 
 function cellsOf({ name, ours, limit, target }: Row): string[] {
-  const ratio = limit === undefined ? '' : ratioOf({ ours, limit }).toFixed(2);
+  const ratio = ours === undefined || limit === undefined ? '' : ratioOf({ ours, limit }).toFixed(2);
   return [name, ...figureCells(ours), ...figureCells(limit), ratio, target.text, target.isMet ? 'yes' : 'NO'];
 }
 

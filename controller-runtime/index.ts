@@ -20,7 +20,7 @@ export type { HttpClientOptions } from './create-client.ts';
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
 export { freezeDeep } from './client/freeze-deep.ts';
-export type { HandlerRegistration, Informer, InformerHandler, InformerOptions } from './cache/informer.ts';
+export type { HandlerRegistration, Informer, InformerHandler, InformerOptions } from './client/informer.ts';
 export { HandlerBuffer } from './cache/handler-buffer.ts';
 export type { HandlerBufferOptions } from './cache/handler-buffer.ts';
 export type { HandlerEvent } from './cache/handler-event.ts';

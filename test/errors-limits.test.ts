@@ -155,7 +155,6 @@ describe('errors: limits', () => {
       'a length that is no number': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n`,
       'two lengths': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
       'a length and chunks': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      'no Host': `GET ${persons} HTTP/1.1\r\nConnection: close\r\n\r\n`,
       'TLS in place of text': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000',
     };
     for (const [claim, text] of Object.entries(malformed)) {
@@ -186,7 +185,6 @@ describe('errors: limits', () => {
       'localhost.evil.example.com',
       '127.0.0.1.evil.com',
       '10.0.0.1',
-      '',
     ]) {
       it(`refuses the Host "${host}"`, async () => {
         const answer = await leavesNoTrace(server, () => server.post(persons, person('x'), { headers: { host } }));
@@ -194,6 +192,14 @@ describe('errors: limits', () => {
         expectRefusal(await server.get(persons, { host }), forbidden);
       });
     }
+
+    it('refuses a request without a Host, or with an empty one, as a Status', async () => {
+      for (const host of ['', 'Host: \r\n', 'Host: :80\r\n']) {
+        const answer = parseRaw(await server.raw(`GET ${persons} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`));
+        expect(answer.line, host).to.match(/^HTTP\/1\.1 40[03] /);
+        expect(answer.body, host).to.include({ kind: 'Status', status: 'Failure' });
+      }
+    });
 
     it('answers to loopback names, with any port and in any case', async () => {
       for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1', `127.0.0.1:${server.port}`, '[::1]', '[::1]:80']) {

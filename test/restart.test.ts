@@ -64,6 +64,19 @@ function acknowledged(op: 'create' | 'update', { metadata }: ThingJson): Acknowl
   return { name: metadata.name, op, resourceVersion: Number(metadata.resourceVersion), version: metadata.version };
 }
 
+/** The events of a watch, until its connection breaks. */
+async function* eventsOf(response: Response): AsyncGenerator<{ type: string; object: ThingJson }> {
+  let rest = '';
+  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines.filter((each) => each !== '')) {
+      if (line.startsWith('{"type":"ERROR"')) throw new RefusedError(line);
+      yield JSON.parse(line) as { type: string; object: ThingJson };
+    }
+  }
+}
+
 /** Follows the watch from a revision until the connection breaks; answers where it stopped. */
 async function follow(
   url: string,
@@ -72,23 +85,11 @@ async function follow(
   let revision = after;
   const query = `?watch=true&resourceVersion=${after}&allowWatchBookmarks=true`;
   const response = await fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
-  let rest = '';
   try {
-    for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + chunk).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines.filter((each) => each !== '')) {
-        const { type, object } = JSON.parse(line) as { type: string; object: ThingJson };
-        if (type === 'ERROR') throw new RefusedError(line);
-        revision = Number(object.metadata.resourceVersion);
-        if (type !== 'BOOKMARK')
-          events.push({
-            type,
-            name: object.metadata.name,
-            resourceVersion: revision,
-            version: object.metadata.version,
-          });
-      }
+    for await (const { type, object } of eventsOf(response)) {
+      revision = Number(object.metadata.resourceVersion);
+      const { name, version } = object.metadata;
+      if (type !== 'BOOKMARK') events.push({ type, name, resourceVersion: revision, version });
     }
   } catch (error) {
     // The server was killed; anything else is a finding.
@@ -109,19 +110,19 @@ async function list(url: string, query = ''): Promise<Listed[]> {
 
 function checkDurable(history: readonly Acknowledged[], present: readonly Listed[]): void {
   const byName = new Map(present.map((thing) => [thing.name, thing]));
-  for (const write of lastWrites(history).values()) {
-    const thing = byName.get(write.name);
-    if (write.op === 'delete') {
-      expect(thing, `${write.name} was deleted`).to.equal(undefined);
+  for (const last of lastWrites(history).values()) {
+    const thing = byName.get(last.name);
+    if (last.op === 'delete') {
+      expect(thing, `${last.name} was deleted`).to.equal(undefined);
       continue;
     }
     // The next write of the chain may have been stored without its answer getting through.
     if (thing === undefined) {
-      expect(write.version, `${write.name} is gone, and nobody had asked for that`).to.equal(3);
+      expect(last.version, `${last.name} is gone, and nobody had asked for that`).to.equal(3);
       continue;
     }
-    expect(thing.version, write.name).to.be.within(write.version, write.version + 1);
-    if (thing.version === write.version) expect(thing.resourceVersion, write.name).to.equal(write.resourceVersion);
+    expect(thing.version, last.name).to.be.within(last.version, last.version + 1);
+    if (thing.version === last.version) expect(thing.resourceVersion, last.name).to.equal(last.resourceVersion);
   }
 }
 
@@ -221,8 +222,9 @@ async function checkWatcher(
   const revisions = events.map((event) => event.resourceVersion);
   expect(revisions, 'in order, each once').to.deep.equal([...new Set(revisions)].sort((a, b) => a - b));
   const seen = new Map(events.map((event) => [event.resourceVersion, event.name]));
-  for (const write of history)
-    if (write.resourceVersion !== undefined) expect(seen.get(write.resourceVersion)).to.equal(write.name);
+  for (const { resourceVersion, name } of history) {
+    if (resourceVersion !== undefined) expect(seen.get(resourceVersion)).to.equal(name);
+  }
   const expected = new Map(present.map((thing) => [thing.name, thing.resourceVersion]));
   expect([...replay(events)].sort()).to.deep.equal([...expected].sort());
 }

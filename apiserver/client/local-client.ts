@@ -31,8 +31,8 @@ import type {
   ObjectList,
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
-import { parseJson } from '../http/json-body.ts';
-import { maxDepth } from '../http/object-body.ts';
+import { objectLimits } from '../decode/body-limits.ts';
+import { parseJson } from '../decode/json-body.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -177,7 +177,7 @@ function bodyOf(value: unknown): BodySource {
   let text: string | undefined;
   return () => {
     text ??= stringify(value);
-    return parseJson(text, { maxDepth });
+    return parseJson(text, objectLimits);
   };
 }
 

@@ -1,5 +1,11 @@
 import { HandlerBuffer } from '@homeostat/controller-runtime';
-import type { HandlerEvent, HandlerRegistration, Informer, InformerHandler, InformerOptions } from '@homeostat/controller-runtime';
+import type {
+  HandlerEvent,
+  HandlerRegistration,
+  Informer,
+  InformerHandler,
+  InformerOptions,
+} from '@homeostat/controller-runtime';
 import { formatKey, parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Logger, ModelDescriptor, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { FeedChange } from '../index/change-feed.ts';
@@ -104,7 +110,8 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #pushInitial(buffer: HandlerBuffer<T>): void {
-    for (const entry of this.#followed?.selection.entries() ?? []) buffer.push(this.#lazily('add', entry, { initial: true }));
+    for (const entry of this.#followed?.selection.entries() ?? [])
+      buffer.push(this.#lazily('add', entry, { initial: true }));
     buffer.push({ kind: 'synced' });
   }
 
@@ -121,7 +128,11 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
   }
 
   /** An event whose objects are parsed when it is delivered: a hundred thousand of them may wait. */
-  #lazily(kind: 'add' | 'update' | 'delete', entry: Entry, more: { initial?: boolean; previous?: Entry | undefined }): HandlerEvent<T> {
+  #lazily(
+    kind: 'add' | 'update' | 'delete',
+    entry: Entry,
+    more: { initial?: boolean; previous?: Entry | undefined },
+  ): HandlerEvent<T> {
     const { reader } = this.#parts;
     const event = {
       kind,

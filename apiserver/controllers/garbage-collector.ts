@@ -81,8 +81,8 @@ export class GarbageCollector {
 
   #link(resource: Resource, entry: Entry): void {
     for (const uid of entry.ownerUids ?? []) {
-      let dependents = this.#dependents.get(uid);
-      if (dependents === undefined) this.#dependents.set(uid, (dependents = new Map()));
+      const dependents = this.#dependents.get(uid) ?? new Map<string, Dependent>();
+      this.#dependents.set(uid, dependents);
       dependents.set(resource.keyPrefix + entry.key, { resource, key: entry.key });
     }
   }

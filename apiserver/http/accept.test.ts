@@ -19,14 +19,23 @@ describe('negotiate', () => {
     it(`answers ${String(header)} with ${format}`, () => expect(negotiate(header, offered)).to.equal(format));
   }
 
-  for (const header of ['text/html', 'application/json;q=0', 'application/json;as=Table;v=v1;g=meta.k8s.io', 'x'.repeat(2000)]) {
+  for (const header of [
+    'text/html',
+    'application/json;q=0',
+    'application/json;as=Table;v=v1;g=meta.k8s.io',
+    'x'.repeat(2000),
+  ]) {
     it(`refuses ${header.slice(0, 60)}`, () => {
-      expect(() => negotiate(header, offered)).to.throw(/application\/json, application\/yaml/).with.property('code', 406);
+      expect(() => negotiate(header, offered))
+        .to.throw(/application\/json, application\/yaml/)
+        .with.property('code', 406);
     });
   }
 
   it('does not write what this answer cannot be', () => {
-    expect(() => negotiate('text/event-stream', offered)).to.throw().with.property('reason', 'NotAcceptable');
+    expect(() => negotiate('text/event-stream', offered))
+      .to.throw()
+      .with.property('reason', 'NotAcceptable');
   });
 });
 

@@ -75,11 +75,16 @@ function needsNamespace(context: Context, name: string | undefined): boolean {
   return name !== undefined || context.method === 'POST';
 }
 
-function healthRoutes({ live, ready }: AppParts): Middleware {
-  const checks: Readonly<Record<string, readonly HealthCheck[]>> = {
-    '/livez': live,
-    '/healthz': live,
-    '/readyz': ready,
+function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
+  const shutdown: HealthCheck = {
+    name: 'shutdown',
+    check: () => (stopping() ? 'the server is shutting down' : undefined),
+  };
+  // Ready checks come and go while the server runs, so the list is read at each request.
+  const checks: Readonly<Record<string, () => readonly HealthCheck[]>> = {
+    '/livez': () => live,
+    '/healthz': () => live,
+    '/readyz': () => [...ready, shutdown],
   };
   return function answerHealth(context, next) {
     const path = context.path.replace(/(.)\/$/, '$1');
@@ -87,7 +92,7 @@ function healthRoutes({ live, ready }: AppParts): Middleware {
     if (found === undefined) return next();
     if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context);
     const query = { verbose: context.query['verbose'] !== undefined, exclude: allOf(context.query, 'exclude') };
-    const report = healthReport(path.slice(1), found, query);
+    const report = healthReport(path.slice(1), found(), query);
     context.status = report.healthy ? 200 : 503;
     context.type = 'text/plain';
     context.set('Cache-Control', 'no-cache, private');

@@ -1,14 +1,10 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodySource } from '../registry/registry.ts';
-import { parseJson } from './json-body.ts';
+import { objectLimits } from '../decode/body-limits.ts';
+import { parseJson } from '../decode/json-body.ts';
 import { mediaTypeOf, readText } from './request-body.ts';
-import { parseYaml } from './yaml-body.ts';
-
-/** Objects may nest this deep; deeper ones are refused before they are parsed. */
-export const maxDepth = 64;
-
-const limits = { maxDepth };
+import { parseYaml } from '../decode/yaml-body.ts';
 
 /** The request's object, in JSON or YAML; a missing Content-Type is JSON, since `kubectl replace --raw` sends none. */
 export async function readObjectBody(context: Context): Promise<BodySource> {
@@ -16,13 +12,13 @@ export async function readObjectBody(context: Context): Promise<BodySource> {
   if (type !== '' && type !== 'application/json' && type !== 'application/yaml')
     throw unsupported(['application/json', 'application/yaml']);
   const text = await readText(context);
-  return type === 'application/yaml' ? () => parseYaml(text, limits) : () => parseJson(text, limits);
+  return type === 'application/yaml' ? () => parseYaml(text, objectLimits) : () => parseJson(text, objectLimits);
 }
 
 /** A JSON body of which nothing is known yet; undefined when it is empty. */
 export async function readOptionalJson(context: Context): Promise<unknown> {
   const text = await readText(context);
-  return text.trim() === '' ? undefined : parseJson(text, limits);
+  return text.trim() === '' ? undefined : parseJson(text, objectLimits);
 }
 
 export function unsupported(accepted: readonly string[]): ApiError {

@@ -8,8 +8,9 @@ import { negotiate } from './accept.ts';
 import type { Format } from './accept.ts';
 import { readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { parseJson } from './json-body.ts';
-import { maxDepth, readObjectBody, unsupported } from './object-body.ts';
+import { objectLimits } from '../decode/body-limits.ts';
+import { parseJson } from '../decode/json-body.ts';
+import { readObjectBody, unsupported } from './object-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf, readText } from './request-body.ts';
 import type { ResourcePath } from './resource-path.ts';
@@ -177,7 +178,7 @@ function isWatch(context: Context): boolean {
 async function readPatch(context: Context): Promise<PatchBody> {
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupported(patchTypes);
-  const patch = parseJson(await readText(context), { maxDepth });
+  const patch = parseJson(await readText(context), objectLimits);
   if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
     throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');

@@ -53,7 +53,9 @@ describe('parseResourcePath', () => {
   });
 
   it('refuses what is not percent-encoded UTF-8 with 400', () => {
-    expect(() => parseResourcePath('/apis/g.io/v1/things/%ff')).to.throw().with.property('reason', 'BadRequest');
+    expect(() => parseResourcePath('/apis/g.io/v1/things/%ff'))
+      .to.throw()
+      .with.property('reason', 'BadRequest');
   });
 
   it('knows the old watch paths', () => {
@@ -62,7 +64,15 @@ describe('parseResourcePath', () => {
   });
 
   it('leaves discovery, and paths that are too deep, to others', () => {
-    for (const path of ['/', '/apis', '/apis/g.io', '/apis/g.io/v1', '/api', '/api/v1', '/apis/g.io/v1/things/a/status/more']) {
+    for (const path of [
+      '/',
+      '/apis',
+      '/apis/g.io',
+      '/apis/g.io/v1',
+      '/api',
+      '/api/v1',
+      '/apis/g.io/v1/things/a/status/more',
+    ]) {
       expect(parseResourcePath(path), path).to.equal(undefined);
     }
   });

@@ -23,18 +23,23 @@ export const serverSentEvents: FrameFormat = {
   heartbeat: Buffer.from(':\n\n'),
 };
 
+interface Known {
+  readonly type: Translated['type'];
+  readonly frame: Buffer;
+}
+
 /** Serializes an event once for all the watchers of one pass. */
 export class FrameCache {
-  readonly #frames = new Map<FrameFormat, Map<Entry, Translated & { readonly frame: Buffer }>>();
+  readonly #frames = new Map<FrameFormat, Map<Entry, Known>>();
 
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
-    let byEntry = this.#frames.get(format);
-    if (byEntry === undefined) this.#frames.set(format, (byEntry = new Map()));
+    const byEntry = this.#frames.get(format) ?? new Map<Entry, Known>();
+    this.#frames.set(format, byEntry);
     const known = byEntry.get(entry);
     // An object that enters one selection and stays in another is two events; the rarer one is made again.
-    if (known !== undefined && known.type === type) return known.frame;
+    if (known?.type === type) return known.frame;
     const frame = format.event(type, entry.bytes, String(entry.revision));
-    byEntry.set(entry, { type, entry, frame });
+    byEntry.set(entry, { type, frame });
     return frame;
   }
 

@@ -2,7 +2,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { WriteOptions } from '../registry/registry.ts';
 import { readOptionalJson } from './object-body.ts';
-import { allOf, choiceOf, firstOf, refuse } from './query.ts';
+import { allOf, choiceOf, firstOf, quote, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
 const maxFieldManagerBytes = 128;
@@ -83,7 +83,7 @@ function checkPropagation(policy: unknown, orphanDependents: unknown): void {
   const options = 'DeleteOptions';
   if (policy !== undefined && !propagationPolicies.some((known) => known === policy)) {
     const list = propagationPolicies.map((known) => `"${known}"`).join(', ');
-    const message = `Unsupported value: ${JSON.stringify(String(policy).slice(0, 64))}: supported values: ${list}`;
+    const message = `Unsupported value: ${quote(typeof policy === 'string' ? policy : JSON.stringify(policy))}: supported values: ${list}`;
     throw refuse(options, 'propagationPolicy', { reason: 'FieldValueNotSupported', message });
   }
   if (policy !== undefined && orphanDependents !== undefined) {

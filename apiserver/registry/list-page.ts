@@ -1,4 +1,4 @@
-import type { ApiObject, ObjectList } from '@homeostat/controller-runtime/api';
+import type { ObjectList } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from './resource.ts';
 
@@ -29,7 +29,7 @@ export class ListPage {
   }
 
   /** Everything but the items. */
-  envelope(): Omit<ObjectList<ApiObject>, 'items'> {
+  envelope(): Omit<ObjectList, 'items'> {
     const { resource, total, revision, page = 1, size = 0, token, remaining } = this.#parts;
     const totalPages = size === 0 ? 1 : Math.ceil(total / size);
     return {

@@ -33,7 +33,9 @@ describe('object codec', () => {
 
   it('puts metadata first, whatever the order of the fields was', () => {
     const { metadata, ...rest } = person({ name: 'Ann' });
-    expect(encodeObject({ ...rest, metadata }).toString()).to.match(/^\{"apiVersion":"people.example.com\/v1","kind":"Person","metadata":\{/);
+    expect(encodeObject({ ...rest, metadata }).toString()).to.match(
+      /^\{"apiVersion":"people.example.com\/v1","kind":"Person","metadata":\{/,
+    );
   });
 
   it('serves from memory of its own, not from a shared pool', () => {

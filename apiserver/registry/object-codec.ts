@@ -8,10 +8,17 @@ const metadataMarker = Buffer.from('"metadata":{');
 
 /** The bytes to store: apiVersion, kind and metadata first, resourceVersion left out. */
 export function encodeObject(object: ApiObject): Buffer {
-  const { apiVersion, kind, metadata, ...rest } = object;
-  const { resourceVersion: _revision, ...stored } = metadata;
-  return Buffer.from(JSON.stringify({ apiVersion, kind, metadata: stored, ...rest }));
+  const { apiVersion, kind, metadata } = object;
+  // Field by field: one copy of the object less than by stringifying a reordered one.
+  let text = `{"apiVersion":${JSON.stringify(apiVersion)},"kind":${JSON.stringify(kind)}`;
+  text += `,"metadata":${JSON.stringify({ ...metadata, resourceVersion: undefined })}`;
+  for (const [field, value] of Object.entries(object)) {
+    if (value !== undefined && !envelope.has(field)) text += `,${JSON.stringify(field)}:${JSON.stringify(value)}`;
+  }
+  return Buffer.from(`${text}}`);
 }
+
+const envelope: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** The bytes to serve. They stand in memory of their own: `Buffer.from` would pin blocks of a shared pool. */
 export function withRevision(stored: Uint8Array, revision: number): Buffer {

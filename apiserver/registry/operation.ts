@@ -1,14 +1,9 @@
-import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Operation, Outcome } from '../store/store.ts';
 import type { Resource } from './resource.ts';
 import { duplicateValue } from './resource-errors.ts';
-
-/** Prefix of a kind's keys; it ends in a slash, since a plural may be the prefix of another. */
-export function keyPrefix(model: ModelDescriptor): string {
-  return `/registry/${model.group}/${model.plural}/`;
-}
 
 /** Whoever changes this object holds this key's lock. */
 export function lockOf(resource: Resource, key: string): string {

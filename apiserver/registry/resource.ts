@@ -5,7 +5,6 @@ import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
 import type { Claim, Operation } from '../store/store.ts';
-import { keyPrefix } from './operation.ts';
 import type { Rules } from './write-rules.ts';
 
 export interface ResourceParts {
@@ -93,6 +92,11 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
   const { revision } = entry;
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
+}
+
+/** Prefix of a kind's keys; it ends in a slash, since a plural may be the prefix of another. */
+function keyPrefix(model: ModelDescriptor): string {
+  return `/registry/${model.group}/${model.plural}/`;
 }
 
 /** 503: the kind is known, and not served yet. */

@@ -39,7 +39,7 @@ export class RestoredLog {
   take(kind: number): KindLog {
     const taken = this.#changes.get(kind);
     this.#changes.set(kind, []);
-    if (taken !== undefined && taken.length === 0) return { floor: this.#current(), changes: [] };
+    if (taken?.length === 0) return { floor: this.#current(), changes: [] };
     return { floor: this.#floor, changes: taken ?? [] };
   }
 

@@ -13,9 +13,19 @@ export function parseSort(terms: readonly string[]): readonly SortRequest[] {
 function parseTerm(text: string): SortRequest {
   const comma = text.indexOf(',');
   const field = (comma < 0 ? text : text.slice(0, comma)).trim();
-  const direction = comma < 0 ? undefined : text.slice(comma + 1).trim().toLowerCase();
-  if (field === '') throw new ApiError('BadRequest', `sort: Invalid value: ${JSON.stringify(clip(text))}: names no field`);
+  const direction =
+    comma < 0
+      ? undefined
+      : text
+          .slice(comma + 1)
+          .trim()
+          .toLowerCase();
+  if (field === '')
+    throw new ApiError('BadRequest', `sort: Invalid value: ${JSON.stringify(clip(text))}: names no field`);
   if (direction === undefined) return { field };
   if (direction === 'asc' || direction === 'desc') return { field, direction };
-  throw new ApiError('BadRequest', `sort: Invalid value: ${JSON.stringify(clip(text))}: the direction must be asc or desc`);
+  throw new ApiError(
+    'BadRequest',
+    `sort: Invalid value: ${JSON.stringify(clip(text))}: the direction must be asc or desc`,
+  );
 }

@@ -4,7 +4,7 @@ import { person } from '../client/example-person.fixture.ts';
 import { eventually } from '../testing/eventually.ts';
 import { HandlerBuffer } from './handler-buffer.ts';
 import type { HandlerEvent } from './handler-event.ts';
-import type { InformerHandler } from './informer.ts';
+import type { InformerHandler } from '../client/informer.ts';
 
 const added = (name: string, revision = '1'): HandlerEvent<Person> => ({
   kind: 'add',

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../api/index.ts';
 import { coalesce } from './handler-event.ts';
 import type { HandlerEvent } from './handler-event.ts';
-import type { HandlerRegistration, InformerHandler } from './informer.ts';
+import type { HandlerRegistration, InformerHandler } from '../client/informer.ts';
 
 /** Deliveries in one turn of the event loop; between turns, other handlers and I/O get theirs. */
 const deliveriesPerTurn = 100;

@@ -4,7 +4,7 @@ import { caseLabel, ContractSubject } from '../client/contract-subject.fixture.t
 import type { ContractCase, OpenClient } from '../client/contract-subject.fixture.ts';
 import { Person } from '../client/example-person.fixture.ts';
 import { eventually } from '../testing/eventually.ts';
-import type { HandlerRegistration, Informer, InformerHandler } from './informer.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
 
 /** What every Informer does, wherever its cache is. One server for the whole suite. */
 export function describeInformerContract(name: string, open: OpenClient): void {

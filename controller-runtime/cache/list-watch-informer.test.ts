@@ -5,7 +5,7 @@ import { Person, person } from '../client/example-person.fixture.ts';
 import { RecordingClock } from '../client/recording-clock.fixture.ts';
 import { createRecordingLogger } from '../client/recording-logger.fixture.ts';
 import { eventually } from '../testing/eventually.ts';
-import type { Informer, InformerHandler } from './informer.ts';
+import type { Informer, InformerHandler } from '../client/informer.ts';
 import { createInformer } from './list-watch-informer.ts';
 import { ScriptedSource } from './scripted-source.fixture.ts';
 

@@ -2,7 +2,7 @@ import { formatKey, keyOf } from '../api/index.ts';
 import type { ApiObject, ObjectKey, WatchEvent } from '../api/index.ts';
 import { HandlerBuffer } from './handler-buffer.ts';
 import type { HandlerEvent } from './handler-event.ts';
-import type { HandlerRegistration, Informer, InformerHandler } from './informer.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
 import { Reflector } from './reflector.ts';
 import type { ReflectorOptions, ReflectorSink } from './reflector.ts';
 

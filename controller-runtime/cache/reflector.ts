@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts';
 import { listEverything } from '../client/list-everything.ts';
 import { ReconnectDelay } from '../client/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
-import type { InformerOptions } from './informer.ts';
+import type { InformerOptions } from '../client/informer.ts';
 
 /** After so long without a failure the next one waits the shortest time again. */
 const quietMs = 120_000;

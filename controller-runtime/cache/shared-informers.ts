@@ -1,6 +1,6 @@
 import { descriptorOf } from '../api/index.ts';
 import type { ApiObject, Model } from '../api/index.ts';
-import type { Informer, InformerOptions } from './informer.ts';
+import type { Informer, InformerOptions } from '../client/informer.ts';
 import { createInformer } from './list-watch-informer.ts';
 import type { ReflectorOptions } from './reflector.ts';
 

@@ -1,5 +1,5 @@
 import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
-import type { Informer, InformerOptions } from '../cache/informer.ts';
+import type { Informer, InformerOptions } from './informer.ts';
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;

@@ -1,5 +1,5 @@
 import { formatKey, type ApiObject, type ObjectKey } from '../api/index.ts';
-import type { Informer } from '../cache/informer.ts';
+import type { Informer } from '../client/informer.ts';
 import { compareRevisions } from './compare-revisions.ts';
 import { kindIdOfObject } from './kind-id.ts';
 

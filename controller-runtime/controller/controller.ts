@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import { parseKey, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../api/index.ts';
-import type { Informer } from '../cache/informer.ts';
+import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
 import type { KeyState } from '../queue/key-state.ts';

@@ -1,5 +1,5 @@
 import { formatKey, keyOf, type ApiObject, type Logger, type ModelDescriptor } from '../api/index.ts';
-import type { HandlerRegistration, Informer, InformerHandler } from '../cache/informer.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import type { Reason, ReasonType } from '../queue/reason.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';

@@ -1,5 +1,5 @@
 import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../api/index.ts';
-import type { HandlerRegistration, Informer, InformerHandler } from '../cache/informer.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
 
 interface Change<T> {
   readonly type: 'MODIFIED' | 'DELETED';

@@ -1,5 +1,5 @@
 import type { ApiObject, Clock, Logger } from '../api/index.ts';
-import type { Informer } from '../cache/informer.ts';
+import type { Informer } from '../client/informer.ts';
 import { sleep } from '../clock/sleep.ts';
 import { backoffDelayMs } from '../queue/backoff.ts';
 

@@ -11,7 +11,7 @@ import {
   type ObjectList,
   type WatchEvent,
 } from '../api/index.ts';
-import type { Informer, InformerOptions } from '../cache/informer.ts';
+import type { Informer, InformerOptions } from '../client/informer.ts';
 import type {
   Client,
   DeleteOptions,

@@ -1,6 +1,6 @@
 import { formatKey, keyOf } from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model } from '../api/index.ts';
-import type { Informer, InformerOptions } from '../cache/informer.ts';
+import type { Informer, InformerOptions } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { createManager } from '../manager/manager.ts';

@@ -53,7 +53,7 @@ function createProgram(serve: ServeAction): Command {
 function flagOf(name: string, { value, kind, description }: ServeOption): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} ${value}`, description);
   if (kind !== 'list') return option;
-  return option.argParser<readonly string[]>((item, items: readonly string[] = []) => [...items, item]);
+  return option.argParser<readonly string[] | undefined>((item, items) => [...(items ?? []), item]);
 }
 
 /** By the options' own names; commander's are in camel case. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
+import { orAbort } from './or-abort.ts';
 
 export interface DeadlineOptions {
   /** Names the work in the error. */
@@ -16,19 +17,13 @@ export interface DeadlineOptions {
 export async function withDeadline<V>(work: () => V | Promise<V>, options: DeadlineOptions): Promise<V> {
   const { what, timeoutMs, clock, signal } = options;
   signal?.throwIfAborted();
-  return new Promise<V>((resolve, reject) => {
-    const onAbort = (): void => settle(() => reject(signal?.reason as Error));
-    const onTimeout = (): void => settle(() => reject(new Error(`${what} has not ended within ${timeoutMs / 1000} s`)));
-    const timer = clock.setTimeout(onTimeout, timeoutMs);
-    const settle = (end: () => void): void => {
-      clock.clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-      end();
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    (async () => work())().then(
-      (value) => settle(() => resolve(value)),
-      (error: unknown) => settle(() => reject(error as Error)),
-    );
-  });
+  const expiry = new AbortController();
+  const expired = new Error(`${what} has not ended within ${timeoutMs / 1000} s`);
+  const timer = clock.setTimeout(() => expiry.abort(expired), timeoutMs);
+  const end = signal === undefined ? expiry.signal : AbortSignal.any([signal, expiry.signal]);
+  try {
+    return await orAbort((async () => work())(), end);
+  } finally {
+    clock.clearTimeout(timer);
+  }
 }

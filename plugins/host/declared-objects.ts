@@ -32,19 +32,29 @@ export async function readDeclaredObjects(
   const objects: DeclaredObject[] = [];
   const problems: string[] = [];
   for (const file of await yamlFiles(folder)) {
-    try {
-      for (const document of parseYamlDocuments(await readText(folder, file), yamlLimits)) {
-        const place = `${file}: document ${document.document}, line ${document.line}`;
-        const declared = declaredObject(place, document.value, revision);
-        if (Array.isArray(declared)) problems.push(...declared.map((problem) => `${place}: ${problem}`));
-        else objects.push(declared);
-      }
-    } catch (error) {
-      problems.push(`${file}: ${errorText(error)}`);
+    for (const read of await readFileObjects(folder, file, revision)) {
+      if (typeof read === 'string') problems.push(read);
+      else objects.push(read);
     }
   }
   if (problems.length > 0) throw new Error(problems.join('; '));
   return objects;
+}
+
+/** Objects, and what is wrong with those that are none. */
+async function readFileObjects(
+  folder: string,
+  file: string,
+  revision: PluginManifest['revision'],
+): Promise<readonly (DeclaredObject | string)[]> {
+  try {
+    const documents = parseYamlDocuments(await readText(folder, file), yamlLimits);
+    return documents.flatMap(({ document, line, value }) =>
+      declaredObject(`${file}: document ${document}, line ${line}`, value, revision),
+    );
+  } catch (error) {
+    return [`${file}: ${errorText(error)}`];
+  }
 }
 
 async function yamlFiles(folder: string): Promise<readonly string[]> {
@@ -74,16 +84,16 @@ function declaredObject(
   place: string,
   value: unknown,
   revision: PluginManifest['revision'],
-): DeclaredObject | string[] {
-  if (!isMapping(value)) return ['must be an object with apiVersion, kind and metadata'];
+): readonly (DeclaredObject | string)[] {
+  if (!isMapping(value)) return [`${place}: must be an object with apiVersion, kind and metadata`];
   const versionKey = revision === '2.9' ? 'groupVersion' : 'apiVersion';
   const { [versionKey]: apiVersion, kind, metadata, ...fields } = value;
   const name = isMapping(metadata) ? metadata['name'] : undefined;
   const texts = { [versionKey]: apiVersion, kind, 'metadata.name': name };
   const problems = Object.entries(texts).flatMap(([field, text]) => missingText(field, text) ?? []);
-  if (problems.length > 0) return problems;
+  if (problems.length > 0) return problems.map((problem) => `${place}: ${problem}`);
   const object = { ...fields, apiVersion, kind, metadata } as NewObject<ApiObject>;
-  return { place, gvk: gvkOf(apiVersion as string, kind as string), object };
+  return [{ place, gvk: gvkOf(apiVersion as string, kind as string), object }];
 }
 
 function missingText(field: string, value: unknown): string | undefined {

@@ -5,7 +5,7 @@ import semver from 'semver';
 import { isMapping, parseYamlMapping } from './yaml-mapping.ts';
 
 /** Another plugin that this one needs. */
-export interface PluginDependency {
+interface PluginDependency {
   readonly name: string;
   /** semver range. */
   readonly range: string;

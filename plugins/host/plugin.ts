@@ -96,7 +96,7 @@ export function checkPlugin(exported: unknown): Plugin {
     throw new TypeError('a plugin is a class that extends BasePlugin, or what definePlugin answers');
   const problems = Object.entries(exported).flatMap(([key, value]) => problemOf(key, value) ?? []);
   if (problems.length > 0) throw new TypeError(`not a plugin: ${problems.join('; ')}`);
-  return exported as PluginDefinition;
+  return exported;
 }
 
 const parts: Readonly<Record<string, 'list' | 'function'>> = {

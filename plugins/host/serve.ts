@@ -74,7 +74,7 @@ async function runUntilStopped(config: ServeConfig, { server, host, logger, sign
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
-    if (config.hints) process.stderr.write(await hintsFor(server));
+    if (config.hints) process.stderr.write(hintsFor(server));
   }
   await stopped;
   await stop(server, host);
@@ -82,8 +82,7 @@ async function runUntilStopped(config: ServeConfig, { server, host, logger, sign
 
 /** Requests are refused first; the database closes last, since reconcilers that end may still write. */
 async function stop(server: ApiServer, host: PluginHost): Promise<void> {
-  const drained = server.drain();
+  await server.drain();
   await host.stop();
-  await drained;
   await server.stop();
 }

@@ -1,6 +1,7 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { orAbort } from './or-abort.ts';
 
 export interface AwaitServedOptions {
   readonly server: Pick<ApiServer, 'whenReady' | 'indexingProgress'>;
@@ -26,7 +27,7 @@ export async function awaitServed(kinds: readonly GroupVersionKind[], options: A
     timer = clock.setTimeout(report, progressMs);
   }
   try {
-    await abandonable(Promise.all(kinds.map(async (kind) => server.whenReady(kind))), signal);
+    await orAbort(Promise.all(kinds.map(async (kind) => server.whenReady(kind))), signal);
   } finally {
     clock.clearTimeout(timer);
   }
@@ -37,13 +38,4 @@ function logProgress(kinds: readonly GroupVersionKind[], { server, logger }: Awa
     const indexed = server.indexingProgress(kind);
     if (indexed !== undefined) logger.info({ apiVersion: apiVersionOf(kind), kind: kind.kind, indexed }, 'indexing');
   }
-}
-
-/** The same promise, but for that it rejects when the signal aborts. */
-async function abandonable<V>(work: Promise<V>, signal: AbortSignal): Promise<V> {
-  return new Promise<V>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

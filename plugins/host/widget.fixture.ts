@@ -33,5 +33,5 @@ export function widgetModel({ kind = 'Widget', brokenIndex = false }: WidgetOpti
       },
     },
     indexes: brokenIndex ? [new IndexSpec({ name: 'broken', indexFunc })] : [],
-  }) as unknown as ModelDescriptor<Widget>;
+  });
 }

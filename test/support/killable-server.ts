@@ -32,9 +32,9 @@ export class KillableServer {
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     const [first] = (await Promise.race([
       once(child.stdout, 'data'),
-      once(child, 'exit').then(([code]) =>
-        Promise.reject(new Error(`the server ended with ${String(code)}: ${errors}`)),
-      ),
+      once(child, 'exit').then(([code]) => {
+        throw new Error(`the server ended with ${String(code)}: ${errors}`);
+      }),
     ])) as [Buffer];
     return new KillableServer(child, first.toString().trim());
   }

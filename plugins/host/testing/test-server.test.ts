@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { controller, isNotFound } from '../index.ts';
+import { controller, definePlugin, isNotFound } from '../index.ts';
 import { widgetModel } from '../widget.fixture.ts';
 import { eventually, FakeClock, startTestServer } from './index.ts';
 
@@ -67,19 +67,27 @@ describe('startTestServer', () => {
   });
 
   it('rejects when a plugin cannot start, with its reason', async () => {
-    const failing = { start: async () => Promise.reject(new Error('no')) };
+    const failing = definePlugin({
+      start: () => {
+        throw new Error('no');
+      },
+    });
     const error: unknown = await startTestServer({ plugins: [failing] }).catch((thrown: unknown) => thrown);
     expect((error as Error).message).to.equal('plugin "plugin-1" failed: no');
   });
 
   it('leaves nothing behind', async () => {
-    const resources = (): string => JSON.stringify(process.getActiveResourcesInfo().toSorted());
-    const before = resources();
+    // After a turn of the event loop: mocha sets its timer late, and the one of `eventually` counts while it runs.
+    const resources = async (): Promise<string> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return process.getActiveResourcesInfo().toSorted().join();
+    };
+    const before = await resources();
     const server = await startTestServer({ models: [Widget] });
     const { url } = server;
     await server.httpClient.create(Widget, { metadata: { name: 'w' } });
     await server.stop();
-    await eventually(() => resources() === before, { describe: () => `${resources()} to be ${before}` });
+    await eventually(async () => expect(await resources()).to.equal(before));
     const refused: unknown = await fetch(url).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(TypeError);
   });

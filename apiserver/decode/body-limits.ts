@@ -3,3 +3,6 @@ export interface BodyLimits {
   /** Deepest nesting of objects and lists; the outermost counts as 1. */
   readonly maxDepth: number;
 }
+
+/** The limits of every object, over HTTP and in process. */
+export const objectLimits: BodyLimits = Object.freeze({ maxDepth: 64 });

@@ -1,0 +1,106 @@
+// The API reports: one page in docs/api for each public entry, so that a change of surface is a line in a review.
+// `npm run api` writes them, `npm run api:check` fails when one is not what the sources say. Both read dist: build first.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+
+const root = resolve(import.meta.dirname, '..');
+const reportFolder = `${root}/docs/api`;
+const freshFolder = `${root}/docs/api/dist`;
+
+/** Report name, package folder, entry in its dist. */
+const entries = [
+  ['homeostat', 'plugins/host', 'index'],
+  ['homeostat-testing', 'plugins/host', 'testing/index'],
+  ['apiserver', 'apiserver', 'index'],
+  ['controller-runtime', 'controller-runtime', 'index'],
+  ['controller-runtime-api', 'controller-runtime', 'api/index'],
+  ['controller-runtime-testing', 'controller-runtime', 'testing/index'],
+];
+
+function configOf([name, folder, entry]) {
+  return ExtractorConfig.prepare({
+    configObjectFullPath: undefined,
+    packageJsonFullPath: `${root}/${folder}/package.json`,
+    configObject: {
+      projectFolder: `${root}/${folder}`,
+      mainEntryPointFilePath: `${root}/${folder}/dist/${entry}.d.ts`,
+      newlineKind: 'lf',
+      compiler: {
+        overrideTsconfig: {
+          compilerOptions: {
+            target: 'es2023',
+            lib: ['es2023', 'esnext'],
+            module: 'nodenext',
+            types: ['node'],
+            skipLibCheck: true,
+            strict: true,
+          },
+          files: [`${root}/${folder}/dist/${entry}.d.ts`],
+        },
+      },
+      apiReport: { enabled: true, reportFileName: name, reportFolder: freshFolder, reportTempFolder: freshFolder },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: {
+        // What is exported but has no release tag is public: there are no others.
+        extractorMessageReporting: {
+          default: { logLevel: 'warning', addToApiReportFile: true },
+          'ae-missing-release-tag': { logLevel: 'none' },
+        },
+        tsdocMessageReporting: { default: { logLevel: 'none' } },
+      },
+    },
+  });
+}
+
+/** The report of one entry, as the sources have it now. */
+function freshReport(entry) {
+  mkdirSync(freshFolder, { recursive: true });
+  const messages = [];
+  Extractor.invoke(configOf(entry), {
+    localBuild: true,
+    messageCallback: (message) => {
+      if (message.logLevel === 'error') messages.push(message.formatMessageWithLocation(root));
+      message.handled = true;
+    },
+  });
+  if (messages.length > 0) throw new Error(`the API report of ${entry[0]} cannot be made:\n${messages.join('\n')}`);
+  return readFileSync(`${freshFolder}/${entry[0]}.api.md`, 'utf8');
+}
+
+function readCommitted(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+/** The lines that only one of the two has; enough to see what changed. */
+function difference(committed, fresh) {
+  const [old, now] = [committed.split('\n'), fresh.split('\n')];
+  const gone = old.filter((line) => !now.includes(line)).map((line) => `  - ${line}`);
+  const come = now.filter((line) => !old.includes(line)).map((line) => `  + ${line}`);
+  return [...gone, ...come].slice(0, 40).join('\n');
+}
+
+const check = process.argv.includes('--check');
+let stale = 0;
+for (const entry of entries) {
+  const fresh = freshReport(entry);
+  const file = `${reportFolder}/${entry[0]}.api.md`;
+  const committed = readCommitted(file);
+  if (fresh === committed) continue;
+  if (!check) writeFileSync(file, fresh);
+  stale += 1;
+  console.log(`docs/api/${entry[0]}.api.md ${check ? 'is not what the sources export' : 'was written'}:`);
+  console.log(difference(committed, fresh));
+}
+rmSync(freshFolder, { recursive: true, force: true });
+if (check && stale > 0) {
+  console.log('If the change of surface is meant: npm run api, and commit the reports.');
+  process.exitCode = 1;
+}
