@@ -110,8 +110,7 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #pushInitial(buffer: HandlerBuffer<T>): void {
-    for (const entry of this.#followed?.selection.entries() ?? [])
-      buffer.push(this.#lazily('add', entry, { initial: true }));
+    for (const entry of this.#followed?.selection.entries() ?? []) buffer.push(this.#added(entry, true));
     buffer.push({ kind: 'synced' });
   }
 
@@ -122,30 +121,40 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
     for (const buffer of this.#buffers) buffer.push(this.#eventOf(seen, change.previous));
   }
 
-  #eventOf({ type, entry }: Translated, previous: Entry | undefined): HandlerEvent<T> {
-    if (type === 'ADDED') return this.#lazily('add', entry, { initial: false });
-    return type === 'DELETED' ? this.#lazily('delete', entry, {}) : this.#lazily('update', entry, { previous });
-  }
-
-  /** An event whose objects are parsed when it is delivered: a hundred thousand of them may wait. */
-  #lazily(
-    kind: 'add' | 'update' | 'delete',
-    entry: Entry,
-    more: { initial?: boolean; previous?: Entry | undefined },
-  ): HandlerEvent<T> {
+  #eventOf({ type, entry }: Translated, previous: Entry = entry): HandlerEvent<T> {
     const { reader } = this.#parts;
-    const event = {
-      kind,
+    if (type === 'ADDED') return this.#added(entry, false);
+    if (type === 'DELETED')
+      return {
+        kind: 'delete',
+        key: entry.key,
+        get object() {
+          return reader.read<T>(entry);
+        },
+      };
+    return {
+      kind: 'update',
       key: entry.key,
-      initial: more.initial === true,
-      get object(): T {
+      get previous() {
+        return reader.read<T>(previous);
+      },
+      get object() {
         return reader.read<T>(entry);
       },
-      get previous(): T {
-        return reader.read<T>(more.previous ?? entry);
+    };
+  }
+
+  /** The object is parsed when the event is delivered: a hundred thousand of them may wait. */
+  #added(entry: Entry, initial: boolean): HandlerEvent<T> {
+    const { reader } = this.#parts;
+    return {
+      kind: 'add',
+      key: entry.key,
+      initial,
+      get object() {
+        return reader.read<T>(entry);
       },
     };
-    return event as HandlerEvent<T>;
   }
 }
 

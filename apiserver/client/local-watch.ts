@@ -108,8 +108,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
   }
 
   #nextInitial(place: Place): WatchEvent<T> | undefined {
-    const { done, value } = place.initial.next();
-    if (done !== true) return { type: 'ADDED', object: this.#parts.reader.read<T>(value) };
+    const next = place.initial.next();
+    if (next.done !== true) return { type: 'ADDED', object: this.#parts.reader.read<T>(next.value) };
     if (!place.markInitialEnd) return undefined;
     place.markInitialEnd = false;
     return initialEnd(place.resource, place.revision);

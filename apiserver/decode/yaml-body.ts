@@ -64,10 +64,10 @@ function refuseOnError<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    if (!(cause instanceof YAMLException)) throw new ApiError('BadRequest', 'the body is not valid YAML', { cause });
+    if (!(cause instanceof YAMLException)) throw new ApiError('BadRequest', 'not valid YAML', { cause });
     const { mark, reason } = cause;
     const place = mark === undefined ? '' : ` at line ${mark.line + 1}, column ${mark.column + 1}`;
-    throw new ApiError('BadRequest', `the body is not valid YAML: ${reason.slice(0, 200)}${place}`, { cause });
+    throw new ApiError('BadRequest', `not valid YAML: ${reason.slice(0, 200)}${place}`, { cause });
   }
 }
 

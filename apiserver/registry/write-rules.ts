@@ -148,7 +148,7 @@ function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
     ...(isEmpty(ownerReferences) ? {} : { ownerReferences }),
     ...(isEmpty(finalizers) ? {} : { finalizers: [...new Set(finalizers)] }),
     ...(isEmpty(managedFields) ? {} : { managedFields }),
-  } as Partial<ObjectMeta>;
+  };
 }
 
 function isEmpty(value: object | null | undefined): boolean {
@@ -221,7 +221,7 @@ function withStatus(stored: ApiObject, status: unknown): Draft {
 function withStored(rules: Rules, stored: ApiObject, next: Next): Draft {
   const { draft } = next;
   const keepStatus = next.keepStatus || rules.model.subresources.includes('status');
-  return keepStatus ? withStatus(draft as ApiObject, (stored as Draft).status) : draft;
+  return keepStatus ? withStatus(draft, (stored as Draft).status) : draft;
 }
 
 function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
