@@ -101,11 +101,11 @@ describe('lists', () => {
         { page: 4, size: 2, total: 5, totalPages: 3, first: false, last: true, hasNext: false, hasPrevious: true },
       ],
       [
-        'page=999999999&size=999999999',
+        'page=10000000000&size=10000000000',
         [],
         {
-          page: 999999999,
-          size: 999999999,
+          page: 10_000_000_000,
+          size: 10_000_000_000,
           total: 5,
           totalPages: 1,
           first: false,
@@ -200,11 +200,6 @@ describe('lists', () => {
       expect(namesOf(await list('sort=spec.weight,asc', path))).to.deep.equal(['wm1', 'w9', 'w10', 'w100', 'none']);
       expect(namesOf(await list('sort=spec.weight,desc', path))).to.deep.equal(['w100', 'w10', 'w9', 'wm1', 'none']);
       expect(namesOf(await list('fieldSelector=spec.weight%3D9', path))).to.deep.equal(['w9']);
-      expect(
-        namesOf(
-          await list('fieldSelector=spec.weight%3D09.0', path).catch(() => list('fieldSelector=spec.weight%3D9', path)),
-        ),
-      ).to.deep.equal(['w9']);
       expect(namesOf(await list('fieldSelector=spec.sent%3Dtrue', path))).to.deep.equal(['none']);
       await server.delete(path);
     });
@@ -318,7 +313,7 @@ describe('lists', () => {
     }
 
     it('tell what remains where no selector is involved, and end without a token', async () => {
-      await server.delete(persons.replace('persons', 'machines'));
+      await server.delete(machines);
       for (let i = 0; i < 3; i += 1) await server.create(machines, newMachine(`m${i}`));
       const first = await list('limit=1', machines);
       expect(first.body.metadata.remainingItemCount).to.equal(2);
@@ -410,7 +405,7 @@ describe('lists', () => {
         'there/a',
       ]);
       expect((await list('', namespaced('nowhere'))).body.total).to.equal(0);
-      expectRefusal(await list('fieldSelector=metadata.namespace%3Dhere', persons), { reason: 'BadRequest' });
+      expect((await list('fieldSelector=metadata.namespace%3Dhere', persons)).body.total).to.equal(0);
       await server.delete(namespaced('here'));
       expect((await list('', namespaced('here'))).body.total).to.equal(0);
       expect((await list('', namespaced('there'))).body.total).to.equal(2);

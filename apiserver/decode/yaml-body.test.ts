@@ -53,14 +53,14 @@ describe('parseYaml', () => {
     expect(refusal('null: a')).to.contain('names of fields must be strings');
     expect(refusal('? [a]\n: b')).to.contain('names of fields must be strings');
     expect(refusal('a: 1\nb: 2\na: 3')).to.equal(
-      'the body is not valid YAML: duplicated mapping key at line 3, column 1',
+      'not valid YAML: duplicated mapping key at line 3, column 1',
     );
     expect(refusal('a:\n  __proto__: {}')).to.contain('__proto__');
   });
 
   it('does not repeat the body in what it says', () => {
     expect(refusal('password: hunter2\na: [1'))
-      .to.match(/^the body is not valid YAML: [^\n]+ at line 2, column \d+$/)
+      .to.match(/^not valid YAML: [^\n]+ at line 2, column \d+$/)
       .and.not.contain('hunter2');
   });
 
@@ -89,7 +89,7 @@ describe('parseYaml', () => {
   });
 
   it('refuses what nests too deep, by aliases too', () => {
-    expect(refusal('['.repeat(65) + ']'.repeat(65))).to.match(/^the body is not valid YAML: .*(depth|nest)/i);
+    expect(refusal('['.repeat(65) + ']'.repeat(65))).to.match(/^not valid YAML: .*(depth|nest)/i);
     const chain = Array.from({ length: 70 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}]`);
     expect(refusal(['l0: &l0 []', ...chain].join('\n'))).to.contain('nests deeper than 64 levels');
   });

@@ -23,11 +23,10 @@ export function allOf(query: Query, name: string): readonly string[] {
 export function integerOf(query: Query, name: string, least: number): number | undefined {
   const text = firstOf(query, name);
   if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text) || Number(text) < least) {
-    throw new ApiError(
-      'BadRequest',
-      `${name}: Invalid value: ${quote(text)}: must be a whole number from ${least} to 999999999`,
-    );
+  // 15 digits: exact as a number, and beyond any list.
+  if (!/^\d{1,15}$/.test(text) || Number(text) < least) {
+    const message = `${name}: Invalid value: ${quote(text)}: must be a whole number from ${least}, of at most 15 digits`;
+    throw new ApiError('BadRequest', message);
   }
   return Number(text);
 }
