@@ -68,6 +68,8 @@ export class Watchers implements Disposable {
 
   #count(length: number, last: number, position: number): void {
     const nowMs = performance.now();
+    // Ends the search where the bytes of an earlier read begin.
+    if (length < readBuffer.length) readBuffer[length] = newline;
     for (let at = readBuffer.indexOf(newline); at >= 0 && at < length; at = readBuffer.indexOf(newline, at + 1)) {
       if ((at === 0 ? last : readBuffer[at - 1]) !== brace) continue;
       this.#arrivalsMs[position]?.push(nowMs);

@@ -24,6 +24,7 @@ import {
 } from '@homeostat/controller-runtime/api';
 import type {
   ApiObject,
+  GroupVersionKind,
   Logger,
   Model,
   NewObject,
@@ -32,7 +33,7 @@ import type {
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
 import { objectLimits } from '../decode/body-limits.ts';
-import { parseJson } from '../decode/json-body.ts';
+import { copyAsJsonObject } from '../decode/json-copy.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -137,7 +138,7 @@ export class LocalClient implements Client {
 
   watch<T extends ApiObject>(model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     const { lister, table, revisions, reader } = this.#parts;
-    return new LocalWatch<T>({ resource: () => this.#resource(model), lister, table, revisions, reader }, options);
+    return new LocalWatch<T>({ resource: async () => this.#resource(model), lister, table, revisions, reader }, options);
   }
 
   informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {
@@ -146,18 +147,21 @@ export class LocalClient implements Client {
   }
 
   /** Waits while the kind is being indexed; NotFound when it is not registered. */
-  async #resource(model: Model): Promise<Resource> {
-    const descriptor = descriptorOf(model);
-    return this.#ready(descriptor);
+  #resource(model: Model): Promise<Resource> | Resource {
+    return this.#ready(descriptorOf(model));
   }
 
-  async #resourceOf(object: ApiObject): Promise<Resource> {
+  #resourceOf(object: ApiObject): Promise<Resource> | Resource {
     const slash = object.apiVersion.indexOf('/');
     const group = slash < 0 ? '' : object.apiVersion.slice(0, slash);
     return this.#ready({ group, version: object.apiVersion.slice(slash + 1), kind: object.kind });
   }
 
-  async #ready(gvk: { group: string; version: string; kind: string }): Promise<Resource> {
+  #ready(gvk: GroupVersionKind): Promise<Resource> | Resource {
+    return this.#parts.table.get(gvk) ?? this.#whenReady(gvk);
+  }
+
+  async #whenReady(gvk: GroupVersionKind): Promise<Resource> {
     try {
       return await this.#parts.table.whenReady(gvk);
     } catch (cause) {
@@ -165,28 +169,21 @@ export class LocalClient implements Client {
     }
   }
 
-  #answer<T extends ApiObject>(written: WriteResult): T {
-    for (const warning of written.warnings)
-      this.#parts.logger.warn({ object: written.name, warning }, 'write with a warning');
-    return freezeDeep(JSON.parse(written.bytes.toString('utf8')) as T);
+  #answer<T extends ApiObject>({ object, resourceVersion, warnings }: WriteResult): T {
+    const { name } = object.metadata;
+    for (const warning of warnings) this.#parts.logger.warn({ object: name, warning }, 'write with a warning');
+    const { resourceVersion: _draft, ...metadata } = object.metadata;
+    const answered = {
+      ...object,
+      metadata: resourceVersion === undefined ? metadata : { resourceVersion, ...metadata },
+    };
+    return freezeDeep(answered as T);
   }
 }
 
-/** A private copy, by way of JSON: what a program sends is judged exactly as it would be over HTTP. */
+/** A private copy, as JSON: what a program sends is judged exactly as it would be over HTTP. */
 function bodyOf(value: unknown): BodySource {
-  let text: string | undefined;
-  return () => {
-    text ??= stringify(value);
-    return parseJson(text, objectLimits);
-  };
-}
-
-function stringify(value: unknown): string {
-  try {
-    return JSON.stringify(value);
-  } catch (cause) {
-    throw new ApiError('BadRequest', 'the object cannot be written as JSON', { cause });
-  }
+  return () => copyAsJsonObject(value, objectLimits);
 }
 
 function keyFor(name: string, { namespace }: NamespaceOptions): ObjectKey {

@@ -1,9 +1,6 @@
-// With the flag u a pair is one character, so that only halves without their partner match.
-const loneSurrogate = /\p{Surrogate}/u;
-
 /** True for text that UTF-8 cannot hold. */
 export function isIllFormed(text: string): boolean {
-  return loneSurrogate.test(text);
+  return !text.isWellFormed();
 }
 
 /** True for a JSON value with such text anywhere, in names too. */

@@ -52,9 +52,7 @@ describe('parseYaml', () => {
     expect(refusal('1: a')).to.contain('names of fields must be strings');
     expect(refusal('null: a')).to.contain('names of fields must be strings');
     expect(refusal('? [a]\n: b')).to.contain('names of fields must be strings');
-    expect(refusal('a: 1\nb: 2\na: 3')).to.equal(
-      'not valid YAML: duplicated mapping key at line 3, column 1',
-    );
+    expect(refusal('a: 1\nb: 2\na: 3')).to.equal('not valid YAML: duplicated mapping key at line 3, column 1');
     expect(refusal('a:\n  __proto__: {}')).to.contain('__proto__');
   });
 

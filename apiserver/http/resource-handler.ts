@@ -101,7 +101,7 @@ export class ResourceHandler {
     const body = await readObjectBody(context);
     const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
     context.status = 201;
-    context.set('Location', `${context.path.replace(/\/$/, '')}/${written.name}`);
+    context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
     this.#answer(call, written);
   }
 
@@ -188,7 +188,8 @@ async function readPatch(context: Context): Promise<PatchBody> {
   return { type: 'merge', patch };
 }
 
-function deleted({ model }: Resource, { name, uid }: WriteResult): Status {
+function deleted({ model }: Resource, { object }: WriteResult): Status {
+  const { name, uid } = object.metadata;
   const details = { name, group: model.group, kind: model.plural, uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }

@@ -4,7 +4,8 @@ import type { Translated } from '../registry/watch-translation.ts';
 /** How one event looks on the wire. */
 export interface FrameFormat {
   readonly contentType: string;
-  event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision: string): Buffer;
+  /** `revision`: from where a client that has read this event may resume; absent: as before; empty: from nowhere. */
+  event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision?: string): Buffer;
   readonly heartbeat: Buffer;
 }
 
@@ -18,8 +19,10 @@ export const jsonLines: FrameFormat = {
 /** Server-sent events for browsers; the id is the resourceVersion, from which a reconnect resumes. */
 export const serverSentEvents: FrameFormat = {
   contentType: 'text/event-stream',
-  event: (type, object, revision) =>
-    Buffer.concat([Buffer.from(`id: ${revision}\ndata: {"type":"${type}","object":`), object, Buffer.from('}\n\n')]),
+  event: (type, object, revision) => {
+    const id = revision === undefined ? '' : `id: ${revision}\n`;
+    return Buffer.concat([Buffer.from(`${id}data: {"type":"${type}","object":`), object, Buffer.from('}\n\n')]);
+  },
   heartbeat: Buffer.from(':\n\n'),
 };
 

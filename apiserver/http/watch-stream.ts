@@ -89,7 +89,8 @@ export class WatchStream {
   fail(error: ApiError): void {
     if (this.#ended) return;
     const status = Buffer.from(JSON.stringify(error.toStatus()));
-    this.#finish(this.#options.format.event('ERROR', status, String(this.#revision)));
+    // An empty id makes a browser begin anew, not come back for the history that is gone, for ever.
+    this.#finish(this.#options.format.event('ERROR', status, ''));
   }
 
   /** Ends the stream; with bookmarks, the last frame says up to where the client has seen everything. */
@@ -139,7 +140,9 @@ export class WatchStream {
     while (this.#sentInitial < initial.length && bytes <= batchBytes) {
       const entry = initial[this.#sentInitial] as Entry;
       this.#sentInitial += 1;
-      const frame = format.event('ADDED', entry.bytes, String(entry.revision));
+      // Who resumes from the midst of the initial objects would miss the others: only the last one is a place to resume from.
+      const isLast = this.#sentInitial === initial.length;
+      const frame = format.event('ADDED', entry.bytes, isLast ? String(this.#revision) : undefined);
       frames.push(frame);
       bytes += frame.length;
     }

@@ -21,6 +21,9 @@ const intervalMs = 30_000;
 /** Changes are counted in groups: one record each would cost as much memory as the window itself. */
 const changesPerGroup = 256;
 
+/** A group is closed at this part of the bytes, too: whole groups go, and a bound of large objects must not take all. */
+const groupShare = 1 / 64;
+
 export interface CompactorOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -71,7 +74,8 @@ export class Compactor {
   /** Counts a change that was just committed. */
   record(revision: number, bytes: number): void {
     const last = this.#groups.at(-1);
-    if (last === undefined || last.changes >= changesPerGroup) {
+    const maxGroupBytes = this.#options.retention.maxBytes * groupShare;
+    if (last === undefined || last.changes >= changesPerGroup || last.bytes >= maxGroupBytes) {
       this.#groups.push({ revision, atMs: this.#options.clock.monotonicMs(), changes: 1, bytes });
     } else {
       last.revision = revision;
@@ -106,10 +110,13 @@ export class Compactor {
   #takeExpired(): number | undefined {
     const { minAgeMs, minChanges, maxBytes } = this.#options.retention;
     const newestExpiredMs = this.#options.clock.monotonicMs() - minAgeMs;
+    const newest = this.#groups.at(-1);
     let count = 0;
     for (const group of this.#groups) {
       const isOld = group.atMs <= newestExpiredMs && this.#changes - group.changes >= minChanges;
-      if (!isOld && this.#bytes <= maxBytes) break;
+      // The newest changes are on their way to watchers that keep up: the bytes never take those.
+      const isTooMuch = this.#bytes > maxBytes && group !== newest;
+      if (!isOld && !isTooMuch) break;
       this.#changes -= group.changes;
       this.#bytes -= group.bytes;
       count += 1;

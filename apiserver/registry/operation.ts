@@ -31,8 +31,11 @@ export function operationOf(resource: Resource, write: Prepared): Operation {
   };
 }
 
+/** A conflict that is decided anew. */
+export type Refusal = 'exists' | 'revision' | 'notFound';
+
 /** A conflict that the caller decides anew; a lost unique claim is final (422). */
-export function refusalOf(resource: Resource, object: ApiObject, outcome: Outcome): 'exists' | 'revision' | 'notFound' {
+export function refusalOf(resource: Resource, object: ApiObject, outcome: Outcome): Refusal {
   if (!('conflict' in outcome)) throw new Error('a commit succeeded, but was not applied');
   if (outcome.conflict !== 'unique') return outcome.conflict;
   throw duplicateValue(resource.model, object.metadata.name, {

@@ -11,11 +11,12 @@ import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
-import type { Operation, Outcome } from '../store/store.ts';
+import type { Operation } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
+import type { Refusal } from './operation.ts';
 import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
@@ -53,8 +54,10 @@ export type PatchBody =
 /** What a write answers. `bytes` is the object as it goes over the wire. */
 export interface WriteResult {
   readonly bytes: Buffer;
-  readonly name: string;
-  readonly uid: string;
+  /** The same, parsed; the caller's own. Its resourceVersion stands beside it. */
+  readonly object: ApiObject;
+  /** Absent for a creation that was not stored (dryRun). */
+  readonly resourceVersion?: string;
   /** `removed`: the object is gone, and `bytes` is its last state. */
   readonly outcome: 'stored' | 'unchanged' | 'removed';
   readonly warnings: readonly string[];
@@ -76,6 +79,12 @@ interface Change {
   readonly op: Operation['op'];
   readonly object: ApiObject;
   readonly stored?: Entry;
+}
+
+/** What a commit, or a dry run of it, made of a change. No revision: nothing has one yet. */
+interface Written {
+  readonly bytes: Buffer;
+  readonly revision: number | undefined;
 }
 
 /**
@@ -176,7 +185,7 @@ export class Registry {
   ): Promise<Omit<WriteResult, 'warnings'> | undefined> {
     if (resource.cache.get(formatKey(keyOf(object))) !== undefined) return undefined;
     const written = await this.#commit(resource, { op: 'create', object }, dryRun);
-    return typeof written === 'string' ? undefined : resultOf(object, written, 'stored');
+    return typeof written === 'string' ? undefined : { ...resultOf(object, written), outcome: 'stored' };
   }
 
   #alreadyExists(resource: Resource, name: string, key: string): ApiError {
@@ -198,47 +207,33 @@ export class Registry {
         const entry = this.#stored(resource, key);
         const stored = decodeObject(entry.bytes);
         const decision = decide(stored, { ...this.#request(options, warnings), ...key });
-        if (decision.kind === 'none') return { ...resultOf(stored, entry.bytes, 'unchanged'), warnings };
+        if (decision.kind === 'none') return { ...resultOf(stored, entry), outcome: 'unchanged', warnings };
         const op = decision.kind === 'remove' ? 'delete' : 'update';
         const written = await this.#commit(resource, { op, object: decision.object, stored: entry }, options.dryRun);
         if (typeof written === 'string') continue;
-        return { ...resultOf(decision.object, written, op === 'delete' ? 'removed' : 'stored'), warnings };
+        const outcome = op === 'delete' ? 'removed' : 'stored';
+        return { ...resultOf(decision.object, written), outcome, warnings };
       }
       throw conflict(resource.model, key.name);
     });
   }
 
-  /** The served bytes of what was stored, or the conflict that has to be decided anew. */
-  async #commit(
-    resource: Resource,
-    change: Change,
-    dryRun = false,
-  ): Promise<Buffer | 'exists' | 'revision' | 'notFound'> {
+  /** What was stored, or the conflict that has to be decided anew. */
+  async #commit(resource: Resource, change: Change, dryRun = false): Promise<Written | Refusal> {
     const data = encodeObject(change.object);
-    if (data.length > maxObjectBytes) {
-      throw new ApiError(
-        'RequestEntityTooLarge',
-        `Request entity too large: the object has ${data.length} bytes, limit is ${maxObjectBytes}`,
-      );
-    }
+    if (data.length > maxObjectBytes) throw tooLarge(data.length);
     const values = this.#indexValues(resource, change);
-    if (dryRun) return change.stored === undefined ? data : withRevision(data, change.stored.revision);
-    let bytes: Buffer | undefined;
-    const outcome = await this.#submit(operationOf(resource, { ...change, data, values }), (revision) => {
-      bytes = withRevision(data, revision);
-      resource.apply({
-        op: change.op,
-        entry: createEntry(change.object, { bytes, revision, values }),
-        previous: change.stored,
-      });
-      this.#options.onCommit(revision, data.length);
-    });
-    return bytes ?? refusalOf(resource, change.object, outcome);
-  }
-
-  async #submit(operation: Operation, apply: (revision: number) => void): Promise<Outcome> {
+    if (dryRun) return dryRunOf(data, change.stored?.revision);
+    const operation = operationOf(resource, { ...change, data, values });
+    let written: Written | undefined;
     try {
-      return await this.#options.commits.submit(operation, apply);
+      const outcome = await this.#options.commits.submit(operation, (revision) => {
+        written = { bytes: withRevision(data, revision), revision };
+        const entry = createEntry(change.object, { bytes: written.bytes, revision, values });
+        resource.apply({ op: change.op, entry, previous: change.stored });
+        this.#options.onCommit(revision, data.length);
+      });
+      return written ?? refusalOf(resource, change.object, outcome);
     } catch (error) {
       if (storeErrorCodeOf(error) === undefined) throw error;
       this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');
@@ -269,6 +264,15 @@ export class Registry {
   }
 }
 
-function resultOf(object: ApiObject, bytes: Buffer, outcome: WriteResult['outcome']): Omit<WriteResult, 'warnings'> {
-  return { bytes, name: object.metadata.name, uid: object.metadata.uid, outcome };
+function resultOf(object: ApiObject, { bytes, revision }: Written): Omit<WriteResult, 'warnings' | 'outcome'> {
+  return { bytes, object, ...(revision === undefined ? {} : { resourceVersion: String(revision) }) };
+}
+
+function dryRunOf(data: Buffer, revision: number | undefined): Written {
+  return { bytes: revision === undefined ? data : withRevision(data, revision), revision };
+}
+
+function tooLarge(bytes: number): ApiError {
+  const message = `Request entity too large: the object has ${bytes} bytes, limit is ${maxObjectBytes}`;
+  return new ApiError('RequestEntityTooLarge', message);
 }

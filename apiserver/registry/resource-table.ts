@@ -47,6 +47,12 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return slot.resource;
   }
 
+  /** A kind that is served now. */
+  get(gvk: GroupVersionKind): Resource | undefined {
+    const registration = this.#options.schemes.lookup(gvk);
+    return registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor))?.resource;
+  }
+
   /** Resolves when a registered kind is served. Rejects with IndexBuildError, or when it is not registered (any more). */
   async whenReady(gvk: GroupVersionKind): Promise<Resource> {
     const registration = this.#options.schemes.lookup(gvk);

@@ -57,6 +57,7 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
 
 /** Typed clients send `creationTimestamp: null` and the like for what they do not set. */
 function withoutNulls(metadata: ObjectMeta): ObjectMeta {
+  if (!Object.values(metadata).includes(null)) return { ...metadata };
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
 }
 

@@ -1,8 +1,13 @@
 import { takeCauses } from './field-cause.ts';
 import type { FieldCause } from './status.ts';
 
-/** Finds wrong JSON types in a value and below it. */
-type Shape = (value: unknown, field: string) => Iterable<FieldCause>;
+/** The JSON type that a value should have, throughout. */
+interface Shape {
+  /** The question of every write, answered without a message being made. */
+  fits(value: unknown): boolean;
+  /** What is wrong in a value and below it. */
+  explain(value: unknown, field: string): Iterable<FieldCause>;
+}
 
 const text = scalar('a string', (value) => typeof value === 'string');
 const integer = scalar('an integer', Number.isSafeInteger);
@@ -51,34 +56,49 @@ export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys
  * field that is null counts as absent: stock clients send `creationTimestamp: null`.
  */
 export function metadataShapeErrors(metadata: unknown): FieldCause[] {
-  return takeCauses(metadataShape(metadata, 'metadata'));
+  return metadataShape.fits(metadata) ? [] : takeCauses(metadataShape.explain(metadata, 'metadata'));
 }
 
 function scalar(expected: string, fits: (value: unknown) => boolean): Shape {
-  return (value, field) => (fits(value) ? [] : [mismatch(value, field, expected)]);
+  return { fits, explain: (value, field) => (fits(value) ? [] : [mismatch(value, field, expected)]) };
 }
 
-function recordOf(fields: Readonly<Record<string, Shape>>): Shape {
-  return function* (value, field) {
-    if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
-    for (const [name, shape] of Object.entries(fields)) {
-      const present = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (present !== undefined && present !== null) yield* shape(present, `${field}.${name}`);
-    }
+function recordOf(shapes: Readonly<Record<string, Shape>>): Shape {
+  const fields = new Map(Object.entries(shapes));
+  return {
+    fits: (value) => isJsonObject(value) && Object.keys(value).every((name) => fits(fields.get(name), value[name])),
+    *explain(value, field) {
+      if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
+      for (const [name, shape] of fields) {
+        const present = Object.hasOwn(value, name) ? value[name] : undefined;
+        if (!fits(shape, present)) yield* shape.explain(present, `${field}.${name}`);
+      }
+    },
   };
 }
 
+/** Unknown fields, and known ones that are null, fit. */
+function fits(shape: Shape | undefined, value: unknown): boolean {
+  return shape === undefined || value === undefined || value === null || shape.fits(value);
+}
+
 function mapOf(shape: Shape): Shape {
-  return function* (value, field) {
-    if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
-    for (const [key, item] of Object.entries(value)) yield* shape(item, `${field}[${JSON.stringify(key)}]`);
+  return {
+    fits: (value) => isJsonObject(value) && Object.keys(value).every((key) => shape.fits(value[key])),
+    *explain(value, field) {
+      if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
+      for (const [key, item] of Object.entries(value)) yield* shape.explain(item, `${field}[${JSON.stringify(key)}]`);
+    },
   };
 }
 
 function listOf(shape: Shape): Shape {
-  return function* (value, field) {
-    if (!Array.isArray(value)) return yield mismatch(value, field, 'an array');
-    for (const [index, item] of value.entries()) yield* shape(item, `${field}[${index}]`);
+  return {
+    fits: (value) => Array.isArray(value) && value.every((item) => shape.fits(item)),
+    *explain(value, field) {
+      if (!Array.isArray(value)) return yield mismatch(value, field, 'an array');
+      for (const [index, item] of value.entries()) yield* shape.explain(item, `${field}[${index}]`);
+    },
   };
 }
 

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { objectLimits } from './body-limits.ts';
+import { copyAsJsonObject } from './json-copy.ts';
+
+describe('copyAsJsonObject', () => {
+  it('makes what JSON text would make, and shares nothing with the original', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        const text = JSON.stringify(value);
+        const copy = copyAsJsonObject(Object.freeze(value), objectLimits);
+        expect(copy).to.deep.equal(JSON.parse(text));
+        if (typeof value === 'object' && value !== null) expect(copy).not.to.equal(value);
+      }),
+    );
+  });
+
+  it('leaves out what JSON leaves out', () => {
+    const value = { a: undefined, b: () => 1, c: [undefined, Number.NaN, Infinity], d: new Date(0), e: Symbol('e') };
+    expect(copyAsJsonObject(value, objectLimits)).to.deep.equal(JSON.parse(JSON.stringify(value)));
+  });
+
+  it('refuses what a body may not hold', () => {
+    const cyclic: { self?: object } = {};
+    cyclic.self = cyclic;
+    const hostile = JSON.parse('{"__proto__": {"polluted": true}}') as object;
+    for (const value of [cyclic, hostile, { a: 1n }, { a: '\ud800' }, { '\udc00': 1 }]) {
+      expect(() => copyAsJsonObject(value, objectLimits))
+        .to.throw()
+        .with.property('reason', 'BadRequest');
+    }
+  });
+
+  it('counts levels as bodies do', () => {
+    const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
+    expect(() => copyAsJsonObject(nested(64), objectLimits)).not.to.throw();
+    expect(() => copyAsJsonObject(nested(65), objectLimits)).to.throw(/nests too deeply/);
+  });
+});
