@@ -2,7 +2,7 @@
 // `npm run api` writes them, `npm run api:check` fails when one is not what the sources say. Both read dist: build first.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 
 const root = resolve(import.meta.dirname, '..');
 const reportFolder = `${root}/docs/api`;
@@ -46,10 +46,10 @@ function configOf([name, folder, entry]) {
       messages: {
         // What is exported but has no release tag is public: there are no others.
         extractorMessageReporting: {
-          default: { logLevel: 'warning', addToApiReportFile: true },
-          'ae-missing-release-tag': { logLevel: 'none' },
+          default: { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
+          'ae-missing-release-tag': { logLevel: ExtractorLogLevel.None },
         },
-        tsdocMessageReporting: { default: { logLevel: 'none' } },
+        tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },
     },
   });
@@ -62,7 +62,7 @@ function freshReport(entry) {
   Extractor.invoke(configOf(entry), {
     localBuild: true,
     messageCallback: (message) => {
-      if (message.logLevel === 'error') messages.push(message.formatMessageWithLocation(root));
+      if (message.logLevel === ExtractorLogLevel.Error) messages.push(message.formatMessageWithLocation(root));
       message.handled = true;
     },
   });

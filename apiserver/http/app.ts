@@ -36,9 +36,8 @@ export function createApp(parts: AppParts): Koa {
   app.use(errorResponses(parts.logger));
   app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
-  app.use(healthRoutes(parts));
-  app.use(refuseWhenStopping(parts.stopping));
   app.use(resourceRoutes(parts));
+  app.use(healthRoutes(parts));
   app.use(documentRoutes(parts).routes());
   app.use(() => Promise.reject(pathNotFound()));
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.
@@ -46,18 +45,14 @@ export function createApp(parts: AppParts): Koa {
   return app;
 }
 
-function refuseWhenStopping(stopping: () => boolean): Middleware {
-  return function refuse(_context, next) {
-    if (stopping()) throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
-    return next();
-  };
-}
-
 /** The hot path: a lookup in a table, no route per kind. */
 function resourceRoutes(parts: AppParts): Middleware {
   return function routeResource(context, next) {
     const path = parseResourcePath(context.path);
     if (path === undefined) return next();
+    if (parts.stopping()) {
+      throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
+    }
     const resource = parts.find(path.group, path.version, path.plural);
     if (resource === undefined) return next();
     if (

@@ -21,7 +21,7 @@ const maxPathLength = 2048;
  * path is another's. One trailing slash is ignored; an empty segment inside is nobody's path (objects-and-http "Endpoints").
  */
 export function parseResourcePath(path: string): ResourcePath | undefined {
-  if (path.length > maxPathLength) return undefined;
+  if (path.length > maxPathLength || !path.startsWith('/api')) return undefined;
   const segments = splitPath(path);
   if (segments[0] === 'apis' && segments.length >= 4) return readSegments(segments[1] as string, segments.slice(2));
   if (segments[0] === 'api' && segments.length >= 3) return readSegments('', segments.slice(1));

@@ -31,7 +31,7 @@ export class KindCache {
     const hasNamespace = indexes.some((spec) => spec.name === namespaceIndex.name);
     const specs = descriptor.scope === 'Namespaced' && !hasNamespace ? [...indexes, namespaceIndex] : indexes;
     this.descriptor = descriptor;
-    this.indexes = specs.map((spec, position) => new KindIndex(spec, position));
+    this.indexes = specs.map((spec, position) => new KindIndex(spec, position, () => this.#slots.values()));
     this.#byName = new Map(this.indexes.map((index) => [index.spec.name, index]));
     // A name is unique because it is the key, and in its namespace only.
     this.#unique = this.indexes.filter((index) => index.spec.unique && index.spec.name !== 'metadata.name');
@@ -140,7 +140,7 @@ const namespaceIndex = new Spec({
 
 // One pass for all indexes: the cost is the memory that is not in the processor's cache, once for each entry.
 function itemsOf(slots: readonly Slot[], indexes: number): readonly IndexItems[] {
-  const items = Array.from({ length: indexes }, (): IndexItems => ({ values: [], slots: [], absent: [] }));
+  const items = Array.from({ length: indexes }, (): IndexItems => ({ values: [], slots: [] }));
   for (const slot of slots) {
     const { values } = slot.entry;
     for (let i = 0; i < indexes; i++) addItems(items[i] as IndexItems, slot, values[i] ?? []);
@@ -149,7 +149,6 @@ function itemsOf(slots: readonly Slot[], indexes: number): readonly IndexItems[]
 }
 
 function addItems(items: IndexItems, slot: Slot, values: readonly string[]): void {
-  if (values.length === 0) items.absent.push(slot);
   for (const value of values) {
     items.values.push(value);
     items.slots.push(slot);

@@ -3,6 +3,7 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { CompareStrings } from './code-units.ts';
 import { compareUnits, isWide } from './code-units.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
+import { compareNames } from './entry.ts';
 import { IndexValueError } from './index-value-error.ts';
 import { SortedIndex } from './sorted-index.ts';
 import { ValuePool } from './value-pool.ts';
@@ -12,7 +13,6 @@ export interface IndexItems {
   /** `values[i]` is one of `slots[i]`. */
   readonly values: string[];
   readonly slots: Slot[];
-  readonly absent: Slot[];
 }
 
 /** One index of a kind: every (value, entry) in order, and the entries that have no value. */
@@ -22,16 +22,24 @@ export class KindIndex {
   readonly position: number;
   /** One item for each value of each entry. */
   readonly values: SortedIndex = new SortedIndex();
-  /** Entries without a value, all under the empty string, so in the order of their names. */
-  readonly absent: SortedIndex = new SortedIndex();
+  /** Made when somebody asks for it: under `metadata.deletionTimestamp` that would be nearly everything, for nobody. */
+  #absent: SortedIndex | undefined;
   /** Of a multi-valued index: one item for each entry, under its smallest or largest value. Made at the first sort. */
   #smallest: SortedIndex | undefined;
   #largest: SortedIndex | undefined;
   readonly #pool = new ValuePool();
+  readonly #slots: () => Iterable<Slot>;
 
-  constructor(spec: IndexSpec, position: number) {
+  /** `slots` gives the slots of all present objects. */
+  constructor(spec: IndexSpec, position: number, slots: () => Iterable<Slot>) {
     this.spec = spec;
     this.position = position;
+    this.#slots = slots;
+  }
+
+  /** Entries without a value, all under the empty string, so in the order of their names. */
+  get absent(): SortedIndex {
+    return (this.#absent ??= this.#findAbsent());
   }
 
   /** Entries under at least one value, each once, in the order that a sort wants: smallest value first, or largest. */
@@ -64,10 +72,9 @@ export class KindIndex {
   }
 
   /** Replaces everything. */
-  load({ values, slots, absent }: IndexItems): void {
+  load({ values, slots }: IndexItems): void {
     loadSorted(this.values, values, slots);
-    const noValues = absent.map(() => '');
-    this.absent.load(noValues, absent);
+    this.#absent = undefined;
     this.#smallest = undefined;
     this.#largest = undefined;
   }
@@ -80,8 +87,8 @@ export class KindIndex {
     if (old === current || (old !== undefined && current !== undefined && sameValues(old, current))) return;
     for (const value of old ?? []) if (!current?.includes(value)) this.values.remove(value, slot);
     for (const value of current ?? []) if (!old?.includes(value)) this.values.insert(value, slot);
-    if (old?.length === 0) this.absent.remove('', slot);
-    if (current?.length === 0) this.absent.insert('', slot);
+    if (old?.length === 0) this.#absent?.remove('', slot);
+    if (current?.length === 0) this.#absent?.insert('', slot);
     if (this.#smallest !== undefined) moveOne(this.#smallest, slot, [old?.[0], current?.[0]]);
     if (this.#largest !== undefined) moveOne(this.#largest, slot, [old?.at(-1), current?.at(-1)]);
   }
@@ -99,6 +106,16 @@ export class KindIndex {
       throw new IndexValueError(name, `index function must answer with one value, not ${values.length}`);
     }
     return values;
+  }
+
+  #findAbsent(): SortedIndex {
+    const slots = [...this.#slots()].filter((slot) => this.valuesOf(slot.entry).length === 0).sort(compareNames);
+    const absent = new SortedIndex();
+    absent.load(
+      Array.from(slots, () => ''),
+      slots,
+    );
+    return absent;
   }
 
   // The values are in order already, so what is picked from them is.

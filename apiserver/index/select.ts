@@ -2,7 +2,7 @@ import type { Candidates, Condition } from './condition.ts';
 import { candidatesOf, countOf } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { KindCache } from './kind-cache.ts';
-import { compareByOrder, walkOrder } from './order-walk.ts';
+import { sortByOrder, walkOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
 
@@ -95,7 +95,7 @@ function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): Selec
 function collectAndSort(candidates: Candidates, query: Query, { from, to }: Bounds): Selection {
   const { found, visited } = filterCandidates(candidates, query);
   const total = found.length;
-  const entries = found.sort(compareByOrder(query.order)).slice(from, to);
+  const entries = sortByOrder(found, query.order).slice(from, to);
   return { entries, total, visited };
 }
 

@@ -28,10 +28,6 @@ const maxBucket = 1024;
 const loadedBucket = 768;
 const minBucket = 256;
 
-// Inserts wait until somebody reads, or until there are so many, and go in together: 0.1 µs each, against 1.3 one by one.
-const leastWaiting = 512;
-const waitingShare = 1 / 8;
-
 /**
  * A multimap from string to entry with ranks, the entry being the present one of its slot. Items are in the order of value (by code point), name, namespace; an
  * entry may stand under several values, under each of them once. Nothing may be changed during an iteration.
@@ -42,13 +38,11 @@ export class SortedIndex {
   readonly #starts: number[] = [];
   #stale = 0;
   #size = 0;
-  /** Items that were inserted since the last read, in no order. */
-  #waiting: Bucket = { values: [], slots: [] };
   /** Exact code point order costs four times as much, so it begins with the first value that needs it. */
   #compare: CompareStrings = compareUnits;
 
   get size(): number {
-    return this.#size + this.#waiting.values.length;
+    return this.#size;
   }
 
   /** How values compare: right for any two that are, or ever were, in this index. */
@@ -64,66 +58,13 @@ export class SortedIndex {
       this.#buckets.push({ values: values.slice(from, to), slots: slots.slice(from, to) });
     }
     this.#size = values.length;
-    this.#waiting = { values: [], slots: [] };
     this.#stale = 0;
     if (values.some(isWide)) this.#compare = compareCodePoints;
   }
 
   insert(value: string, slot: Slot): void {
     if (isWide(value)) this.#compare = compareCodePoints;
-    const waiting = this.#waiting.values;
-    waiting.push(value);
-    this.#waiting.slots.push(slot);
-    if (waiting.length >= Math.max(leastWaiting, this.#size * waitingShare)) this.#takeIn();
-  }
-
-  /** Puts the waiting items where they belong; everything that reads begins with it. */
-  #takeIn(): void {
-    const count = this.#waiting.values.length;
-    if (count === 0) return;
-    const { values, slots } = this.#sortWaiting();
-    this.#waiting = { values: [], slots: [] };
-    // Past a handful for each bucket, writing all buckets anew is less than moving the tail of one for each item.
-    if (count > this.#buckets.length * 4) this.#mergeIn(values, slots);
-    else values.forEach((value, i) => this.#insertNow(value, slots[i] as Slot));
-  }
-
-  #sortWaiting(): Bucket {
-    const { values, slots } = this.#waiting;
-    if (values.length === 1) return this.#waiting;
-    const order = Uint32Array.from(values, (_, i) => i);
-    order.sort((a, b) => {
-      const byValue = this.#compare(values[a] as string, values[b] as string);
-      return byValue === 0 ? compareNames(slots[a] as Slot, slots[b] as Slot) : byValue;
-    });
-    const sorted: Bucket = { values: [], slots: [] };
-    for (const i of order) {
-      sorted.values.push(values[i] as string);
-      sorted.slots.push(slots[i] as Slot);
-    }
-    return sorted;
-  }
-
-  #mergeIn(values: readonly string[], slots: readonly Slot[]): void {
-    const merged: Bucket = { values: [], slots: [] };
-    let next = 0;
-    for (const bucket of this.#buckets) {
-      for (let at = 0; at < bucket.values.length; at++) {
-        for (; next < values.length; next++) {
-          if (this.#isBefore(bucket, at, { value: values[next] as string, tie: slots[next] as Slot })) break;
-          merged.values.push(values[next] as string);
-          merged.slots.push(slots[next] as Slot);
-        }
-        merged.values.push(bucket.values[at] as string);
-        merged.slots.push(bucket.slots[at] as Slot);
-      }
-    }
-    merged.values.push(...values.slice(next));
-    merged.slots.push(...slots.slice(next));
-    this.load(merged.values, merged.slots);
-  }
-
-  #insertNow(value: string, slot: Slot): void {
+    if (this.#buckets.length === 0) return this.load([value], [slot]);
     const found = this.#search({ value, tie: slot });
     const number = Math.min(found.bucket, this.#buckets.length - 1);
     const bucket = this.#bucket(number);
@@ -137,7 +78,6 @@ export class SortedIndex {
 
   /** Takes out the item of this value and this slot; false when there is none. */
   remove(value: string, slot: Slot): boolean {
-    this.#takeIn();
     const found = this.#find(value, slot);
     if (found === undefined) return false;
     const bucket = this.#bucket(found.bucket);
@@ -152,33 +92,28 @@ export class SortedIndex {
 
   /** How many items are less than the value: the rank of its first item. O(log n). */
   rankOf(value: string): number {
-    this.#takeIn();
     return this.#rank(this.#search({ value, tie: 'before' }));
   }
 
   /** The rank behind the value's last item. O(log n). */
   rankAfter(value: string): number {
-    this.#takeIn();
     return this.#rank(this.#search({ value, tie: 'after' }));
   }
 
   /** The value at a rank below size. */
   valueAt(rank: number): string {
-    this.#takeIn();
     const { bucket, at } = this.#locate(rank);
     return this.#bucket(bucket).values[at] as string;
   }
 
   /** The entry at a rank below size. */
   entryAt(rank: number): Entry {
-    this.#takeIn();
     const { bucket, at } = this.#locate(rank);
     return (this.#bucket(bucket).slots[at] as Slot).entry;
   }
 
   /** Visits the ranks from..to-1 upwards, O(log n) to the first. False when the visitor ended it. */
   forEach(from: number, to: number, visit: Visit): boolean {
-    this.#takeIn();
     let left = Math.min(to, this.#size) - from;
     if (left <= 0) return true;
     let { bucket: number, at } = this.#locate(from);
@@ -195,7 +130,6 @@ export class SortedIndex {
 
   /** Visits all items upwards, with the slots themselves. */
   forEachSlot(visit: (slot: Slot, value: string) => void): void {
-    this.#takeIn();
     for (const { values, slots } of this.#buckets) {
       slots.forEach((slot, at) => visit(slot, values[at] as string));
     }
@@ -206,7 +140,6 @@ export class SortedIndex {
    * `offset` items of that order; O(log n) to the first. False when the visitor ended it.
    */
   forEachDescending(offset: number, visit: Visit): boolean {
-    this.#takeIn();
     let last = this.#size - 1 - offset;
     if (last < 0) return true;
     const firstValue = this.valueAt(last);

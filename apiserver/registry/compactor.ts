@@ -31,6 +31,8 @@ export interface CompactorOptions {
   readonly retention: Retention;
   /** Drops changes up to a revision from memory. */
   readonly trim: (revision: number) => void;
+  /** Where history begins in memory; what the store still has of it goes at the first run. */
+  readonly floor: number;
 }
 
 interface Group {
@@ -47,12 +49,15 @@ export class Compactor {
   readonly #groups: Group[] = [];
   #changes = 0;
   #bytes = 0;
+  /** Up to here the store may drop changes. */
+  #target: number;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
 
   constructor(options: CompactorOptions) {
     this.#options = options;
+    this.#target = options.floor;
   }
 
   start(): void {
@@ -95,14 +100,13 @@ export class Compactor {
   }
 
   async #run(): Promise<void> {
-    const revision = this.#takeExpired();
-    if (revision === undefined) return;
     const { store, trim, logger } = this.#options;
-    trim(revision);
+    const revision = this.#takeExpired();
+    if (revision !== undefined) trim((this.#target = revision));
     try {
-      while (!this.#stopped && (await store.compact(revision, rowsPerStep)) >= rowsPerStep);
+      while (!this.#stopped && (await store.compact(this.#target, rowsPerStep)) >= rowsPerStep);
     } catch (err) {
-      logger.warn({ err, revision }, 'history could not be compacted; it is tried again');
+      logger.warn({ err, revision: this.#target }, 'history could not be compacted; it is tried again');
     }
   }
 

@@ -20,13 +20,29 @@ export function encodeObject(object: ApiObject): Buffer {
 
 const envelope: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** The bytes to serve. They stand in memory of their own: `Buffer.from` would pin blocks of a shared pool. */
-export function withRevision(stored: Uint8Array, revision: number): Buffer {
+/** Gives memory for the bytes of one object. */
+export type Allocate = (bytes: number) => Buffer;
+
+/** What {@link withRevision} adds to an object, at most. */
+export const maxRevisionBytes = 40;
+
+/** Memory for many objects that come together: a tenth of the cost of allocating each. They go together as well. */
+export function allocateFrom(bytes: number): Allocate {
+  const slab = Buffer.allocUnsafeSlow(bytes);
+  let used = 0;
+  return (size) => slab.subarray(used, (used += size));
+}
+
+/** Memory of an object's own: `Buffer.from` would pin blocks of a shared pool. */
+const allocateOne: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
+
+/** The bytes to serve. */
+export function withRevision(stored: Uint8Array, revision: number, allocate: Allocate = allocateOne): Buffer {
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   // apiVersion and kind were checked against the model: they hold no quote, so the first match is the real one.
   const at = source.indexOf(metadataMarker) + metadataMarker.length;
   const field = `"resourceVersion":"${revision}",`;
-  const bytes = Buffer.allocUnsafeSlow(source.length + field.length);
+  const bytes = allocate(source.length + field.length);
   source.copy(bytes, 0, 0, at);
   bytes.write(field, at, 'latin1');
   source.copy(bytes, at + field.length, at);

@@ -7,8 +7,9 @@ import { History } from '../index/history.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
-import type { Change, Store } from '../store/store.ts';
-import { decodeObject, withRevision } from './object-codec.ts';
+import type { Change, Row, Store } from '../store/store.ts';
+import { allocateFrom, decodeObject, maxRevisionBytes, withRevision } from './object-codec.ts';
+import type { Allocate } from './object-codec.ts';
 import { feedChange, Resource } from './resource.ts';
 import type { Registration } from './scheme-manager.ts';
 
@@ -57,21 +58,23 @@ export async function openResource(registration: Registration, parts: OpenParts)
     indexNumbers: await numberIndexes(cache, parts.store),
   });
   await parts.store.replaceClaims(kindNumber, resource.claims());
-  for (const change of log.changes) feed.append(restore(cache, change));
+  for (const change of log.changes) feed.append(restore(resource, change));
   return resource;
 }
 
 async function readEntries(cache: KindCache, kindNumber: number, parts: OpenParts): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const rows of parts.store.scan(kindNumber)) {
-    for (const row of rows) entries.push(entryOf(cache, row));
+    const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
+    const allocate = allocateFrom(total);
+    for (const row of rows) entries.push(entryOf(cache, row, allocate));
     parts.onProgress(entries.length);
   }
   return entries;
 }
 
-function entryOf(cache: KindCache, row: { key: string; revision: number; data: Uint8Array }): Entry {
-  const bytes = withRevision(row.data, row.revision);
+function entryOf(cache: KindCache, row: Row, allocate: Allocate): Entry {
+  const bytes = withRevision(row.data, row.revision, allocate);
   const object = decodeObject(bytes);
   try {
     return createEntry(object, { bytes, revision: row.revision, values: cache.draft(object) });
@@ -102,10 +105,12 @@ async function numberIndexes(cache: KindCache, store: Store): Promise<Map<string
   return numbers;
 }
 
-/** A change from the log, as the feed holds it. */
-function restore(cache: KindCache, { op, data, revision, previous }: Change): FeedChange {
+/** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
+function restore({ cache, keyPrefix }: Resource, { op, key, data, revision, previous }: Change): FeedChange {
   const before = previous === undefined ? undefined : pastEntry(cache, previous.data, previous.revision);
-  return feedChange(op, pastEntry(cache, data, revision), before);
+  const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
+  const entry = present?.revision === revision ? present : pastEntry(cache, data, revision);
+  return feedChange(op, entry, before);
 }
 
 /** A past state. One that today's index functions cannot read has no values; it must not keep the kind from starting. */

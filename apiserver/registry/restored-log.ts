@@ -16,7 +16,7 @@ export class RestoredLog {
     this.#current = current;
   }
 
-  /** Reads the whole log; compaction keeps it bounded. Calls `onChange` for each, in order. */
+  /** Reads the log from `floor` on. Calls `onChange` for each change, in order. */
   static async read(
     store: Store,
     range: { floor: number; revision: number; current: () => number },

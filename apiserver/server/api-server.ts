@@ -105,10 +105,19 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { clock, logger, random, uuid, retention } = settings;
   const opened = await store.open();
   const revisions = new Revisions(clock, opened.revision);
-  const compactor: Compactor = new Compactor({ store, clock, logger, retention, trim: (revision) => trim(revision) });
+  // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
+  const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
+  const compactor: Compactor = new Compactor({
+    store,
+    clock,
+    logger,
+    retention,
+    floor,
+    trim: (revision) => trim(revision),
+  });
   const log = await RestoredLog.read(
     store,
-    { floor: opened.compactRevision, revision: opened.revision, current: () => revisions.current },
+    { floor, revision: opened.revision, current: () => revisions.current },
     (change) => compactor.record(change.revision, change.data.length),
   );
   const schemes = new SchemeManager({ serviceDomain: settings.serviceDomain });
