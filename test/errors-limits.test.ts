@@ -133,7 +133,11 @@ describe('errors: limits', () => {
       const operation = { op: 'add', path: '/spec/age', value: 5 };
       const type = 'application/json-patch+json';
       const answer = await leavesNoTrace(server, () =>
-        server.patch(`${persons}/ann`, Array(10_001).fill(operation), { type }),
+        server.patch(
+          `${persons}/ann`,
+          Array.from({ length: 10_001 }, () => operation),
+          { type },
+        ),
       );
       expectRefusal(answer, tooLarge);
     });

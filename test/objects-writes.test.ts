@@ -10,9 +10,7 @@ const jsonPatch = { type: 'application/json-patch+json' };
 const yaml = { type: 'application/yaml' };
 
 function warningsOf({ headers }: Answer): string[] {
-  return String(headers['warning'] ?? '')
-    .split(', 299')
-    .filter((text) => text !== '');
+  return (headers['warning'] ?? '').split(', 299').filter((text) => text !== '');
 }
 
 describe('objects: writes', () => {

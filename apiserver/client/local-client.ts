@@ -138,7 +138,10 @@ export class LocalClient implements Client {
 
   watch<T extends ApiObject>(model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     const { lister, table, revisions, reader } = this.#parts;
-    return new LocalWatch<T>({ resource: async () => this.#resource(model), lister, table, revisions, reader }, options);
+    return new LocalWatch<T>(
+      { resource: async () => this.#resource(model), lister, table, revisions, reader },
+      options,
+    );
   }
 
   informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {

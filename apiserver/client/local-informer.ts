@@ -97,7 +97,7 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
     const selection = lister.select(resource, {
       labelSelector: parseLabelSelector(options.labelSelector ?? ''),
       fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
-      sort: [{ field: 'metadata.name' }],
+      sort: [{ field: 'metadata.creationTimestamp', direction: 'asc' }],
       ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
     });
     this.#followed = { resource, selection, unsubscribe: resource.feed.subscribe((change) => this.#onChange(change)) };

@@ -138,7 +138,7 @@ function selectionOf(lister: Lister, resource: Resource, options: WatchOptions):
   return lister.select(resource, {
     labelSelector: parseLabelSelector(options.labelSelector ?? ''),
     fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
-    sort: [{ field: 'metadata.name' }],
+    sort: [{ field: 'metadata.creationTimestamp', direction: 'asc' }],
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
   });
 }

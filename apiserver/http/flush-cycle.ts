@@ -1,5 +1,5 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { FrameCache } from './watch-frames.ts';
+import { PassCache } from './watch-frames.ts';
 
 /** What has something to write. */
 export interface Flushable {
@@ -12,8 +12,8 @@ export interface Flushable {
  * nothing. (184k deliveries/s to 1,000 watchers one by one, 1.56M coalesced.)
  */
 export class FlushCycle {
-  /** Frames of the present pass. */
-  readonly frames: FrameCache = new FrameCache();
+  /** What watchers share in the present pass. */
+  readonly shared: PassCache = new PassCache();
   readonly #clock: Clock;
   #dirty: Flushable[] = [];
   #scheduled = false;
@@ -39,7 +39,7 @@ export class FlushCycle {
     this.#dirty = [];
     this.#scheduled = false;
     for (const target of targets) target.flush();
-    this.frames.clear();
+    this.shared.clear();
     const endMs = this.#clock.monotonicMs();
     this.#restUntilMs = endMs + (endMs - startMs);
   }

@@ -31,13 +31,21 @@ interface Known {
   readonly frame: Buffer;
 }
 
-/** Serializes an event once for all the watchers of one pass. */
-export class FrameCache {
-  readonly #frames = new Map<FrameFormat, Map<Entry, Known>>();
+/** What a watcher is sent of one pass. */
+export interface Batch {
+  readonly bytes: Buffer;
+  /** Everything up to this revision is in it. */
+  readonly revision: number;
+}
 
+/** Serializes what many watchers are told once for all of them, for the time of one pass. */
+export class PassCache {
+  readonly #frames = new Map<FrameFormat, Map<Entry, Known>>();
+  readonly #batches = new Map<FrameFormat, Map<string, Batch>>();
+
+  /** One event. */
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
-    const byEntry = this.#frames.get(format) ?? new Map<Entry, Known>();
-    this.#frames.set(format, byEntry);
+    const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
     // An object that enters one selection and stays in another is two events; the rarer one is made again.
     if (known?.type === type) return known.frame;
@@ -46,8 +54,23 @@ export class FrameCache {
     return frame;
   }
 
+  /** Everything that the watchers of a whole kind, who have seen the same, are told next. */
+  batchOf(format: FrameFormat, key: string, make: () => Batch): Batch {
+    const batches = mapIn(this.#batches, format);
+    const known = batches.get(key) ?? make();
+    batches.set(key, known);
+    return known;
+  }
+
   /** Forgets the pass. */
   clear(): void {
     this.#frames.clear();
+    this.#batches.clear();
   }
+}
+
+function mapIn<K, V>(maps: Map<FrameFormat, Map<K, V>>, format: FrameFormat): Map<K, V> {
+  const found = maps.get(format) ?? new Map<K, V>();
+  maps.set(format, found);
+  return found;
 }

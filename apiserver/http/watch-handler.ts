@@ -75,7 +75,7 @@ export class WatchHandler {
       format,
       flushes: this.#flushes,
       clock,
-      selects: selection.selects,
+      selects: selection.isEverything ? undefined : selection.selects,
       initial: from.initial ? selection.entries() : [],
       revision: from.initial || from.revision === 0 ? revisions.current : from.revision,
       markInitialEnd: bookmarks && from.markEnd,
@@ -93,7 +93,7 @@ function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister
   return {
     labelSelector,
     fieldSelector: [...fieldSelector, ...named],
-    sort: [{ field: 'metadata.name' }],
+    sort: [{ field: 'metadata.creationTimestamp', direction: 'asc' }],
     ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
   };
 }

@@ -5,7 +5,7 @@ import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { translate } from '../registry/watch-translation.ts';
 import type { FlushCycle } from './flush-cycle.ts';
-import type { FrameFormat } from './watch-frames.ts';
+import type { Batch, FrameFormat } from './watch-frames.ts';
 
 /** One write takes at most about this much; the rest follows when the client has read it. */
 const batchBytes = 256 * 1024;
@@ -22,7 +22,8 @@ export interface WatchStreamOptions {
   readonly format: FrameFormat;
   readonly flushes: FlushCycle;
   readonly clock: Clock;
-  readonly selects: (entry: Entry) => boolean;
+  /** undefined: the whole kind. */
+  readonly selects: ((entry: Entry) => boolean) | undefined;
   /** Objects that are sent as ADDED first. */
   readonly initial: readonly Entry[];
   /** Changes after this revision follow. */
@@ -114,24 +115,43 @@ export class WatchStream {
   /** The next frames, about {@link batchBytes} of them. */
   #collect(): Buffer[] {
     const frames: Buffer[] = [];
-    let bytes = this.#collectInitial(frames);
-    if (this.#sentInitial < this.#options.initial.length) return frames;
-    const { resource, format, selects, flushes } = this.#options;
-    for (const change of resource.feed.since(this.#revision)) {
-      if (bytes > batchBytes) {
-        this.#wake();
-        return frames;
-      }
-      this.#revision = change.revision;
-      const seen = translate(change, selects);
-      if (seen === undefined) continue;
-      const frame = flushes.frames.frameOf(format, seen);
-      frames.push(frame);
-      bytes += frame.length;
+    const initialBytes = this.#collectInitial(frames);
+    if (this.#sentInitial < this.#options.initial.length || initialBytes > batchBytes) return frames;
+    const { bytes, revision } = this.#nextBatch();
+    this.#revision = revision;
+    if (bytes.length > 0) frames.push(bytes);
+    if (revision < this.#options.resource.feed.revision) {
+      this.#wake();
+      return frames;
     }
     if (this.#bookmarkDue) frames.push(this.#bookmark(false));
     this.#bookmarkDue = false;
     return frames;
+  }
+
+  /** Watchers of the whole kind who have seen the same share one batch: a thousand of them cost one serialization. */
+  #nextBatch(): Batch {
+    const { resource, format, flushes, selects } = this.#options;
+    if (selects !== undefined) return this.#makeBatch();
+    const key = `${resource.keyPrefix} ${this.#revision}`;
+    return flushes.shared.batchOf(format, key, () => this.#makeBatch());
+  }
+
+  #makeBatch(): Batch {
+    const { resource, format, flushes, selects = everything } = this.#options;
+    const frames: Buffer[] = [];
+    let bytes = 0;
+    let revision = this.#revision;
+    for (const change of resource.feed.since(revision)) {
+      if (bytes > batchBytes) break;
+      revision = change.revision;
+      const seen = translate(change, selects);
+      if (seen === undefined) continue;
+      const frame = flushes.shared.frameOf(format, seen);
+      frames.push(frame);
+      bytes += frame.length;
+    }
+    return { bytes: joined(frames), revision };
   }
 
   #collectInitial(frames: Buffer[]): number {
@@ -166,9 +186,7 @@ export class WatchStream {
   }
 
   #write(frames: readonly Buffer[]): void {
-    if (frames.length === 0) return;
-    const bytes = frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
-    this.#blocked = !this.#options.response.write(bytes);
+    if (frames.length > 0) this.#blocked = !this.#options.response.write(joined(frames));
   }
 
   #heartbeat(): void {
@@ -214,4 +232,12 @@ export class WatchStream {
       if (!this.#ended) this.#every(intervalMs, action);
     });
   }
+}
+
+function everything(): boolean {
+  return true;
+}
+
+function joined(frames: readonly Buffer[]): Buffer {
+  return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }

@@ -20,8 +20,7 @@ export class KindIndex {
   readonly spec: IndexSpec;
   /** Where this index's values stand in {@link Entry.values}. */
   readonly position: number;
-  /** One item for each value of each entry. */
-  readonly values: SortedIndex = new SortedIndex();
+  #values: SortedIndex | undefined;
   /** Made when somebody asks for it: under `metadata.deletionTimestamp` that would be nearly everything, for nobody. */
   #absent: SortedIndex | undefined;
   /** Of a multi-valued index: one item for each entry, under its smallest or largest value. Made at the first sort. */
@@ -35,6 +34,11 @@ export class KindIndex {
     this.spec = spec;
     this.position = position;
     this.#slots = slots;
+  }
+
+  /** One item for each value of each entry. */
+  get values(): SortedIndex {
+    return (this.#values ??= this.#collect());
   }
 
   /** Entries without a value, all under the empty string, so in the order of their names. */
@@ -71,9 +75,9 @@ export class KindIndex {
     return this.spec.unique ? distinct : this.#pool.share(distinct);
   }
 
-  /** Replaces everything. */
-  load({ values, slots }: IndexItems): void {
-    loadSorted(this.values, values, slots);
+  /** Replaces everything. Without items, the index is made from the present objects when somebody asks for it. */
+  load(items?: IndexItems): void {
+    this.#values = items === undefined ? undefined : sortedIndexOf(items);
     this.#absent = undefined;
     this.#smallest = undefined;
     this.#largest = undefined;
@@ -85,8 +89,8 @@ export class KindIndex {
     const current = after?.[this.position];
     // Most writes change few indexes; shared lists make this a comparison of pointers.
     if (old === current || (old !== undefined && current !== undefined && sameValues(old, current))) return;
-    for (const value of old ?? []) if (!current?.includes(value)) this.values.remove(value, slot);
-    for (const value of current ?? []) if (!old?.includes(value)) this.values.insert(value, slot);
+    for (const value of old ?? []) if (!current?.includes(value)) this.#values?.remove(value, slot);
+    for (const value of current ?? []) if (!old?.includes(value)) this.#values?.insert(value, slot);
     if (old?.length === 0) this.#absent?.remove('', slot);
     if (current?.length === 0) this.#absent?.insert('', slot);
     if (this.#smallest !== undefined) moveOne(this.#smallest, slot, [old?.[0], current?.[0]]);
@@ -106,6 +110,12 @@ export class KindIndex {
       throw new IndexValueError(name, `index function must answer with one value, not ${values.length}`);
     }
     return values;
+  }
+
+  #collect(): SortedIndex {
+    const items: IndexItems = { values: [], slots: [] };
+    for (const slot of [...this.#slots()].sort(compareNames)) addItems(items, slot, this.valuesOf(slot.entry));
+    return sortedIndexOf(items);
   }
 
   #findAbsent(): SortedIndex {
@@ -133,8 +143,16 @@ export class KindIndex {
   }
 }
 
+/** Adds one object's values. */
+export function addItems(items: IndexItems, slot: Slot, values: readonly string[]): void {
+  for (const value of values) {
+    items.values.push(value);
+    items.slots.push(slot);
+  }
+}
+
 /** Slots come in the order of their names, and a stable sort keeps it among equal values. */
-function loadSorted(index: SortedIndex, values: readonly string[], slots: readonly Slot[]): void {
+function sortedIndexOf({ values, slots }: IndexItems): SortedIndex {
   const compare = values.some(isWide) ? compareCodePoints : compareUnits;
   const order = Uint32Array.from(values, (_, i) => i);
   order.sort((a, b) => compare(values[a] as string, values[b] as string));
@@ -144,7 +162,9 @@ function loadSorted(index: SortedIndex, values: readonly string[], slots: readon
     sortedValues.push(values[i] as string);
     sortedSlots.push(slots[i] as Slot);
   }
+  const index = new SortedIndex();
   index.load(sortedValues, sortedSlots);
+  return index;
 }
 
 function moveOne(

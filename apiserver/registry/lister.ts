@@ -33,6 +33,8 @@ export interface ListRequest extends SelectionRequest {
 /** A selection, ready to be asked. */
 export interface Selection {
   readonly selects: (entry: Entry) => boolean;
+  /** Nothing is left out. */
+  readonly isEverything: boolean;
   /** The present objects. */
   entries(): readonly Entry[];
 }
@@ -68,7 +70,11 @@ export class Lister {
 
   select(resource: Resource, request: SelectionRequest): Selection {
     const query = compileQuery(resource.cache, request);
-    return { selects: (entry) => matches(query, entry), entries: () => select(resource.cache, query, {}).entries };
+    return {
+      selects: (entry) => matches(query, entry),
+      isEverything: query.conditions.length === 0 && !query.isEmpty,
+      entries: () => select(resource.cache, query, {}).entries,
+    };
   }
 
   #page(

@@ -94,12 +94,13 @@ export class GroupCommit {
     if (entry.blockers === 0) this.#ready.push(entry);
     if (this.#isRunning) return;
     this.#isRunning = true;
-    // Not at once: what is submitted in the same turn shares the commit.
-    queueMicrotask(() => void this.#run());
+    void this.#run();
   }
 
   async #run(): Promise<void> {
-    while (this.#queued > 0) await this.#commit(this.#takeBatch());
+    // At the end of the turn, not at once: all requests that were read in it share the commit, and one message to the
+    // store. A tenth of the time of a creation over HTTP went into messages about one or two operations.
+    for (await endOfTurn(); this.#queued > 0; await endOfTurn()) await this.#commit(this.#takeBatch());
     this.#isRunning = false;
     const waiting = this.#drained;
     this.#drained = [];
@@ -181,6 +182,10 @@ export class GroupCommit {
       }
     }
   }
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Keys begin with a slash, claims with a number. */

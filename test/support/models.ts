@@ -33,9 +33,9 @@ export class PersonStatus {
 }
 
 /** What a plugin's index function may do wrong, told by the object's name. */
-function trap(person: Person): string | undefined {
-  if (person.spec.name === 'index throws') throw new Error('the index function broke');
-  return person.spec.name === 'index returns a number' ? (7 as unknown as string) : undefined;
+function trap({ spec }: Person): string | undefined {
+  if (spec.name === 'index throws') throw new Error('the index function broke');
+  return spec.name === 'index returns a number' ? (7 as unknown as string) : undefined;
 }
 
 export function personIndexes(indexSpecs: IndexSpecs<Person>): void {
@@ -73,7 +73,7 @@ export const letter: ModelDescriptor = defineModel({
     },
   },
   indexes: ['spec.weight', 'spec.sent', { path: 'spec.text', unique: true }],
-}) as unknown as ModelDescriptor;
+});
 
 /** Declares the status subresource, as Kubernetes has it. */
 export const machine: ModelDescriptor = defineModel({
@@ -88,7 +88,7 @@ export const machine: ModelDescriptor = defineModel({
       status: { type: 'object', properties: { running: { type: 'boolean' } } },
     },
   },
-}) as unknown as ModelDescriptor;
+});
 
 const version = '/apis/people.example.com/v1alpha1';
 export const persons: string = `${version}/persons`;
