@@ -23,7 +23,9 @@ function copy(value: unknown, depth: number): unknown {
       return value === null ? null : copyContainer(value, depth);
     case 'bigint':
       throw new ApiError('BadRequest', 'the object holds a bigint, which JSON cannot hold');
-    default:
+    case 'undefined':
+    case 'function':
+    case 'symbol':
       return undefined;
   }
 }

@@ -25,7 +25,7 @@ function asApiError(error: unknown, context: Context, logger: Logger): ApiError 
 }
 
 /** Writes the error in the form that the client accepts; drops headers that were meant for a success. */
-export function writeError(context: Context, error: ApiError): void {
+function writeError(context: Context, error: ApiError): void {
   const status = ApiError.prototype.toStatus.call(error);
   context.status = error.code;
   if (error.retryAfterSeconds !== undefined) context.set('Retry-After', String(error.retryAfterSeconds));

@@ -6,7 +6,7 @@ import getRawBody from 'raw-body';
 import type { Context } from 'koa';
 
 /** 3 MiB after inflation, as in Kubernetes. */
-export const maxBodyBytes: number = 3 * 1024 * 1024;
+const maxBodyBytes: number = 3 * 1024 * 1024;
 
 /** What still comes after the limit is read on up to here, so that the client sees the answer instead of a reset. */
 const maxDiscardedBytes = 16 * 1024 * 1024;

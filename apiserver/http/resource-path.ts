@@ -29,7 +29,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
 }
 
 /** The decoded segments; none for a path that has an empty one. */
-export function splitPath(path: string): readonly string[] {
+function splitPath(path: string): readonly string[] {
   const trimmed = path.endsWith('/') ? path.slice(1, -1) : path.slice(1);
   const segments = trimmed.split('/');
   if (segments.includes('')) return [];

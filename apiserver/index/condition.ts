@@ -25,7 +25,7 @@ export interface Condition {
 }
 
 /** Ranks from..to-1 of a sorted index. */
-export interface Slice {
+interface Slice {
   readonly list: SortedIndex;
   readonly from: number;
   readonly to: number;

@@ -20,7 +20,7 @@ export function encodeAge(age: number): string {
   return String(age).padStart(3, '0');
 }
 
-export const personIndexes: readonly IndexSpec<Person>[] = [
+const personIndexes: readonly IndexSpec<Person>[] = [
   new IndexSpec<Person>({ name: 'spec.name', indexFunc: single((person) => person.spec.name) }),
   new IndexSpec<Person>({
     name: 'spec.age',

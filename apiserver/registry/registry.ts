@@ -25,7 +25,7 @@ import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpda
 import type { Decision, WriteRequest } from './write-rules.ts';
 
 /** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
-export const maxObjectBytes: number = 1.5 * 1024 * 1024;
+const maxObjectBytes: number = 1.5 * 1024 * 1024;
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;

@@ -25,7 +25,7 @@ export interface WriteRequest {
 }
 
 /** The fields of an object, before its types are known to be right. */
-export type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
+type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
 
 /** What a write amounts to. `none`: nothing changes, and the stored object is the answer. */
 export type Decision =
@@ -34,7 +34,7 @@ export type Decision =
   | { readonly kind: 'remove'; readonly object: ApiObject };
 
 /** Checks that a body is an object of this model at this path; everything wrong here is a 400. */
-export function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
+function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
   const { model } = rules;
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
@@ -93,7 +93,7 @@ function checkPath(draft: Draft, request: WriteRequest): void {
 }
 
 /** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
-export function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
+function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   rules.schema.applyDefaults(draft);
   const unknown = rules.schema.prune(draft);
   if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
@@ -106,7 +106,7 @@ export function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): v
 }
 
 /** Schema and metadata rules; every violation at once (422). */
-export function validateObject(rules: Rules, object: ApiObject): void {
+function validateObject(rules: Rules, object: ApiObject): void {
   const metadata = validateMetadata(object.metadata, rules.model);
   const schema = rules.schema.validate(object);
   if (metadata.length + schema.length > 0) throw invalid(rules.model, object.metadata.name, [...metadata, ...schema]);

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@homeostat/controller-runtime/api';
+import type { StatusReason } from '@homeostat/controller-runtime/api';
 
 /** Headers of one request, in bytes. */
 const maxHeaderSize = 16 * 1024;
@@ -30,7 +31,8 @@ export class HttpListener {
 
   constructor(handler: (request: IncomingMessage, response: ServerResponse) => unknown) {
     this.#server = createServer(
-      { maxHeaderSize, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
+      // A request without Host is answered by the origin guard, with a Status.
+      { maxHeaderSize, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, requireHostHeader: false },
       handler,
     );
     this.#server.on('clientError', answerMalformed);
@@ -84,16 +86,33 @@ function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     socket.destroy();
     return;
   }
-  const [line, message] = malformedAnswer(error.code);
-  const status = JSON.stringify(new ApiError('BadRequest', message).toStatus());
+  const { line, code, reason, message } = malformedAnswer(error.code);
+  // Two of these codes belong to no reason: the Status bears the code of its answer all the same.
+  const status = JSON.stringify({ ...new ApiError(reason, message).toStatus(), code });
   socket.end(
     `HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(status)}\r\nConnection: close\r\n\r\n${status}`,
   );
 }
 
-function malformedAnswer(code: string | undefined): [line: string, message: string] {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return ['431 Request Header Fields Too Large', `the headers are larger than ${maxHeaderSize} bytes`];
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return ['408 Request Timeout', 'the request took too long to arrive'];
-  return ['400 Bad Request', 'the request is not valid HTTP'];
+interface MalformedAnswer {
+  readonly line: string;
+  readonly code: number;
+  readonly reason: StatusReason;
+  readonly message: string;
+}
+
+function malformedAnswer(error: string | undefined): MalformedAnswer {
+  if (error === 'HPE_HEADER_OVERFLOW') {
+    const message = `the headers are larger than ${maxHeaderSize} bytes`;
+    return { line: '431 Request Header Fields Too Large', code: 431, reason: 'RequestEntityTooLarge', message };
+  }
+  if (error === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return {
+      line: '408 Request Timeout',
+      code: 408,
+      reason: 'Timeout',
+      message: 'the request took too long to arrive',
+    };
+  }
+  return { line: '400 Bad Request', code: 400, reason: 'BadRequest', message: 'the request is not valid HTTP' };
 }

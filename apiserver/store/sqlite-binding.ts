@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorCode } from './store-error.ts';
 
-export type SqlValue = string | number | Uint8Array | null;
+type SqlValue = string | number | Uint8Array | null;
 
 export interface SqlStatement {
   run(...values: SqlValue[]): { readonly changes: number | bigint };

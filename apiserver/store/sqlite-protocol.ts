@@ -70,7 +70,7 @@ export interface PackedPage {
 export const operationNames = ['create', 'update', 'delete'] as const;
 export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4 } as const;
 export const batchStride = 4;
-export const pageStride = 6;
+const pageStride = 6;
 
 export function packBatch(batch: readonly Operation[]): PackedBatch {
   const keys: string[] = [];

@@ -61,7 +61,10 @@ export class ClassComponents {
       .map(([field]) => field);
     const schema = {
       ...this.#resolve({ type: 'object', ...declaration?.schema }, cls.name),
-      properties: { ...(isModel ? envelopeProperties : {}), ...Object.fromEntries(properties) },
+      properties: {
+        ...(isModel ? envelopeProperties : {}),
+        ...(Object.fromEntries(properties) as Record<string, JsonSchema>),
+      },
       required,
     };
     return this.#normaliser.normalise(schema, cls.name);

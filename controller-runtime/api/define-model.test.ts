@@ -52,7 +52,7 @@ const typeboxPerson = defineModel({
 });
 
 function model(schema: object, indexes: readonly string[] = []): ModelDescriptor {
-  return defineModel({ gvk: 'test.example.com/v1/Thing', plural: 'things', schema, indexes: indexes as never[] });
+  return defineModel({ gvk: 'test.example.com/v1/Thing', plural: 'things', schema, indexes: [...indexes] as never });
 }
 
 function specOf(field: object): ModelDescriptor {

@@ -71,7 +71,10 @@ function componentsOf(kind: string, schema: object): Readonly<Record<string, Jso
     field,
     hoist(components, { kind, field, schema: value }),
   ]);
-  components[kind] = { ...root, properties: { ...envelopeProperties, ...Object.fromEntries(fields) } };
+  components[kind] = {
+    ...root,
+    properties: { ...envelopeProperties, ...(Object.fromEntries(fields) as Record<string, JsonSchema>) },
+  };
   return components;
 }
 

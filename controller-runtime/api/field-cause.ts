@@ -9,7 +9,7 @@ const maxCausesPerField = 100;
 /** A value as messages show it: JSON, cut at 1,024 characters. */
 export function quoteValue(value: unknown): string {
   const text =
-    typeof value === 'string' ? JSON.stringify(value.slice(0, maxQuotedLength + 1)) : String(JSON.stringify(value));
+    typeof value === 'string' ? JSON.stringify(value.slice(0, maxQuotedLength + 1)) : (JSON.stringify(value) ?? '');
   return text.length <= maxQuotedLength + 2 ? text : `${text.slice(0, maxQuotedLength)}…`;
 }
 

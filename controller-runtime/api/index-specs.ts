@@ -19,7 +19,7 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
     const rule =
       brokenIndexRule(spec) ??
       (this.#specs.has(spec.name) ? 'is declared twice; names of indexes are unique within a model' : undefined);
-    if (rule !== undefined) throw new ModelError(this.#model, `index ${String(spec?.name)}`, rule);
+    if (rule !== undefined) throw new ModelError(this.#model, `index ${spec?.name}`, rule);
     this.#specs.set(spec.name, spec);
     return this;
   }

@@ -115,7 +115,9 @@ class PatchedDocument {
       case 'add':
         return this.#noPlace(path) ?? this.#add(path, operation.value);
       case 'replace':
-        return this.#missing(path) ?? this.#run({ op: 'replace', path: inside(path), value: operation.value });
+        return (
+          this.#missing(path) ?? this.#run({ op: 'replace', path: inside(path), value: operation.value as unknown })
+        );
       case 'remove':
         return this.#missing(path) ?? this.#remove(path);
       case 'copy':

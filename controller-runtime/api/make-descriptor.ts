@@ -24,7 +24,7 @@ export function makeDescriptor<T extends ApiObject>(
     version,
     kind,
     plural,
-    singular: options.singular ?? String(kind).toLowerCase(),
+    singular: options.singular ?? kind.toLowerCase(),
     scope,
     nameFormat,
     subresources: [...subresources],

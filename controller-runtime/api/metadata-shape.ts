@@ -59,8 +59,11 @@ export function metadataShapeErrors(metadata: unknown): FieldCause[] {
   return metadataShape.fits(metadata) ? [] : takeCauses(metadataShape.explain(metadata, 'metadata'));
 }
 
-function scalar(expected: string, fits: (value: unknown) => boolean): Shape {
-  return { fits, explain: (value, field) => (fits(value) ? [] : [mismatch(value, field, expected)]) };
+function scalar(expected: string, isRight: (value: unknown) => boolean): Shape {
+  return {
+    fits: isRight,
+    explain: (value, field) => (isRight(value) ? [] : [mismatch(value, field, expected)]),
+  };
 }
 
 function recordOf(shapes: Readonly<Record<string, Shape>>): Shape {
@@ -68,7 +71,10 @@ function recordOf(shapes: Readonly<Record<string, Shape>>): Shape {
   return {
     fits: (value) => isJsonObject(value) && Object.keys(value).every((name) => fits(fields.get(name), value[name])),
     *explain(value, field) {
-      if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
+      if (!isJsonObject(value)) {
+        yield mismatch(value, field, 'an object');
+        return;
+      }
       for (const [name, shape] of fields) {
         const present = Object.hasOwn(value, name) ? value[name] : undefined;
         if (!fits(shape, present)) yield* shape.explain(present, `${field}.${name}`);
@@ -86,7 +92,10 @@ function mapOf(shape: Shape): Shape {
   return {
     fits: (value) => isJsonObject(value) && Object.keys(value).every((key) => shape.fits(value[key])),
     *explain(value, field) {
-      if (!isJsonObject(value)) return yield mismatch(value, field, 'an object');
+      if (!isJsonObject(value)) {
+        yield mismatch(value, field, 'an object');
+        return;
+      }
       for (const [key, item] of Object.entries(value)) yield* shape.explain(item, `${field}[${JSON.stringify(key)}]`);
     },
   };
@@ -96,7 +105,10 @@ function listOf(shape: Shape): Shape {
   return {
     fits: (value) => Array.isArray(value) && value.every((item) => shape.fits(item)),
     *explain(value, field) {
-      if (!Array.isArray(value)) return yield mismatch(value, field, 'an array');
+      if (!Array.isArray(value)) {
+        yield mismatch(value, field, 'an array');
+        return;
+      }
       for (const [index, item] of value.entries()) yield* shape.explain(item, `${field}[${index}]`);
     },
   };

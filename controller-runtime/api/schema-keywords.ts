@@ -30,7 +30,7 @@ const bound: Keyword = {
 };
 
 /** Every keyword that the service understands; all others are refused by name, since to ignore a rule is to break it. */
-export const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
+const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   $ref: text,
   type: oneOf('object', 'array', 'string', 'integer', 'number', 'boolean'),
   title: text,

@@ -19,7 +19,7 @@ function withoutNull(schema: RawSchema): RawSchema {
   if (!Array.isArray(anyOf) || type !== undefined) return schema;
   const others = anyOf.filter((each) => !isPlainObject(each) || each['type'] !== 'null');
   if (others.length === anyOf.length || others.length === 0) return schema;
-  const [only] = others;
+  const only: unknown = others[0];
   if (others.length === 1 && isPlainObject(only)) return { ...withoutNull(only), ...rest, nullable: true };
   return { ...rest, anyOf: others, nullable: true };
 }

@@ -78,7 +78,6 @@ export class HttpClient implements Client {
     return this.#put(object, { body, options, subresource: 'status' });
   }
 
-  // oxlint-disable-next-line max-params -- the shape of Client
   async patch<T extends ApiObject>(
     model: Model<T>,
     name: string,
@@ -111,7 +110,6 @@ export class HttpClient implements Client {
     return answer.kind === 'Status' && answer.apiVersion === 'v1' ? undefined : (answer as T);
   }
 
-  // oxlint-disable-next-line max-params -- the shape of Client
   async ensure<T extends ApiObject>(
     model: Model<T>,
     key: string | ObjectKey,

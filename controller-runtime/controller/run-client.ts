@@ -101,7 +101,6 @@ export class RunClient implements Client {
     return options?.dryRun === true ? send() : this.#statusWrite(source.target, send, status);
   }
 
-  // oxlint-disable-next-line max-params -- the shape of Client
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T> {
     const target = targetIn(model, { name, namespace: options?.namespace });
     const source = { target, revision: preconditionOf(patch) };
@@ -118,7 +117,6 @@ export class RunClient implements Client {
     return this.#write(source, options, () => this.#client.delete(model, name, this.#bound(options)));
   }
 
-  // oxlint-disable-next-line max-params -- the shape of Client
   ensure<T extends ApiObject>(
     model: Model<T>,
     key: string | ObjectKey,
