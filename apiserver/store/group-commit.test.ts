@@ -12,7 +12,11 @@ interface Commit {
   fail(error: Error): Promise<void>;
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** A commit begins at the end of a turn of the event loop, and what follows from it in the next. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 const operation = (key: string, rest: Partial<Operation> = {}): Operation => ({ op: 'create', key, kind: 1, ...rest });
 
 /** A store whose commits finish when the test says so. */
