@@ -84,8 +84,8 @@ async function follow(
 ): Promise<number> {
   let revision = after;
   const query = `?watch=true&resourceVersion=${after}&allowWatchBookmarks=true`;
-  const response = await fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
   try {
+    const response = await fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
     for await (const { type, object } of eventsOf(response)) {
       revision = Number(object.metadata.resourceVersion);
       const { name, version } = object.metadata;

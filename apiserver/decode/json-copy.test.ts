@@ -8,6 +8,8 @@ describe('copyAsJsonObject', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify(value);
+        // Refused, which is another test's claim.
+        fc.pre(!text.includes('__proto__'));
         const copy = copyAsJsonObject(Object.freeze(value), objectLimits);
         expect(copy).to.deep.equal(JSON.parse(text));
         if (typeof value === 'object' && value !== null) expect(copy).not.to.equal(value);
