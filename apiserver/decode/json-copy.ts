@@ -16,7 +16,8 @@ function copy(value: unknown, depth: number): unknown {
     case 'string':
       return checked(value);
     case 'number':
-      return Number.isFinite(value) ? value : null;
+      // JSON knows no -0, and adding 0 makes it 0.
+      return Number.isFinite(value) ? value + 0 : null;
     case 'boolean':
       return value;
     case 'object':

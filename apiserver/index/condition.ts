@@ -89,7 +89,8 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
     case 'listed':
       return [...test.values]
         .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
-        .sort((a, b) => a.from - b.from);
+        // An absent value has an empty slice, which stands before the one that begins there.
+        .sort((a, b) => a.from - b.from || a.to - b.to);
     case 'range':
       return [{ list, from: list.rankOf(test.from), to: list.rankOf(test.to) }];
   }

@@ -2,7 +2,7 @@ import type { Candidates, Condition } from './condition.ts';
 import { candidatesOf, countOf } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { KindCache } from './kind-cache.ts';
-import { sortByOrder, walkOrder } from './order-walk.ts';
+import { firstInOrder, walkOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
 
@@ -95,17 +95,19 @@ function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): Selec
 function collectAndSort(candidates: Candidates, query: Query, { from, to }: Bounds): Selection {
   const { found, visited } = filterCandidates(candidates, query);
   const total = found.length;
-  const entries = sortByOrder(found, query.order).slice(from, to);
+  const entries = firstInOrder(found, query.order, to).slice(from);
   return { entries, total, visited };
 }
 
 function filterCandidates(candidates: Candidates, query: Query): { found: Entry[]; visited: number } {
   const found: Entry[] = [];
   let visited = 0;
+  // With one condition, which the index serves exactly, there is nothing left to ask.
+  const isCertain = candidates.exact && query.conditions.length === 1;
   for (const { list, from, to } of candidates.slices) {
     list.forEach(from, to, (entry) => {
       visited++;
-      if (matches(query, entry)) found.push(entry);
+      if (isCertain || matches(query, entry)) found.push(entry);
       return true;
     });
   }
