@@ -105,8 +105,8 @@ export class Registry {
   }
 
   /** The stored object. `resourceVersion` N: not older than N, which is waited for (504 after 3 s). */
-  async get(resource: Resource, key: ObjectKey, resourceVersion = '0'): Promise<Entry> {
-    await this.#options.revisions.reach(resourceVersion);
+  async get(resource: Resource, key: ObjectKey, resourceVersion?: string): Promise<Entry> {
+    if (resourceVersion !== undefined) await this.#options.revisions.reach(resourceVersion);
     return this.#stored(resource, key);
   }
 
