@@ -87,10 +87,12 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
       // One item for each object, also under a multi-valued index.
       return [all(index.order(false))];
     case 'listed':
-      return [...test.values]
-        .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
-        // An absent value has an empty slice, which stands before the one that begins there.
-        .sort((a, b) => a.from - b.from || a.to - b.to);
+      return (
+        [...test.values]
+          .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
+          // An absent value has an empty slice, which stands before the one that begins there.
+          .sort((a, b) => a.from - b.from || a.to - b.to)
+      );
     case 'range':
       return [{ list, from: list.rankOf(test.from), to: list.rankOf(test.to) }];
   }
