@@ -116,7 +116,10 @@ export class WatchStream {
   #collect(): Buffer[] {
     const frames: Buffer[] = [];
     const initialBytes = this.#collectInitial(frames);
-    if (this.#sentInitial < this.#options.initial.length || initialBytes > batchBytes) return frames;
+    if (this.#sentInitial < this.#options.initial.length || initialBytes > batchBytes) {
+      this.#wake();
+      return frames;
+    }
     const { bytes, revision } = this.#nextBatch();
     this.#revision = revision;
     if (bytes.length > 0) frames.push(bytes);
@@ -166,8 +169,7 @@ export class WatchStream {
       frames.push(frame);
       bytes += frame.length;
     }
-    if (this.#sentInitial < initial.length) this.#wake();
-    else if (this.#markInitialEnd) {
+    if (this.#sentInitial === initial.length && this.#markInitialEnd) {
       frames.push(this.#bookmark(true));
       this.#markInitialEnd = false;
     }

@@ -40,6 +40,16 @@ describe('ChangeFeed', () => {
     expect(() => createFeed().since(9)).to.throw('too old resource version: 9 (10)');
   });
 
+  it('lets who has seen the last change go on, however far the window has moved', () => {
+    const feed = createFeed();
+    for (const revision of [12, 15]) feed.append(added(revision));
+    feed.trim(500);
+    expect(feed.since(15)).to.deep.equal([]);
+    feed.append(added(501));
+    expect(revisions(feed.since(15))).to.deep.equal([501]);
+    expect(() => feed.since(14)).to.throw('too old resource version: 14 (15)');
+  });
+
   it('keeps the window and its bytes through any number of appends and trims', () => {
     const feed = createFeed();
     let expected: FeedChange[] = [];
@@ -55,7 +65,7 @@ describe('ChangeFeed', () => {
     expect(feed.length).to.equal(expected.length);
     expect(feed.bytes).to.equal(expected.reduce((sum, change) => sum + change.entry.bytes.length, 0));
     feed.trim(5000);
-    expect([feed.length, feed.bytes, feed.revision]).to.deep.equal([0, 0, 5000]);
+    expect([feed.length, feed.bytes, feed.revision]).to.deep.equal([0, 0, 1010]);
   });
 
   it('refuses a change that is not later than the last one', () => {

@@ -86,17 +86,16 @@ export class ChangeFeed {
     return this.#changes.slice(this.#firstAfter(revision)) as FeedChange[];
   }
 
-  /** Forgets the changes up to a revision. */
+  /** Forgets the changes up to a revision. The floor is the last one that went: who has seen that has missed nothing. */
   trim(upTo: number): void {
-    if (upTo <= this.#floor) return;
     const first = this.#firstAfter(upTo);
+    if (first === this.#head) return;
+    this.#floor = (this.#changes[first - 1] as FeedChange).revision;
     for (let i = this.#head; i < first; i++) {
       this.#bytes -= this.#changes[i]?.entry.bytes.length ?? 0;
       this.#changes[i] = undefined;
     }
     this.#head = first;
-    this.#floor = upTo;
-    this.#revision = Math.max(this.#revision, upTo);
     // Moving when half is empty costs each change one move at most.
     if (this.#head * 2 < this.#changes.length) return;
     this.#changes = this.#changes.slice(this.#head);
