@@ -10,14 +10,15 @@ import { openDatabase } from './sqlite-binding.ts';
 import { migrations } from './sqlite-statements.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import type { Store } from './store.ts';
-import { describeStoreContract, type StoreUnderTest } from './store.contract.ts';
+import { describeDurableStore, describeStoreContract } from './store.contract.ts';
+import type { DurableStoreUnderTest, StoreUnderTest } from './store.contract.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'homeostat-sqlite-'));
 const stores: Store[] = [];
 let files = 0;
 const freshPath = (): string => join(directory, `${files++}`, 'deep', 'homeostat.db');
 
-async function openFile(path: string): Promise<StoreUnderTest> {
+async function openFile(path: string): Promise<DurableStoreUnderTest> {
   const store = createSqliteStore({ path });
   stores.push(store);
   const opened = await store.open();
@@ -53,6 +54,7 @@ after(async () => {
 });
 
 describeStoreContract('SQLite in a file', () => openFile(freshPath()));
+describeDurableStore('SQLite in a file', () => openFile(freshPath()));
 describeStoreContract('SQLite in memory', async () => {
   const store = createSqliteStore({ memory: true });
   return { store, opened: await store.open() };

@@ -20,8 +20,12 @@ import { describeStoreModel } from './store-model.contract.ts';
 export interface StoreUnderTest {
   readonly store: Store;
   readonly opened: OpenedStore;
-  /** Closes the store and opens the same data again; absent where nothing outlives the store. */
-  readonly reopen?: () => Promise<StoreUnderTest>;
+}
+
+/** A store whose data outlive it. */
+export interface DurableStoreUnderTest extends StoreUnderTest {
+  /** Closes the store and opens the same data again. */
+  readonly reopen: () => Promise<StoreUnderTest>;
 }
 
 /** The invariants of {@link Store}; `open` is called before each test and the store closed after it. */
@@ -42,10 +46,6 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeScan(store);
     describeGroups(store);
     describeRest(() => current);
-    describeReopen(
-      () => current,
-      (next) => (current = next),
-    );
     describeStoreModel(store);
   });
 }
@@ -202,15 +202,14 @@ function describeRest(current: () => StoreUnderTest): void {
   });
 }
 
-function describeReopen(current: () => StoreUnderTest, replace: (next: StoreUnderTest) => void): void {
-  it('keeps everything across a restart, and goes on from there', async function () {
-    const { store, opened, reopen } = current();
-    if (!reopen) return this.skip();
+/** What stores promise beyond the contract whose data outlive them. */
+export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
+  it(`${name} keeps everything across a restart, and goes on from there`, async () => {
+    const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');
     await store.compact(a, 10);
     const next = await reopen();
-    replace(next);
     expect(next.opened).to.deep.equal({ revision: b, compactRevision: a, epoch: opened.epoch });
     expect((await scanned(next.store)).map((row) => text(row.data))).to.deep.equal(['1', '2']);
     expect((await next.store.changes(a, 10)).map(({ revision }) => revision)).to.deep.equal([b]);
@@ -218,5 +217,6 @@ function describeReopen(current: () => StoreUnderTest, replace: (next: StoreUnde
     const [lost, won] = await next.store.commit([create('c', '3', [[1, 'v']]), create('d', '4')]);
     expect(lost).to.include({ conflict: 'unique', holder: key('a') });
     expect(revisionOf(won)).to.be.above(b);
+    await next.store.close();
   });
 }
