@@ -68,6 +68,6 @@ function discard(context: Context): ApiError {
     if (discarded > maxDiscardedBytes) req.destroy();
   });
   req.resume();
-  context.set('Connection', 'close');
+  // The connection stays: closed with the answer, it would be reset under a client that still sends, and the answer lost.
   return new ApiError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBodyBytes}`);
 }
