@@ -13,6 +13,7 @@ const entries = [
   ['homeostat', 'plugins/host', 'index'],
   ['homeostat-testing', 'plugins/host', 'testing/index'],
   ['apiserver', 'apiserver', 'index'],
+  ['apiserver-endpoints', 'apiserver', 'endpoints/index'],
   ['controller-runtime', 'controller-runtime', 'index'],
   ['controller-runtime-api', 'controller-runtime', 'api/index'],
   ['controller-runtime-testing', 'controller-runtime', 'testing/index'],

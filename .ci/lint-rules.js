@@ -11,6 +11,7 @@ const publicEntries = new Set([
   'homeostat',
   'homeostat/testing',
   '@homeostat/apiserver',
+  '@homeostat/apiserver/endpoints',
   '@homeostat/controller-runtime',
   '@homeostat/controller-runtime/api',
   '@homeostat/controller-runtime/testing',

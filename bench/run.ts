@@ -3,11 +3,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Case } from './case.ts';
+import { endpoints } from './cases/endpoints.ts';
 import { httpCreate } from './cases/http-create.ts';
 import { httpGet } from './cases/http-get.ts';
 import { httpUpdate } from './cases/http-update.ts';
 import { inProcess } from './cases/in-process.ts';
 import { listPage } from './cases/list-page.ts';
+import { registration } from './cases/registration.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
 import { describeMachine } from './machine.ts';
@@ -21,7 +23,9 @@ const cases: Readonly<Record<string, Case>> = {
   'http-update': httpUpdate,
   'http-get': httpGet,
   'list-page': listPage,
+  endpoints,
   'in-process': inProcess,
+  registration,
   'start-up': startUp,
   'watch-fan-out': watchFanOut,
 };

@@ -27,7 +27,7 @@ export type { HandlerEvent } from './cache/handler-event.ts';
 export { systemClock } from './clock/system-clock.ts';
 export { backoffDelayMs } from './queue/backoff.ts';
 export type { BackoffOptions } from './queue/backoff.ts';
-export type { KeyState } from './queue/key-state.ts';
+export type { KeyState, QueueSizes } from './queue/key-state.ts';
 export type { WorkItem } from './queue/queue-entry.ts';
 export type { Reason, ReasonType } from './queue/reason.ts';
 export { WorkQueue } from './queue/work-queue.ts';
@@ -72,5 +72,5 @@ export type {
 } from './controller/reconciler.ts';
 export { isTerminal, terminal } from './controller/terminal-error.ts';
 export { createManager } from './manager/manager.ts';
-export type { Manager, ManagerOptions } from './manager/manager.ts';
+export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';
 export type { Runnable } from './manager/runnable.ts';

@@ -160,14 +160,14 @@ const wrongShapes: readonly Case[] = [
 
 const pathMismatches: readonly Case[] = [
   {
-    claim: 'another apiVersion',
+    claim: 'another apiVersion [spec 2.2-api-version]',
     body: { ...person('x'), apiVersion: 'people.example.com/v2' },
     ...badRequest,
     message:
       'the API version in the data (people.example.com/v2) does not match the expected API version (people.example.com/v1alpha1)',
   },
   {
-    claim: 'another kind',
+    claim: 'another kind [spec 2.2-kind]',
     body: { ...person('x'), kind: 'Letter' },
     ...badRequest,
     message: 'Letter',
@@ -223,6 +223,7 @@ const strict = (method: string, path: string, body: unknown): Case => ({
   body,
   ...badRequest,
   message: 'strict decoding error: unknown field "spec.bogus", unknown field "spec.otherPerson.spec.more"',
+  causes: ['FieldValueInvalid spec.bogus', 'FieldValueInvalid spec.otherPerson.spec.more'],
 });
 const unknown = {
   bogus: 1,

@@ -1,5 +1,3 @@
-import { Agent, request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,13 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { startApiServer } from '@homeostat/apiserver';
-import type { ApiServer } from '@homeostat/apiserver';
 import { IndexSpec, simpleAttribute } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { Person, personIndexes, person, persons } from './support/models.ts';
 import { passCompactions } from './support/pass-time.ts';
 import { expectRefusal } from './support/refusal.ts';
-import { answerOf, TestServer } from './support/test-server.ts';
+import { TestServer } from './support/test-server.ts';
 import type { Answer } from './support/test-server.ts';
 
 const gvk = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person' };
@@ -147,7 +144,7 @@ describe('errors: history', () => {
     });
   });
 
-  it('answers 429 with Retry-After to one watch too many', async () => {
+  it('answers 429 with Retry-After to one watch too many [spec 8-rate]', async () => {
     const server = await TestServer.start({ maxWatches: 2 });
     const first = await server.watch(`${persons}?watch=true`);
     await server.watch(`${persons}?watch=true`);
@@ -172,35 +169,6 @@ describe('errors: history', () => {
     });
 
     after(() => rm(folder, { recursive: true }));
-
-    it('is the answer while a kind is being indexed, with Retry-After', async () => {
-      const database = `sqlite:${join(folder, 'indexed.db')}`;
-      const filled = await TestServer.start({ database });
-      // More than one page of the start-up scan holds: between two pages the server answers.
-      const names = Array.from({ length: 2_500 }, (_, i) => `p-${i}`);
-      await Promise.all(names.map((name) => filled.api.client.create(Person, { metadata: { name }, spec: { name } })));
-      await filled.stop();
-
-      const api = await startApiServer({ database, port: 0 });
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      expect((await ask(api, agent, '/livez')).status).to.equal(200);
-      const early = ask(api, agent, persons);
-      api.schemeManager.register(Person, personIndexes);
-      expect(api.indexingProgress(gvk)).to.equal(0);
-      const answer = await early;
-      expectRefusal(answer, {
-        reason: 'ServiceUnavailable',
-        message: 'being indexed',
-        details: { retryAfterSeconds: 1 },
-      });
-      expect(answer.headers['retry-after']).to.equal('1');
-      await api.whenReady(gvk);
-      expect(api.indexingProgress(gvk)).to.equal(undefined);
-      const { body } = await ask(api, agent, `${persons}?size=1`);
-      expect(body.total).to.equal(2_500);
-      agent.destroy();
-      await api.stop();
-    });
 
     it('fails a kind whose unique index has duplicates, or whose index function throws, and leaves the others', async () => {
       const database = `sqlite:${join(folder, 'broken.db')}`;
@@ -249,14 +217,3 @@ describe('errors: history', () => {
     });
   });
 });
-
-/** One request on the agent's connection. */
-function ask(api: ApiServer, agent: Agent, path: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const call = request(`${api.url}${path}`, { agent }, (response: IncomingMessage) => {
-      answerOf(response).then(resolve, reject);
-    });
-    call.on('error', reject);
-    call.end();
-  });
-}

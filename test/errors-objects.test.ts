@@ -245,7 +245,7 @@ describe('errors: objects', () => {
       details: { name: 'ann', group, kind: 'persons' },
     };
 
-    it('refuses a name that exists', async () => {
+    it('refuses a name that exists [spec 2.3-name]', async () => {
       await expectRefused('POST', persons, exists, { body: person('ann') });
       await expectRefused('POST', `${persons}?dryRun=All`, exists, { body: person('ann') });
     });
@@ -262,7 +262,7 @@ describe('errors: objects', () => {
       await server.patch(`${persons}/leaving`, { metadata: { finalizers: null } });
     });
 
-    it('refuses another version, resourceVersion or uid, in PUT and PATCH, on the object and on its status', async () => {
+    it('refuses another version, resourceVersion or uid, in PUT and PATCH, on the object and on its status [spec 2.3-version-mismatch, 7-version]', async () => {
       const { metadata } = (await server.get(ann)).body;
       const stale = [
         { version: 2 },
@@ -318,7 +318,7 @@ describe('errors: objects', () => {
   });
 
   describe('422', () => {
-    it('names every violation at once, of metadata and of the schema, each with its field', async () => {
+    it('names every violation at once, of metadata and of the schema, each with its field [spec 7-format]', async () => {
       const wrong = {
         ...person('Not_A_Name', { age: 151, gender: 'OTHER', tags: ['a', 5], name: 'x'.repeat(101) }),
         metadata: {
@@ -351,24 +351,30 @@ describe('errors: objects', () => {
       );
     });
 
-    const schema: readonly [claim: string, spec: object, cause: string][] = [
-      ['a required field that is missing', { name: undefined }, 'FieldValueRequired spec.name'],
-      ['a required field that is null', { name: null }, 'FieldValueRequired spec.name'],
-      ['a text that is too long', { name: 'x'.repeat(101) }, 'FieldValueTooLong spec.name'],
-      ['a number below the minimum', { age: -1 }, 'FieldValueInvalid spec.age'],
-      ['a number above the maximum', { age: 151 }, 'FieldValueInvalid spec.age'],
-      ['a fraction in place of an integer', { age: 1.5 }, 'FieldValueTypeInvalid spec.age'],
-      ['a text in place of an integer', { age: '5' }, 'FieldValueTypeInvalid spec.age'],
-      ['a value outside the enumeration', { gender: 'male' }, 'FieldValueNotSupported spec.gender'],
-      ['an object in place of a list', { tags: {} }, 'FieldValueTypeInvalid spec.tags'],
+    const schema: readonly [claim: string, spec: object, cause: string, rules: string][] = [
+      [
+        'a required field that is missing',
+        { name: undefined },
+        'FieldValueRequired spec.name',
+        '2.6-required, 7-schema',
+      ],
+      ['a required field that is null', { name: null }, 'FieldValueRequired spec.name', '2.6-required'],
+      ['a text that is too long', { name: 'x'.repeat(101) }, 'FieldValueTooLong spec.name', '2.6-max-length, 7-schema'],
+      ['a number below the minimum', { age: -1 }, 'FieldValueInvalid spec.age', '2.6-minimum, 7-schema'],
+      ['a number above the maximum', { age: 151 }, 'FieldValueInvalid spec.age', '2.6-maximum, 7-schema'],
+      ['a fraction in place of an integer', { age: 1.5 }, 'FieldValueTypeInvalid spec.age', '2.7-age'],
+      ['a text in place of an integer', { age: '5' }, 'FieldValueTypeInvalid spec.age', '2.7-age'],
+      ['a value outside the enumeration', { gender: 'male' }, 'FieldValueNotSupported spec.gender', '2.7-gender'],
+      ['an object in place of a list', { tags: {} }, 'FieldValueTypeInvalid spec.tags', '2.2-spec'],
       [
         'what is wrong in a nested reference to the kind itself',
         { otherPerson: { apiVersion, kind: 'Person', metadata: { name: 'o' }, spec: { name: 'O', age: 200 } } },
         'FieldValueInvalid spec.otherPerson.spec.age',
+        '2.7-other-person',
       ],
     ];
-    for (const [claim, spec, causes] of schema) {
-      it(`refuses ${claim}, on creation and update`, async () => {
+    for (const [claim, spec, causes, rules] of schema) {
+      it(`refuses ${claim}, on creation and update [spec 2.6-create, 2.6-modify, ${rules}]`, async () => {
         const expected: Refusal = { reason: 'Invalid', causes: [causes] };
         await expectRefused('POST', persons, expected, { body: person('x', spec) });
         await expectRefused('POST', `${persons}?dryRun=All`, expected, { body: person('x', spec) });
@@ -376,7 +382,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('refuses a spec that is missing', async () => {
+    it('refuses a spec that is missing [spec 2.7-spec, 9-fields-2.15]', async () => {
       const body = { ...person('x'), spec: undefined };
       await expectRefused('POST', persons, { reason: 'Invalid', causes: ['FieldValueRequired spec'] }, { body });
     });
@@ -391,14 +397,20 @@ describe('errors: objects', () => {
       );
     });
 
-    for (const name of ['Upper', '-x', 'x-', 'a.b', 'a_b', 'a/b', 'ä', 'x'.repeat(254), ' ']) {
-      it(`refuses the name ${name.slice(0, 10)}`, async () => {
+    const badNames: readonly [name: string, rule: string][] = [
+      ...['Upper', 'a.b', 'a_b', 'a/b', 'ä', ' '].map((name): [string, string] => [name, '2.4-characters']),
+      ['-x', '2.4-ends'],
+      ['x-', '2.4-ends'],
+      ['x'.repeat(254), '2.4-length'],
+    ];
+    for (const [name, rule] of badNames) {
+      it(`refuses the name ${name.slice(0, 10)} [spec ${rule}]`, async () => {
         const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueInvalid metadata.name'] };
         await expectRefused('POST', persons, expected, { body: person(name) });
       });
     }
 
-    it('refuses a value that another object holds under a unique index, on creation and update, and names the holder', async () => {
+    it('refuses a value that another object holds under a unique index, on creation and update, and names the holder [spec 2.8-unique, 2.8-unique-update, 7-unique]', async () => {
       await server.create(persons, person('bob', { slug: 'bob' }));
       const expected: Refusal = {
         reason: 'Invalid',
@@ -433,8 +445,11 @@ describe('errors: objects', () => {
       );
     });
 
-    for (const name of ['index throws', 'index returns a number']) {
-      it(`refuses an object for which an ${name}, on creation and update`, async () => {
+    for (const [name, tag] of [
+      ['index throws', ''],
+      ['index returns a number', ' [spec 2.8-strings]'],
+    ] as const) {
+      it(`refuses an object for which an ${name}, on creation and update${tag}`, async () => {
         const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueInvalid trap'] };
         await expectRefused('POST', persons, expected, { body: person('x', { name }) });
         await expectRefused('PUT', ann, expected, { body: person('ann', { name }) });

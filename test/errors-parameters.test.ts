@@ -6,6 +6,7 @@ import { TestServer } from './support/test-server.ts';
 
 interface Case extends Refusal {
   readonly query: string;
+  readonly rule?: string;
 }
 
 const badRequest = { reason: 'BadRequest' } as const;
@@ -17,8 +18,14 @@ const badLists: readonly Case[] = [
     query,
     ...badRequest,
     message: 'page',
+    rule: '4.2-page',
   })),
-  ...['size=-1', 'size=1.5', 'size=abc', 'size=%2B1'].map((query) => ({ query, ...badRequest, message: 'size' })),
+  ...['size=-1', 'size=1.5', 'size=abc', 'size=%2B1'].map((query) => ({
+    query,
+    ...badRequest,
+    message: 'size',
+    rule: '4.2-size',
+  })),
   ...['limit=-1', 'limit=abc', 'limit=1.5'].map((query) => ({ query, ...badRequest, message: 'limit' })),
   ...['limit=1&page=1', 'limit=1&size=1', 'continue=abc&page=2'].map((query) => ({
     query,
@@ -30,13 +37,13 @@ const badLists: readonly Case[] = [
     ...badRequest,
     message: 'continue',
   })),
-  { query: 'sort=spec.age,desc', ...badRequest, message: 'spec.age' },
+  { query: 'sort=spec.age,desc', ...badRequest, message: 'spec.age', rule: '4.2-sort-indexed' },
   { query: 'sort=nonsense', ...badRequest, message: 'nonsense' },
-  { query: 'sort=spec.name,upwards', ...badRequest, message: 'asc or desc' },
-  { query: 'sort=,asc', ...badRequest, message: 'sort' },
-  { query: 'sort=spec.name,asc,desc', ...badRequest, message: 'sort' },
+  { query: 'sort=spec.name,upwards', ...badRequest, message: 'asc or desc', rule: '4.2-sort' },
+  { query: 'sort=,asc', ...badRequest, message: 'sort', rule: '4.2-sort' },
+  { query: 'sort=spec.name,asc,desc', ...badRequest, message: 'sort', rule: '4.2-sort' },
   { query: 'sort=spec.name&sort=nonsense', ...badRequest, message: 'nonsense' },
-  { query: 'fieldSelector=spec.age%3D5', ...badRequest, message: 'spec.age' },
+  { query: 'fieldSelector=spec.age%3D5', ...badRequest, message: 'spec.age', rule: '4.2-field-indexed' },
   { query: 'fieldSelector=metadata.uid%3D5', ...badRequest, message: 'metadata.uid' },
   { query: 'resourceVersion=abc', ...badRequest, message: 'resourceVersion' },
   { query: 'resourceVersion=-1', ...badRequest, message: 'resourceVersion' },
@@ -177,21 +184,22 @@ describe('errors: parameters', () => {
 
   after(() => server.stop());
 
-  for (const { query, ...expected } of [...badLists, ...listOptions, ...badWatches]) {
-    it(`refuses ${query.slice(0, 80)}`, async () => {
+  for (const { query, rule, ...expected } of [...badLists, ...listOptions, ...badWatches]) {
+    it(`refuses ${query.slice(0, 80)}${rule === undefined ? '' : ` [spec ${rule}]`}`, async () => {
       expectRefusal(await server.get(`${persons}?${query}`), expected);
     });
   }
 
   for (const selector of badSelectors) {
-    it(`refuses ${selector}, and says where`, async () => {
+    const rule = selector.startsWith('label') ? '4.2-label-selector' : '4.2-field-selector';
+    it(`refuses ${selector}, and says where [spec ${rule}]`, async () => {
       const [name = '', ...text] = selector.split('=');
       const query = `${name}=${encodeURIComponent(text.join('='))}`;
       expectRefusal(await server.get(`${persons}?${query}`), { ...badRequest, message: /character \d+/ });
     });
   }
 
-  it('lists the indexed fields when one that is not indexed is asked for', async () => {
+  it('lists the indexed fields when one that is not indexed is asked for [spec 1-indexed-only, 2.8-before-field-selector, 2.8-before-sort]', async () => {
     for (const query of ['sort=spec.age', 'fieldSelector=spec.age%3D5']) {
       const { body } = await server.get(`${persons}?${query}`);
       for (const field of ['spec.age', ...indexed]) expect(body.message).to.contain(field);

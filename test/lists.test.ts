@@ -12,6 +12,8 @@ function namesOf({ status, text, body }: Answer): string[] {
   return body.items.map((item: { metadata: { name: string } }) => item.metadata.name);
 }
 
+const tagOf = (rule?: string): string => (rule === undefined ? '' : ` [spec ${rule}]`);
+
 /** Everything of the envelope but items and metadata. */
 function envelopeOf({ body }: Answer): Record<string, unknown> {
   const { items: _items, metadata: _metadata, ...rest } = body;
@@ -52,7 +54,7 @@ describe('lists', () => {
   const select = (parameter: string, text: string): Promise<Answer> =>
     list(`sort=name,asc&${parameter}=${encodeURIComponent(text)}`);
 
-  describe('envelope', () => {
+  describe('envelope [spec 4.1-list-envelope]', () => {
     const all = { apiVersion: 'people.example.com/v1alpha1', kind: 'PersonList' };
     const cases: readonly [query: string, names: string[], envelope: object][] = [
       [
@@ -162,17 +164,25 @@ describe('lists', () => {
     });
   });
 
-  describe('sort', () => {
+  describe('sort [spec 9-indexes-2.15]', () => {
     const orders: readonly [query: string, names: string[], why: string][] = [
-      ['', ['p4', 'p3', 'p2', 'p1', 'p0'], 'newest first by default'],
-      ['sort=metadata.creationTimestamp,asc', ['p0', 'p1', 'p2', 'p3', 'p4'], 'a metadata field by its path'],
+      ['', ['p4', 'p3', 'p2', 'p1', 'p0'], 'newest first by default [spec 4.2-sort-default]'],
+      [
+        'sort=metadata.creationTimestamp,asc',
+        ['p0', 'p1', 'p2', 'p3', 'p4'],
+        'a metadata field by its path [spec 2.8-default-creation-timestamp]',
+      ],
       ['sort=creationTimestamp,desc', ['p4', 'p3', 'p2', 'p1', 'p0'], 'creationTimestamp in short'],
       ['sort=name', ['p0', 'p1', 'p2', 'p3', 'p4'], 'name in short, in the index’s own order'],
-      ['sort=name,desc', ['p4', 'p3', 'p2', 'p1', 'p0'], 'name descending'],
+      ['sort=name,desc', ['p4', 'p3', 'p2', 'p1', 'p0'], 'name descending [spec 4.2-sort]'],
       ['sort=name,DESC', ['p4', 'p3', 'p2', 'p1', 'p0'], 'a direction in capitals'],
       ['sort=spec.name,asc', ['p2', 'p0', 'p1', 'p4', 'p3'], 'texts by code point: U+FFFD before U+1F600'],
       ['sort=spec.name,desc', ['p3', 'p4', 'p1', 'p0', 'p2'], 'texts by code point, descending'],
-      ['sort=spec.gender', ['p1', 'p3', 'p0', 'p4', 'p2'], 'the order of a DESC index where no direction is given'],
+      [
+        'sort=spec.gender',
+        ['p1', 'p3', 'p0', 'p4', 'p2'],
+        'the order of a DESC index where no direction is given [spec 2.8-order]',
+      ],
       ['sort=spec.gender,asc', ['p0', 'p4', 'p1', 'p3', 'p2'], 'ties by name, no value last'],
       [
         'sort=spec.gender,desc',
@@ -206,14 +216,14 @@ describe('lists', () => {
   });
 
   describe('selectors', () => {
-    const byLabel: readonly [text: string, names: string[]][] = [
+    const byLabel: readonly [text: string, names: string[], rule?: string][] = [
       ['', ['p0', 'p1', 'p2', 'p3', 'p4']],
-      ['team=red', ['p0', 'p2']],
+      ['team=red', ['p0', 'p2'], '4.2-label-equals, 2.3-labels-query'],
       ['team==red', ['p0', 'p2']],
       [' team = red ', ['p0', 'p2']],
-      ['team!=red', ['p1', 'p3', 'p4']],
-      ['team', ['p0', 'p1', 'p2']],
-      ['!team', ['p3', 'p4']],
+      ['team!=red', ['p1', 'p3', 'p4'], '4.2-label-differs'],
+      ['team', ['p0', 'p1', 'p2'], '4.2-label-present'],
+      ['!team', ['p3', 'p4'], '4.2-label-absent'],
       ['team in (red, blue)', ['p0', 'p1', 'p2']],
       ['team=(red,blue)', ['p0', 'p1', 'p2']],
       ['team notin (red)', ['p1', 'p3', 'p4']],
@@ -226,39 +236,39 @@ describe('lists', () => {
       ['nothing', []],
       ['!nothing', ['p0', 'p1', 'p2', 'p3', 'p4']],
     ];
-    for (const [text, names] of byLabel) {
-      it(`labelSelector "${text}" selects ${names.join(', ') || 'nothing'}`, async () => {
+    for (const [text, names, rule] of byLabel) {
+      it(`labelSelector "${text}" selects ${names.join(', ') || 'nothing'}${tagOf(rule)}`, async () => {
         expect(namesOf(await select('labelSelector', text))).to.deep.equal(names);
       });
     }
 
-    const byField: readonly [text: string, names: string[]][] = [
+    const byField: readonly [text: string, names: string[], rule?: string][] = [
       ['', ['p0', 'p1', 'p2', 'p3', 'p4']],
-      ['metadata.name=p1', ['p1']],
-      ['metadata.name!=p1', ['p0', 'p2', 'p3', 'p4']],
-      ['spec.name=(Bob,adam)', ['p1', 'p2']],
+      ['metadata.name=p1', ['p1'], '4.2-field-equals'],
+      ['metadata.name!=p1', ['p0', 'p2', 'p3', 'p4'], '4.2-field-differs'],
+      ['spec.name=(Bob,adam)', ['p1', 'p2'], '4.2-field-in'],
       ['spec.name in (Bob, adam)', ['p1', 'p2']],
       ['spec.name=\u{1F600}', ['p3']],
       ['spec.gender=MALE', ['p1', 'p3']],
-      ['spec.gender!=MALE', ['p0', 'p2', 'p4']],
+      ['spec.gender!=MALE', ['p0', 'p2', 'p4'], '4.2-field-differs'],
       ['spec.gender notin (MALE)', ['p0', 'p2', 'p4']],
       ['spec.gender', ['p0', 'p1', 'p3', 'p4']],
       ['!spec.gender', ['p2']],
-      ['spec.tags=b', ['p0']],
+      ['spec.tags=b', ['p0'], '2.8-multi-value-attribute'],
       ['spec.tags=z,spec.tags=a', ['p4']],
       ['spec.tags!=b', ['p1', 'p2', 'p3', 'p4']],
       ['spec.slug=a\\,b\\=c\\\\d\\(e\\)', ['p4']],
-      ['metadata.labels=team=red'.replace('=red', '\\=red'), ['p0', 'p2']],
-      ['metadata.creationTimestamp=2030-01-01T00:00:01Z', ['p1']],
+      ['metadata.labels=team=red'.replace('=red', '\\=red'), ['p0', 'p2'], '2.8-default-labels'],
+      ['metadata.creationTimestamp=2030-01-01T00:00:01Z', ['p1'], '2.8-default-creation-timestamp'],
       ['spec.gender=MALE,spec.name=adam', ['p1']],
     ];
-    for (const [text, names] of byField) {
-      it(`fieldSelector "${text}" selects ${names.join(', ') || 'nothing'}`, async () => {
+    for (const [text, names, rule] of byField) {
+      it(`fieldSelector "${text}" selects ${names.join(', ') || 'nothing'}${tagOf(rule)}`, async () => {
         expect(namesOf(await select('fieldSelector', text))).to.deep.equal(names);
       });
     }
 
-    it('combine all of their parameters, repeated ones too, with AND', async () => {
+    it('combine all of their parameters, repeated ones too, with AND [spec 4.2-and]', async () => {
       expect(
         namesOf(await list('sort=name&labelSelector=team&labelSelector=size%3E1&labelSelector=team!%3Dblue')),
       ).to.deep.equal(['p0']);

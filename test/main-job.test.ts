@@ -1,57 +1,16 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { end, serve } from './support/serve-command.ts';
+import type { Served } from './support/serve-command.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const persons = '/apis/people.example.com/v1alpha1/persons';
 
 interface PersonJson {
   readonly metadata: { readonly version: number; readonly uid: string; readonly finalizers?: readonly string[] };
   readonly status?: { readonly greeting?: string };
-}
-
-interface Served {
-  readonly url: string;
-  readonly child: ChildProcess;
-  readonly log: readonly string[];
-}
-
-/** `homeostat serve` with the first example, as a user starts it. */
-async function serve(database: string): Promise<Served> {
-  const command = [
-    'plugins/host/bin/homeostat.js',
-    'serve',
-    '--plugin',
-    'examples/01-person',
-    '--port',
-    '0',
-    '--database',
-    database,
-  ];
-  const child = spawn(process.execPath, command, { cwd: root });
-  const log: string[] = [];
-  const ready = new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      log.push(line);
-      const entry = JSON.parse(line) as { msg: string; url: string };
-      if (entry.msg === 'ready') resolve(entry.url);
-    });
-    child.once('exit', (code) => reject(new Error(`homeostat ended with ${String(code)}:\n${log.join('\n')}`)));
-  });
-  return { url: await ready, child, log };
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  const exited = once(child, 'exit') as Promise<[number | null]>;
-  child.kill(signal);
-  return (await exited)[0];
 }
 
 async function call<T>(url: string, init: RequestInit = {}): Promise<{ status: number; body: T }> {
@@ -72,10 +31,10 @@ describe('homeostat serve with a plugin', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('reconciles what is created, keeps it over SIGKILL, and says goodbye to what is deleted', async function () {
+  it('reconciles what is created, keeps it over SIGKILL, and says goodbye to what is deleted [spec 1-serves, 1-desired-and-actual, 4.1-controllers]', async function () {
     this.timeout(60_000);
-    const database = `sqlite:${join(directory, 'main.db')}`;
-    served = await serve(database);
+    const options = ['--plugin', 'examples/01-person', '--database', `sqlite:${join(directory, 'main.db')}`];
+    served = await serve(...options);
     const grace = {
       apiVersion: 'people.example.com/v1alpha1',
       kind: 'Person',
@@ -92,7 +51,7 @@ describe('homeostat serve with a plugin', () => {
     expect(greeted.metadata.finalizers).to.have.length(1);
 
     await end(served.child, 'SIGKILL');
-    served = await serve(database);
+    served = await serve(...options);
     const kept = await call<PersonJson>(hopper());
     expect(kept.body).to.deep.equal(greeted);
 
@@ -101,7 +60,8 @@ describe('homeostat serve with a plugin', () => {
     await eventually(async () => (await call<PersonJson>(hopper())).body.status?.greeting === 'Hello Grace Hopper');
     expect((await call(hopper(), { method: 'DELETE' })).status).to.equal(200);
     await eventually(async () => (await call(hopper())).status === 404);
-    expect(served.log.join('\n')).to.include('Goodbye Grace Hopper');
+    const { log } = served;
+    await eventually(() => log.join('\n').includes('Goodbye Grace Hopper'));
     expect(await end(served.child, 'SIGTERM')).to.equal(0);
   });
 });

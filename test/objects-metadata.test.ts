@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { apiVersion, letters, machines, newLetter, newMachine, person, persons } from './support/models.ts';
+import { apiVersion, letters, machine, machines, newLetter, newMachine, person, persons } from './support/models.ts';
 import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 import type { WatchReader } from './support/watch-reader.ts';
@@ -32,7 +32,7 @@ describe('objects: metadata', () => {
   }
 
   describe('at creation', () => {
-    it('replaces what belongs to the server, silently', async () => {
+    it('replaces what belongs to the server, silently [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
       const sent = {
         uid: 'mine',
         version: 17,
@@ -94,7 +94,7 @@ describe('objects: metadata', () => {
       expect(body.metadata.name).to.equal('bob');
     });
 
-    it('keeps the order of finalizers, and each once', async () => {
+    it('keeps the order of finalizers, and each once [spec 2.3-finalizers-set]', async () => {
       const finalizers = ['z.example.com/b', 'a.example.com/a', 'z.example.com/b'];
       const { body } = await server.post(persons, person('bob', {}, { finalizers }));
       expect(body.metadata.finalizers).to.deep.equal(['z.example.com/b', 'a.example.com/a']);
@@ -122,7 +122,7 @@ describe('objects: metadata', () => {
   });
 
   describe('in an update', () => {
-    it('counts versions and revisions, with every write that changes something', async () => {
+    it('counts versions and revisions, with every write that changes something [spec 2.3-version-servers, 2.3-version-type]', async () => {
       const first = (await server.get(ann)).body.metadata;
       const second = (await server.put(ann, person('ann', { age: 1 }))).body.metadata;
       const third = (await server.patch(ann, { metadata: { labels: { a: 'b' } } })).body.metadata;
@@ -133,7 +133,7 @@ describe('objects: metadata', () => {
       expect(fourth.uid).to.equal(first.uid);
     });
 
-    it('is conditional on version, resourceVersion and uid only where they are sent', async () => {
+    it('is conditional on version, resourceVersion and uid only where they are sent [spec 2.3-version-filled-in]', async () => {
       const { version, resourceVersion, uid } = (await server.get(ann)).body.metadata;
       const conditional = await server.put(ann, person('ann', { age: 1 }, { version, resourceVersion, uid }));
       expect([conditional.status, conditional.body.metadata.version]).to.deep.equal([200, 2]);
@@ -141,7 +141,7 @@ describe('objects: metadata', () => {
       expect((await server.put(ann, person('ann', { age: 3 }, { version: 3 }))).body.metadata.version).to.equal(4);
     });
 
-    it('replaces the server’s timestamps, generation and the like by what is stored', async () => {
+    it('replaces the server’s timestamps, generation and the like by what is stored [spec 2.3-creation-timestamp-fixed]', async () => {
       const stored = (await server.get(ann)).body.metadata;
       const sent = {
         creationTimestamp: '2001-01-01T00:00:00Z',
@@ -265,7 +265,7 @@ describe('objects: metadata', () => {
   });
 
   describe('deletion', () => {
-    it('without finalizers removes at once, and answers a Status with name, group, kind and uid', async () => {
+    it('without finalizers removes at once, and answers a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
       const { uid } = (await server.get(ann)).body.metadata;
       const { status, body } = await server.delete(ann);
       expect(status).to.equal(200);
@@ -279,7 +279,7 @@ describe('objects: metadata', () => {
       expect((await server.get(ann)).status).to.equal(404);
     });
 
-    it('with finalizers marks the object, which stays until the last finalizer is gone', async () => {
+    it('with finalizers marks the object, which stays until the last finalizer is gone [spec 2.3-deletion-timestamp, 2.3-finalizers, 3-declared-deleted, 3-finalizers, 3-transitions]', async () => {
       await server.patch(ann, { metadata: { finalizers: ['a.b/one', 'a.b/two'] } });
       const watch = await follow();
       const marked = await server.delete(ann);
@@ -312,7 +312,7 @@ describe('objects: metadata', () => {
       expect(gone.deletionTimestamp).to.equal(marked.body.metadata.deletionTimestamp);
     });
 
-    it('takes no client’s word for a deletionTimestamp', async () => {
+    it('takes no client’s word for a deletionTimestamp [spec 3-transitions]', async () => {
       await server.patch(ann, { metadata: { finalizers: ['a.b/c'] } });
       await server.delete(ann);
       const { deletionTimestamp } = (await server.get(ann)).body.metadata;
@@ -335,10 +335,21 @@ describe('objects: metadata', () => {
       expect(left[1]?.metadata).to.have.property('deletionTimestamp');
       await server.patch(`${persons}/held`, { metadata: { finalizers: null } });
     });
+
+    it('of a collection takes all of it, however many writes may wait at a time', async () => {
+      // 10,000 may wait, beside those of the batch under way.
+      const creations = 12_000;
+      for (let from = 0; from < creations; from += 2000) {
+        const names = Array.from({ length: 2000 }, (_, index) => `m-${from + index}`);
+        await Promise.all(names.map(async (name) => server.api.client.create(machine, { metadata: { name } })));
+      }
+      expect((await server.delete(machines)).status).to.equal(200);
+      expect((await server.get(machines)).body.total).to.equal(0);
+    });
   });
 
   describe('labels and annotations', () => {
-    it('take the keys and values of the rules', async () => {
+    it('take the keys and values of the rules [spec 2.3-annotations, 2.5-form]', async () => {
       const labels = { 'example.com/Team_1.x': 'Red-1', plain: '', a: 'x'.repeat(63) };
       const annotations = { 'Example.com/note': 'anything at all: ☃ \n', plain: 'x'.repeat(200_000) };
       const { status, body } = await server.post(persons, person('bob', {}, { labels, annotations }));
@@ -346,11 +357,11 @@ describe('objects: metadata', () => {
       expect(body.metadata).to.deep.include({ labels, annotations });
     });
 
-    const bad: readonly [claim: string, metadata: object, field: string][] = [
+    const bad: readonly [claim: string, metadata: object, field: string, rule?: string][] = [
       ['a label value of 64 characters', { labels: { a: 'x'.repeat(64) } }, 'metadata.labels'],
-      ['a label name of 64 characters', { labels: { ['x'.repeat(64)]: 'a' } }, 'metadata.labels'],
-      ['a label prefix of upper case', { labels: { 'Example.com/a': 'a' } }, 'metadata.labels'],
-      ['an empty label prefix', { labels: { '/a': 'a' } }, 'metadata.labels'],
+      ['a label name of 64 characters', { labels: { ['x'.repeat(64)]: 'a' } }, 'metadata.labels', '2.5-name-length'],
+      ['a label prefix of upper case', { labels: { 'Example.com/a': 'a' } }, 'metadata.labels', '2.5-prefix'],
+      ['an empty label prefix', { labels: { '/a': 'a' } }, 'metadata.labels', '2.5-prefix'],
       [
         'annotations over 256 KiB in all',
         { annotations: { a: 'x'.repeat(200_000), b: 'x'.repeat(70_000) } },
@@ -358,8 +369,8 @@ describe('objects: metadata', () => {
       ],
       ['an annotation key with a space', { annotations: { 'a b': 'x' } }, 'metadata.annotations'],
     ];
-    for (const [claim, metadata, field] of bad) {
-      it(`refuse ${claim}, on creation and update`, async () => {
+    for (const [claim, metadata, field, rule] of bad) {
+      it(`refuse ${claim}, on creation and update${rule === undefined ? '' : ` [spec ${rule}]`}`, async () => {
         for (const send of [
           () => server.post(persons, person('bob', {}, metadata)),
           () => server.put(ann, person('ann', {}, metadata)),

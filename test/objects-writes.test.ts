@@ -29,7 +29,7 @@ describe('objects: writes', () => {
   after(() => server.stop());
 
   describe('status of a kind without the subresource', () => {
-    it('is part of the one document: creation and update take it', async () => {
+    it('is part of the one document: creation and update take it [spec 2.2-status]', async () => {
       const created = await server.create(persons, { ...person('bob'), status: { greeting: 'hello' } });
       expect(created.status).to.deep.equal({ greeting: 'hello' });
       const { body } = await server.put(`${persons}/bob`, { ...person('bob'), status: { greeting: 'bye' } });
@@ -52,7 +52,7 @@ describe('objects: writes', () => {
       expect((await server.get(ann)).body).to.not.have.property('status');
     });
 
-    it('is validated', async () => {
+    it('is validated [spec 2.3-status-structure]', async () => {
       const wrong = { status: { greeting: 5 } };
       const causes = ['FieldValueTypeInvalid status.greeting'];
       expectRefusal(await leavesNoTrace(server, () => server.patch(ann, wrong)), { reason: 'Invalid', causes });
@@ -80,7 +80,7 @@ describe('objects: writes', () => {
     ['without', ann, (): unknown => person('ann', { age: 30, tags: ['a'] })],
     ['with', mach, (): unknown => newMachine('m', { spec: { power: 1 } })],
   ] as const) {
-    it(`the path /status changes nothing but status, of a kind ${claim} the subresource`, async () => {
+    it(`the path /status changes nothing but status, of a kind ${claim} the subresource [spec 4.1-subextension]`, async () => {
       const collection = path.slice(0, path.lastIndexOf('/'));
       await server.post(collection, fresh());
       const stored = (await server.get(path)).body;

@@ -221,6 +221,24 @@ describe('watch: a watcher that does not read', () => {
   });
 });
 
+describe('watch: an end in the midst of the present objects', () => {
+  it('has no bookmark, which would pass over those that were not sent', async () => {
+    const clock = new FakeClock();
+    const server = await TestServer.start({ clock });
+    const tags = ['x'.repeat(MiB)];
+    const total = 40;
+    for (let i = 1; i <= total; i += 1) await server.create(persons, person(`person-${i}`, { tags }));
+    const reader = await server.watch(`${persons}?watch=true&timeoutSeconds=5&allowWatchBookmarks=true`);
+    reader.pause();
+    await clock.advance(6_000);
+    reader.resume();
+    await reader.end();
+    expect(reader.of('ADDED').length).to.be.lessThan(total);
+    expect(reader.of('BOOKMARK')).to.deep.equal([]);
+    await server.stop();
+  });
+});
+
 describe('watch: across a restart', () => {
   let folder: string;
 

@@ -29,7 +29,7 @@ describe('watch', () => {
   const now = (): Promise<string> => server.revision(persons);
 
   describe('where it begins', () => {
-    it('from a revision: everything after it, each once, in order', async () => {
+    it('from a revision: everything after it, each once, in order [spec 6-events]', async () => {
       const revision = await now();
       await server.patch(`${persons}/ann`, { spec: { age: 1 } });
       await server.create(persons, person('cid'));

@@ -34,6 +34,7 @@ import type {
 } from '@homeostat/controller-runtime/api';
 import { objectLimits } from '../decode/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
+import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -51,6 +52,8 @@ export interface LocalClientParts {
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
   readonly logger: Logger;
+  /** As whom it writes. Default `service`. */
+  readonly writer?: Writer;
 }
 
 /** The client of what runs in the server's own process: straight to the registry, and its cache is the server's. */
@@ -59,6 +62,11 @@ export class LocalClient implements Client {
 
   constructor(parts: LocalClientParts) {
     this.#parts = parts;
+  }
+
+  /** The same client, but for whose writes its writes are. */
+  as(writer: Writer): LocalClient {
+    return new LocalClient({ ...this.#parts, writer });
   }
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
@@ -83,7 +91,7 @@ export class LocalClient implements Client {
     });
     return this.#answer(
       await this.#parts.registry.create(resource, body, {
-        ...options,
+        ...this.#written(options),
         ...(namespace === undefined ? {} : { namespace }),
       }),
     );
@@ -91,14 +99,19 @@ export class LocalClient implements Client {
 
   async update<T extends ApiObject>(object: T, options: WriteOptions = {}): Promise<T> {
     const resource = await this.#resourceOf(object);
-    return this.#answer(await this.#parts.registry.update(resource, keyOf(object), bodyOf(object), options));
+    return this.#answer(
+      await this.#parts.registry.update(resource, keyOf(object), bodyOf(object), this.#written(options)),
+    );
   }
 
   async updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options: WriteOptions = {}): Promise<T> {
     const resource = await this.#resourceOf(object);
     const body = bodyOf({ ...object, status });
     return this.#answer(
-      await this.#parts.registry.update(resource, keyOf(object), body, { ...options, subresource: 'status' }),
+      await this.#parts.registry.update(resource, keyOf(object), body, {
+        ...this.#written(options),
+        subresource: 'status',
+      }),
     );
   }
 
@@ -114,7 +127,9 @@ export class LocalClient implements Client {
       patch.type === 'json'
         ? ({ type: 'json', operations: change } as const)
         : ({ type: 'merge', patch: change } as const);
-    return this.#answer(await this.#parts.registry.patch(resource, keyFor(name, options), body, options));
+    return this.#answer(
+      await this.#parts.registry.patch(resource, keyFor(name, options), body, this.#written(options)),
+    );
   }
 
   async delete<T extends ApiObject>(
@@ -123,7 +138,7 @@ export class LocalClient implements Client {
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
     const resource = await this.#resource(model);
-    const written = await this.#parts.registry.delete(resource, keyFor(name, options), options);
+    const written = await this.#parts.registry.delete(resource, keyFor(name, options), this.#written(options));
     return written.outcome === 'removed' ? undefined : this.#answer(written);
   }
 
@@ -147,6 +162,11 @@ export class LocalClient implements Client {
   informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {
     const { lister, table, revisions, reader, logger } = this.#parts;
     return new LocalInformer<T>({ model: descriptorOf(model), options, lister, table, revisions, reader, logger });
+  }
+
+  /** The writer last: it is nothing that a caller decides. */
+  #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer } {
+    return { ...options, writer: this.#parts.writer ?? 'service' };
   }
 
   /** Waits while the kind is being indexed; NotFound when it is not registered. */

@@ -15,12 +15,19 @@ export class ObjectReader {
     maxSize: maxCachedBytes,
     sizeCalculation: (_object, entry) => entry.bytes.length * parsedFactor,
   });
+  readonly #bytes = new WeakMap<object, Buffer>();
 
   read<T extends ApiObject>(entry: Entry): T {
     const known = this.#parsed.get(entry);
     if (known !== undefined) return known as T;
     const object = freezeDeep(decodeObject(entry.bytes));
     this.#parsed.set(entry, object);
+    this.#bytes.set(object, entry.bytes);
     return object as T;
+  }
+
+  /** The JSON that an object was read from, as it stands in memory: frozen, the object cannot differ from it. */
+  bytesOf(object: object): Buffer | undefined {
+    return this.#bytes.get(object);
   }
 }

@@ -98,7 +98,15 @@ export class GarbageCollector {
   #enqueue(dependent: Dependent): void {
     if (this.#stopped) return;
     this.#waiting.set(dependent.resource.keyPrefix + dependent.key, dependent);
-    this.#run ??= this.#work().finally(() => (this.#run = undefined));
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#run ??= this.#work().finally(() => {
+      this.#run = undefined;
+      // It may have come between the last look and this.
+      if (this.#waiting.size > 0 && !this.#stopped) this.#begin();
+    });
   }
 
   async #work(): Promise<void> {
@@ -153,7 +161,9 @@ export class GarbageCollector {
   async #strip(resource: Resource, object: ApiObject, absent: readonly OwnerReference[]): Promise<void> {
     const ownerReferences = (object.metadata.ownerReferences ?? []).filter((owner) => !absent.includes(owner));
     const next = { ...object, metadata: { ...object.metadata, ownerReferences } };
-    await this.#options.registry.update(resource, keyOf(object), () => structuredClone(next), {});
+    await this.#options.registry.update(resource, keyOf(object), () => structuredClone(next), {
+      writer: 'service',
+    });
   }
 
   #onFailure(dependent: Dependent, err: unknown): void {

@@ -2,6 +2,8 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import { constructFromEvents, CORE_SCHEMA, defineMappingTag, EVENT_ID, parseEvents, YAMLException } from 'js-yaml';
 import type { Event } from 'js-yaml';
 import type { BodyLimits } from './body-limits.ts';
+import { LineIndex } from './line-index.ts';
+import { startOf } from './yaml-places.ts';
 import { copyAsJson } from './yaml-value.ts';
 
 /** Most aliases in one document. People write a few; thousands are an attempt to make a small text large. */
@@ -51,13 +53,23 @@ export function parseYaml(text: string, limits: BodyLimits): unknown {
  * @throws ApiError BadRequest
  */
 export function parseYamlDocuments(text: string, limits: BodyLimits): readonly YamlDocument[] {
-  const events = refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));
-  const values = refuseOnError(() => constructFromEvents(events, { source: text, schema, maxAliases }));
+  const events = parseYamlEvents(text, limits);
+  const values = constructYaml(text, events);
   const lines = contentLines(text, events);
   return values.flatMap((value, index) => {
     const line = lines[index];
     return line === undefined ? [] : [{ document: index + 1, line, value: copyAsJson(value, limits.maxDepth) }];
   });
+}
+
+/** The first step: syntax. @throws ApiError BadRequest, whose cause is a YAMLException that knows the place. */
+export function parseYamlEvents(text: string, limits: BodyLimits): Event[] {
+  return refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));
+}
+
+/** The second step: a value for each document, still with aliases. @throws as {@link parseYamlEvents}. */
+export function constructYaml(text: string, events: Event[]): readonly unknown[] {
+  return refuseOnError(() => constructFromEvents(events, { source: text, schema, maxAliases }));
 }
 
 function refuseOnError<T>(parse: () => T): T {
@@ -73,23 +85,12 @@ function refuseOnError<T>(parse: () => T): T {
 
 /** Per document the line of its first node; undefined for a document without content. */
 function contentLines(text: string, events: readonly Event[]): readonly (number | undefined)[] {
-  const lineBreak = /\r\n|\r|\n/g;
-  let line = 1;
-  // Each break is looked at once: a stream can have hundreds of thousands of documents.
-  let nextBreak = lineBreak.exec(text);
+  const lines = new LineIndex(text);
   return events.flatMap((event, index) => {
     if (event.type !== EVENT_ID.DOCUMENT) return [];
     const start = startOf(events[index + 1]);
-    for (; nextBreak !== null && nextBreak.index < start; nextBreak = lineBreak.exec(text)) line += 1;
-    return [start < 0 ? undefined : line];
+    return [start === undefined ? undefined : lines.lineAt(start)];
   });
-}
-
-function startOf(event: Event | undefined): number {
-  if (event === undefined) return -1;
-  if (event.type === EVENT_ID.SCALAR) return event.valueStart;
-  if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) return event.start;
-  return -1;
 }
 
 function addField(fields: Fields, name: unknown, value: unknown): string {

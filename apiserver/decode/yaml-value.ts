@@ -72,7 +72,9 @@ class JsonCopier {
   }
 
   #refuse(why: string): ApiError {
-    const place = this.#path.length === 0 ? 'the body' : `the field "${formatPath(this.#path)}"`;
-    return new ApiError('BadRequest', `${place} ${why}`);
+    if (this.#path.length === 0) return new ApiError('BadRequest', `the body ${why}`);
+    const field = formatPath(this.#path);
+    const message = `the field "${field}" ${why}`;
+    return new ApiError('BadRequest', message, { causes: [{ reason: 'FieldValueInvalid', field, message }] });
   }
 }

@@ -1,13 +1,21 @@
 import Router from '@koa/router';
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Resource } from '../registry/resource.ts';
+import { answerTogether } from './answer-together.ts';
+import { bearerToken } from './bearer-token.ts';
+import { debugRoutes } from './debug-pages.ts';
+import type { DebugPage } from './debug-pages.ts';
 import { apiGroup, coreVersions, groupList, resourceList } from './discovery.ts';
+import { docsRoutes } from './docs-routes.ts';
+import { endpointRoutes } from './endpoint-routes.ts';
+import type { EndpointParts } from './endpoint-routes.ts';
 import { errorResponses } from './error-responses.ts';
-import { healthReport } from './health.ts';
+import { healthReport, withoutTrailingSlash } from './health.ts';
 import type { HealthCheck } from './health.ts';
+import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { allOf } from './query.ts';
 import { requestId } from './request-id.ts';
@@ -17,28 +25,35 @@ import { parseResourcePath } from './resource-path.ts';
 import { sendJson } from './responses.ts';
 import { serverVersion } from './version.ts';
 
-export interface AppParts {
+export interface AppParts extends EndpointParts {
   readonly resources: ResourceHandler;
   /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
   readonly find: (group: string, version: string, plural: string) => Resource | undefined;
   readonly models: () => readonly ModelDescriptor[];
   readonly live: readonly HealthCheck[];
   readonly ready: readonly HealthCheck[];
-  readonly stopping: () => boolean;
+  readonly debug: readonly DebugPage[];
   readonly hostNames: readonly string[];
-  readonly logger: Logger;
+  /** What every request but health has to bear; undefined: all are let in. */
+  readonly token: string | undefined;
   readonly uuid: () => string;
 }
 
-/** Every middleware, in order. */
+/** Every middleware, in order: errors, request id, limits, authentication, routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
+  app.use(answerTogether());
   app.use(errorResponses(parts.logger));
   app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
+  if (parts.token !== undefined) app.use(bearerToken(parts.token));
   app.use(resourceRoutes(parts));
+  app.use(endpointRoutes(parts));
   app.use(healthRoutes(parts));
+  app.use(debugRoutes(parts.debug));
   app.use(documentRoutes(parts).routes());
+  app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
+  app.use(docsRoutes());
   app.use(() => Promise.reject(pathNotFound()));
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
@@ -82,7 +97,7 @@ function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
     '/readyz': () => [...ready, shutdown],
   };
   return function answerHealth(context, next) {
-    const path = context.path.replace(/(.)\/$/, '$1');
+    const path = withoutTrailingSlash(context.path);
     const found = Object.hasOwn(checks, path) ? checks[path] : undefined;
     if (found === undefined) return next();
     if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context);
@@ -96,10 +111,23 @@ function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
   };
 }
 
+const rootPaths = [
+  '/api',
+  '/apis',
+  '/debug/controllers',
+  '/docs',
+  '/healthz',
+  '/livez',
+  '/openapi.json',
+  '/openapi/v3',
+  '/readyz',
+  '/version',
+];
+
 function documentRoutes({ models }: AppParts): Router {
   const router = new Router();
   const documents: Readonly<Record<string, (context: { params: Record<string, string> }) => object>> = {
-    '/': () => ({ paths: ['/api', '/apis', '/healthz', '/livez', '/readyz', '/version'] }),
+    '/': () => ({ paths: rootPaths }),
     '/version': () => serverVersion,
     '/api': () => coreVersions(models()),
     '/api/:version': ({ params }) => resourceList(models(), '', params['version'] as string),

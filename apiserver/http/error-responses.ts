@@ -12,13 +12,25 @@ export function errorResponses(logger: Logger): Middleware {
     try {
       await next();
     } catch (error) {
-      writeError(context, asApiError(error, context, logger));
+      answerError(context, error, logger);
     }
   };
 }
 
+function answerError(context: Context, error: unknown, logger: Logger): void {
+  try {
+    writeError(context, asApiError(error, context, logger));
+  } catch (cause) {
+    // A plugin's own error, which calls itself an ApiError and is no Status: without a code, or with details that are no JSON.
+    writeError(context, internalError(cause, context, logger));
+  }
+}
+
 function asApiError(error: unknown, context: Context, logger: Logger): ApiError {
-  if (isApiError(error)) return error;
+  return isApiError(error) ? error : internalError(error, context, logger);
+}
+
+function internalError(error: unknown, context: Context, logger: Logger): ApiError {
   const requestId: unknown = context.state['requestId'];
   logger.error({ err: error, requestId, method: context.method, path: context.path }, 'request failed');
   return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);

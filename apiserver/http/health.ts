@@ -10,6 +10,18 @@ export interface HealthReport {
   readonly text: string;
 }
 
+const healthPaths: readonly string[] = ['/livez', '/readyz', '/healthz'];
+
+/** Health is for those who watch over the process: it is answered without authentication. */
+export function isHealthPath(path: string): boolean {
+  return healthPaths.includes(withoutTrailingSlash(path));
+}
+
+/** One trailing slash is ignored. */
+export function withoutTrailingSlash(path: string): string {
+  return path.replace(/(.)\/$/, '$1');
+}
+
 /** `ok`, or a line a check: always with `verbose`, and when something is wrong (`/livez`, `/readyz`, `/healthz`). */
 export function healthReport(
   name: string,

@@ -38,6 +38,9 @@ const patchTypes = [
   'application/strategic-merge-patch+json',
 ];
 
+/** Of a collection. The queue of writes is bounded, and others use it as well. */
+const deletedAtOnce = 1000;
+
 /** A verb on a path becomes one call of the registry, and its result an answer. */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
@@ -129,7 +132,10 @@ export class ResourceHandler {
     const options = await readDeleteOptions(context);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
-    await Promise.all(list.entries.map((entry) => this.#deleteOne(resource, entry, options)));
+    for (let from = 0; from < list.entries.length; from += deletedAtOnce) {
+      const some = list.entries.slice(from, from + deletedAtOnce);
+      await Promise.all(some.map((entry) => this.#deleteOne(resource, entry, options)));
+    }
     sendBytes(context, list.toBytes(), format);
   }
 

@@ -42,6 +42,7 @@ export interface Batch {
 export class PassCache {
   readonly #frames = new Map<FrameFormat, Map<Entry, Known>>();
   readonly #batches = new Map<FrameFormat, Map<string, Batch>>();
+  readonly #chunks = new Map<Buffer, Buffer>();
 
   /** One event. */
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
@@ -62,11 +63,26 @@ export class PassCache {
     return known;
   }
 
+  /** Frames as one chunk of a chunked body (RFC 9112, 7.1); a batch that many are sent is made into one once. */
+  chunkOf(frames: readonly Buffer[]): Buffer {
+    const [first] = frames;
+    if (first === undefined || frames.length > 1) return makeChunk(frames);
+    const chunk = this.#chunks.get(first) ?? makeChunk(frames);
+    this.#chunks.set(first, chunk);
+    return chunk;
+  }
+
   /** Forgets the pass. */
   clear(): void {
+    this.#chunks.clear();
     this.#frames.clear();
     this.#batches.clear();
   }
+}
+
+function makeChunk(frames: readonly Buffer[]): Buffer {
+  const length = frames.reduce((sum, frame) => sum + frame.length, 0);
+  return Buffer.concat([Buffer.from(`${length.toString(16)}\r\n`), ...frames, Buffer.from('\r\n')]);
 }
 
 function mapIn<K, V>(maps: Map<FrameFormat, Map<K, V>>, format: FrameFormat): Map<K, V> {

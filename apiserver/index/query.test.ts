@@ -19,7 +19,7 @@ function refusal(options: QueryOptions): string {
 const requirement = (key: string, ...values: string[]): Selector => [{ key, operator: 'in', values }];
 
 describe('compileQuery', () => {
-  it('names a field that is not indexed, and lists those that are', () => {
+  it('names a field that is not indexed, and lists those that are [spec 1-indexed-only]', () => {
     const indexed =
       'metadata.name, metadata.labels, metadata.creationTimestamp, metadata.deletionTimestamp, ' +
       'spec.name, spec.age, spec.tags, spec.slug, spec.team';

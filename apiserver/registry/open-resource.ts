@@ -8,6 +8,7 @@ import { IndexValueError } from '../index/index-value-error.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import type { Change, Row, Store } from '../store/store.ts';
+import { modelValidator } from './model-validator.ts';
 import { allocateFrom, decodeObject, maxRevisionBytes, withRevision } from './object-codec.ts';
 import type { Allocate } from './object-codec.ts';
 import { feedChange, Resource } from './resource.ts';
@@ -18,6 +19,8 @@ export interface OpenParts {
   /** The kind's part of the log, taken once; without one, history begins now. */
   readonly takeLog: (kind: number) => KindLog;
   readonly onError: (error: unknown) => void;
+  /** The model's `validate` threw what it must not, or answered what it must not. */
+  readonly onValidateBug: (error: unknown) => void;
   /** Objects indexed so far; called after each page. */
   readonly onProgress: (indexed: number) => void;
 }
@@ -49,7 +52,7 @@ export async function openResource(registration: Registration, parts: OpenParts)
   const log = parts.takeLog(kindNumber);
   const feed = new ChangeFeed({ floor: log.floor, onError: parts.onError });
   const resource = new Resource({
-    rules: { model, schema },
+    rules: { model, schema, validateModel: modelValidator(model, parts.onValidateBug) },
     owner,
     kindNumber,
     cache,

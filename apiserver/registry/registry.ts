@@ -17,6 +17,7 @@ import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
+import type { Writer } from './label-keys.ts';
 import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
@@ -38,6 +39,8 @@ export interface WriteOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   readonly subresource?: 'status';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Decides which label keys may be written. Default `user`. */
+  readonly writer?: Writer;
 }
 
 export interface CreateOptions extends WriteOptions {
@@ -71,6 +74,7 @@ export interface RegistryOptions {
   /** Uniform in [0, 1); for generated names. */
   readonly random: () => number;
   readonly uuid: () => string;
+  readonly serviceDomain: string;
   /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
   readonly onCommit: (revision: number, bytes: number) => void;
 }
@@ -154,6 +158,8 @@ export class Registry {
       fieldValidation: options.fieldValidation ?? 'Warn',
       now: formatTime(this.#options.clock.now()),
       warn: (message) => warnings.push(message),
+      writer: options.writer ?? 'user',
+      serviceDomain: this.#options.serviceDomain,
       ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
     };
   }
@@ -226,6 +232,7 @@ export class Registry {
     if (dryRun) return dryRunOf(data, change.stored?.revision);
     const operation = operationOf(resource, { ...change, data, values });
     let written: Written | undefined;
+    resource.beginCommit();
     try {
       const outcome = await this.#options.commits.submit(operation, (revision) => {
         written = { bytes: withRevision(data, revision), revision };
@@ -238,6 +245,8 @@ export class Registry {
       if (storeErrorCodeOf(error) === undefined) throw error;
       this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');
       throw storeUnavailable(error);
+    } finally {
+      resource.endCommit();
     }
   }
 

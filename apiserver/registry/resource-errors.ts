@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { storeErrorCodeOf } from '../store/store-error.ts';
 
 /** A name has at most 253 characters. */
 const maxEchoLength = 256;
@@ -62,8 +63,13 @@ export function badRequest(message: string, causes: readonly FieldCause[] = []):
   return new ApiError('BadRequest', message, { causes });
 }
 
-/** The medium fails: nothing of this write is stored, or nobody knows; the client may try again. */
+/** The medium fails. 503: nothing of this write is stored, the client may try again; 504: nobody knows whether it is. */
 export function storeUnavailable(cause: unknown): ApiError {
+  if (storeErrorCodeOf(cause) === 'unknown') {
+    const message =
+      'the database did not answer in time: whether the write is stored is not known; read before you repeat it';
+    return new ApiError('Timeout', message, { cause, retryAfterSeconds: 1 });
+  }
   return new ApiError('ServiceUnavailable', 'the database cannot be written at the moment', {
     cause,
     retryAfterSeconds: 1,

@@ -22,7 +22,7 @@ interface Slot {
   indexed: number;
 }
 
-export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError'> & {
+export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'onValidateBug'> & {
   readonly schemes: SchemeManager;
   readonly logger: Logger;
 };
@@ -31,6 +31,8 @@ export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError'> & {
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #options: ResourceTableOptions;
   readonly #slots = new Map<string, Slot>();
+  /** Kinds that were taken back and still have something under way, by group and plural. */
+  readonly #leaving = new Map<string, Promise<void>>();
 
   constructor(options: ResourceTableOptions) {
     super();
@@ -84,26 +86,45 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   async #build(registration: Registration, slotOf: () => Slot): Promise<Resource> {
     const { logger } = this.#options;
     const { kind, group } = registration.descriptor;
+    // What the kind's last life still writes would be missed by reading it now.
+    const left = this.#leaving.get(stemOf(registration.descriptor));
+    if (left !== undefined) await left;
     const resource = await openResource(registration, {
       ...this.#options,
       onError: (err) => logger.error({ err, kind, group }, 'a listener to changes failed'),
+      onValidateBug: (err) =>
+        logger.warn({ err, kind, group, owner: registration.owner }, 'the validate of a model failed'),
       onProgress: (indexed) => {
-        slotOf().indexed = indexed;
+        const slot = this.#checkPresent(slotOf());
+        slot.indexed = indexed;
         logger.debug({ kind, group, indexed }, 'indexing');
       },
     });
-    const slot = slotOf();
-    if (this.#slots.get(keyOf(registration.descriptor)) !== slot)
-      throw new Error(`${kind} was unregistered while it was being indexed`);
+    const slot = this.#checkPresent(slotOf());
     slot.resource = resource;
     this.emit('opened', resource);
     return resource;
   }
 
+  #checkPresent(slot: Slot): Slot {
+    const { descriptor } = slot.registration;
+    if (this.#slots.get(keyOf(descriptor)) === slot) return slot;
+    throw new Error(`${descriptor.kind} was unregistered while it was being indexed`);
+  }
+
   #close({ descriptor }: Registration): void {
     const slot = this.#slots.get(keyOf(descriptor));
     this.#slots.delete(keyOf(descriptor));
-    if (slot?.resource !== undefined) this.emit('closed', slot.resource);
+    if (slot === undefined) return;
+    void this.#await(stemOf(descriptor), leave(slot));
+    if (slot.resource !== undefined) this.emit('closed', slot.resource);
+  }
+
+  /** Remembers that a kind has not left entirely, until it has. */
+  async #await(stem: string, left: Promise<void>): Promise<void> {
+    this.#leaving.set(stem, left);
+    await left;
+    if (this.#leaving.get(stem) === left) this.#leaving.delete(stem);
   }
 
   /** One stored object has one served version until models can be converted between versions. */
@@ -116,6 +137,18 @@ export class ResourceTable extends EventEmitter<TableEvents> {
       );
     }
   }
+}
+
+/** Resolves when nothing of a kind that was taken back is under way: neither its build nor a write. */
+async function leave({ ready, resource }: Slot): Promise<void> {
+  const written = resource?.close();
+  await ready.catch(() => undefined);
+  await written;
+}
+
+/** What all versions of a kind have in common: they are the same objects in the store. */
+function stemOf({ group, plural }: ModelDescriptor): string {
+  return `${group}/${plural}`;
 }
 
 function keyOf({ group, version, plural }: ModelDescriptor): string {

@@ -31,6 +31,9 @@ export class Resource {
   readonly feed: ChangeFeed;
   readonly history: History;
   readonly #indexNumbers: ReadonlyMap<string, number>;
+  #commits = 0;
+  #isClosed = false;
+  readonly #whenQuiet: (() => void)[] = [];
 
   constructor(parts: ResourceParts) {
     this.rules = parts.rules;
@@ -51,6 +54,24 @@ export class Resource {
     if (op === 'delete') this.cache.remove(entry.key);
     else this.cache.put(entry);
     this.feed.append(feedChange(op, entry, previous));
+  }
+
+  /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
+  beginCommit(): void {
+    const { plural, group } = this.model;
+    if (this.#isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
+    this.#commits += 1;
+  }
+
+  endCommit(): void {
+    this.#commits -= 1;
+    if (this.#commits === 0) for (const quiet of this.#whenQuiet.splice(0)) quiet();
+  }
+
+  /** Takes no more commits; resolves when those under way have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#commits > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
   }
 
   /** Forgets changes up to a revision. */

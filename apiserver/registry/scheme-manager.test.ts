@@ -46,7 +46,7 @@ describe('SchemeManager', () => {
     manager = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   });
 
-  it('registers a model with the indexes of its callback, and finds it by kind and by plural', () => {
+  it('registers a model with the indexes of its callback, and finds it by kind and by plural [spec 1-step-indexes]', () => {
     const registration = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
     expect(registration.owner).to.equal('people');
     expect(registration.descriptor.indexes).to.deep.equal([byName]);
@@ -57,7 +57,7 @@ describe('SchemeManager', () => {
     expect(Object.isFrozen(registration.descriptor) && Object.isFrozen(registration.descriptor.indexes)).to.equal(true);
   });
 
-  it('joins the indexes of the model and of the callback, names being unique across both', () => {
+  it('joins the indexes of the model and of the callback, names being unique across both [spec 2.8-name-unique]', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },
@@ -123,7 +123,7 @@ describe('SchemeManager', () => {
     expect(manager.lookupPlural('people.example.com', 'v1', 'persons')).to.equal(second);
   });
 
-  it('checks the rules of names: reserved groups are the service’s own', () => {
+  it('checks the rules of names: reserved groups are the service’s own [spec 2.1-group-service]', () => {
     const reserved = model({ group: 'homeostat.internal' });
     expect(() => manager.register(reserved, undefined, plugin)).to.throw(ModelError, 'group');
     expect(manager.register(reserved).owner).to.equal('service');
@@ -187,7 +187,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)?.owner).to.equal('people');
   });
 
-  it('gives a plugin a view of its own that knows what it registered', () => {
+  it('gives a plugin a view of its own that knows what it registered [spec 2.1-group-owned]', () => {
     const scheme = manager.forOwner('people', { group: 'people.example.com' });
     manager.register(model({ group: 'other.example.com' }), undefined, { owner: 'other' });
     const registration = scheme.register(Person, (indexSpecs) => {

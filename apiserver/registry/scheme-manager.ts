@@ -30,14 +30,15 @@ export const serviceOwner = 'service';
 
 /** The kinds that are registered now, each with its owner. Synchronous; what follows from a registration is the listeners' affair. */
 export class SchemeManager {
-  readonly #serviceDomain: string;
+  /** Reserved suffix of the service's own groups (spec 2.1). */
+  readonly serviceDomain: string;
   readonly #registrations = new Map<string, Registration>();
   /** The same, for the paths of requests. */
   readonly #byPlural = new Map<string, Registration>();
   readonly #emitter = new EventEmitter<SchemeEvents>();
 
   constructor(options: { readonly serviceDomain: string }) {
-    this.#serviceDomain = options.serviceDomain;
+    this.serviceDomain = options.serviceDomain;
   }
 
   /**
@@ -57,7 +58,7 @@ export class SchemeManager {
     if (existing !== undefined) throw takenBy(declared, 'gvk', existing, owner);
     const descriptor = withIndexes(declared, callback);
     checkDescriptor(descriptor, {
-      serviceDomain: this.#serviceDomain,
+      serviceDomain: this.serviceDomain,
       reservedAllowed: owner === serviceOwner,
       ...(group === undefined ? {} : { ownGroup: group }),
     });

@@ -2,16 +2,21 @@ import { apiVersionOf, deepEqual, metadataShapeErrors, validateMetadata } from '
 import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
+import { labelKeyCauses } from './label-keys.ts';
+import type { LabelKeyRules } from './label-keys.ts';
+import type { ModelValidator } from './model-validator.ts';
 import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
 
 /** What the rules need to know of a kind. */
 export interface Rules {
   readonly model: ModelDescriptor;
   readonly schema: ObjectSchema;
+  /** The model's own rules, for objects that are valid otherwise. */
+  readonly validateModel: ModelValidator | undefined;
 }
 
 /** What a write was asked to do besides its object. */
-export interface WriteRequest {
+export interface WriteRequest extends LabelKeyRules {
   /** From the path; absent for a creation, whose body names the object. */
   readonly name?: string;
   /** From the path; absent for Cluster-scoped kinds. */
@@ -100,16 +105,22 @@ function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   if (request.fieldValidation === 'Strict') {
     const { kind, version } = rules.model;
     const list = unknown.map(unknownFieldMessage).join(', ');
-    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${list}`);
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${list}`,
+      unknown.map((field) => ({ reason: 'FieldValueInvalid', field, message: unknownFieldMessage(field) })),
+    );
   }
   for (const path of unknown) request.warn(unknownFieldMessage(path));
 }
 
 /** Schema and metadata rules; every violation at once (422). */
-function validateObject(rules: Rules, object: ApiObject): void {
-  const metadata = validateMetadata(object.metadata, rules.model);
-  const schema = rules.schema.validate(object);
-  if (metadata.length + schema.length > 0) throw invalid(rules.model, object.metadata.name, [...metadata, ...schema]);
+function validateObject(rules: Rules, object: ApiObject, write: { request: WriteRequest; stored?: ApiObject }): void {
+  const causes = [
+    ...validateMetadata(object.metadata, rules.model),
+    ...labelKeyCauses(object.metadata.labels, write.stored?.metadata.labels, write.request),
+    ...rules.schema.validate(object),
+  ];
+  if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
@@ -136,7 +147,8 @@ export function decideCreate(
     creationTimestamp: request.now,
     ...authorFields(given),
   };
-  validateObject(rules, draft);
+  validateObject(rules, draft, { request });
+  rules.validateModel?.(draft, undefined);
   return draft;
 }
 
@@ -205,10 +217,12 @@ function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
   shapeDraft(rules, object, request);
   const finished: Draft = { ...object, metadata: nextMetadata(stored, object) };
   if (deepEqual(stored, finished)) return { kind: 'none' };
-  validateObject(rules, finished);
+  validateObject(rules, finished, { request, stored });
   checkFinalizers(rules.model, stored, finished);
   const changed = withVersions(stored, finished);
   const gone = changed.metadata.deletionTimestamp !== undefined && isEmpty(changed.metadata.finalizers);
+  // What goes is not stored, and must be able to go.
+  if (!gone) rules.validateModel?.(changed, stored);
   return { kind: gone ? 'remove' : 'write', object: changed };
 }
 

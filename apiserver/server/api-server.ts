@@ -6,7 +6,12 @@ import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runt
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { EndpointTable } from '../endpoints/endpoint-table.ts';
+import type { Endpoints } from '../endpoints/endpoint-table.ts';
+import type { GeneratedKind } from '../endpoints/mount.ts';
 import { createApp } from '../http/app.ts';
+import { checkToken } from '../http/bearer-token.ts';
+import type { DebugPage } from '../http/debug-pages.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
@@ -18,20 +23,27 @@ import { ResourceTable } from '../registry/resource-table.ts';
 import { RestoredLog } from '../registry/restored-log.ts';
 import { Revisions } from '../registry/revisions.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
+import type { Registration } from '../registry/scheme-manager.ts';
 import { openStore } from '../store/database-url.ts';
 import { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import { HttpListener } from './http-listener.ts';
+import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
 export interface ApiServerOptions {
-  /** `sqlite:<file>` or `memory:`. Default `sqlite:./data/homeostat.db`. */
+  /** `sqlite:<file>`, `postgres://…`, `mysql://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
   readonly database?: string;
   /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link insecure}. */
   readonly host?: string;
   /** Default 8700; 0 takes a free one. */
   readonly port?: number;
-  /** Listen beyond this machine, in the clear and without authentication. */
+  /**
+   * What every request but health has to send as `Authorization: Bearer <token>`; 401 without it. 16 to 1,024 printable
+   * ASCII characters, no space. Default none: whoever reaches the port may do everything.
+   */
+  readonly token?: string;
+  /** Listen beyond this machine, in the clear. */
   readonly insecure?: boolean;
   /** Host names to answer to, besides loopback names and `host`. */
   readonly hostNames?: readonly string[];
@@ -50,7 +62,10 @@ export interface ApiServerOptions {
   readonly uuid?: () => string;
 }
 
-type Settings = Required<Omit<ApiServerOptions, 'retention'>> & { readonly retention: Retention };
+type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token'>> & {
+  readonly retention: Retention;
+  readonly token: string | undefined;
+};
 
 function settingsOf(options: ApiServerOptions): Settings {
   return {
@@ -66,9 +81,18 @@ function settingsOf(options: ApiServerOptions): Settings {
     logger: silentLogger,
     random: Math.random,
     uuid: randomUUID,
+    token: undefined,
     ...options,
     retention: { ...defaultRetention, ...options.retention },
   };
+}
+
+function checkSettings({ token, serviceDomain }: Settings): void {
+  const [problem] = [
+    ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),
+    ...checkServiceDomain(serviceDomain).map((rule) => `serviceDomain: ${rule}`),
+  ];
+  if (problem !== undefined) throw new TypeError(problem);
 }
 
 /** The parts of a server, wired. */
@@ -81,15 +105,18 @@ interface Parts {
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
   readonly schemes: SchemeManager;
+  readonly endpoints: EndpointTable;
   readonly client: LocalClient;
   readonly listener: HttpListener;
-  readonly readyChecks: HealthCheck[];
+  /** What is added while the server runs. */
+  readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[] };
 }
 
-/** Opens the database and listens. Rejects, with nothing left behind, when either fails. */
+/** Opens the database and listens. Rejects, with nothing left behind, when either fails; with TypeError for a token or domain that is none. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const settings = settingsOf(options);
-  const store = await openStore(settings.database);
+  checkSettings(settings);
+  const store = await openStore(settings.database, settings);
   try {
     const parts = await wire(settings, store);
     await parts.listener.listen(settings);
@@ -102,7 +129,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 }
 
 async function wire(settings: Settings, store: Store): Promise<Parts> {
-  const { clock, logger, random, uuid, retention } = settings;
+  const { clock, logger, retention, serviceDomain } = settings;
   const opened = await store.open();
   const revisions = new Revisions(clock, opened.revision);
   // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
@@ -120,7 +147,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
     { floor, revision: opened.revision, current: () => revisions.current },
     (change) => compactor.record(change.revision, change.data.length),
   );
-  const schemes = new SchemeManager({ serviceDomain: settings.serviceDomain });
+  const schemes = new SchemeManager({ serviceDomain });
+  const endpoints = createEndpoints(settings, schemes);
   const table = new ResourceTable({ schemes, store, logger, takeLog: (kind) => log.take(kind) });
   const trim = (revision: number): void => {
     log.trim(revision);
@@ -133,27 +161,58 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
     revisions.advance(revision);
     compactor.record(revision, bytes);
   };
-  const registry = new Registry({ commits, revisions, clock, logger, random, uuid, onCommit });
+  const registry = new Registry({ ...settings, commits, revisions, onCommit });
   const lister = new Lister({ revisions, epoch: opened.epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
   const collector = new GarbageCollector({ registry, table, logger });
-  const client = new LocalClient({ registry, lister, table, revisions, reader: new ObjectReader(), logger });
-  const readyChecks: HealthCheck[] = [];
+  const reader = new ObjectReader();
+  const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
+  const added: Parts['added'] = { ready: [], debug: [] };
+  const resources = new ResourceHandler({ registry, lister, watches });
+  const listener = createListener(settings, { resources, table, endpoints, reader, added });
+  const writing = { store, commits, compactor, collector, registry };
+  return { ...writing, table, watches, schemes, endpoints, client, listener, added };
+}
+
+interface Served extends Pick<Parts, 'table' | 'endpoints' | 'added'> {
+  readonly resources: ResourceHandler;
+  readonly reader: ObjectReader;
+}
+
+function createListener(settings: Settings, { resources, table, endpoints, reader, added }: Served): HttpListener {
+  const { host, hostNames, token, clock, logger, uuid } = settings;
   const listener: HttpListener = new HttpListener(
     createApp({
-      resources: new ResourceHandler({ registry, lister, watches }),
+      resources,
       find: (group, version, plural) => table.find(group, version, plural),
       models: () => table.served().map(({ model }) => model),
       live: [],
-      ready: readyChecks,
+      ...added,
+      endpoints,
+      storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
-      hostNames: [settings.host, ...settings.hostNames],
+      hostNames: [host, ...hostNames],
+      token,
+      clock,
       logger,
       uuid,
     }).callback(),
   );
-  return { store, commits, compactor, collector, registry, table, watches, schemes, client, listener, readyChecks };
+  return listener;
+}
+
+/** A kind and an endpoint never share a path, whichever comes first. */
+function createEndpoints({ serviceDomain, logger }: Settings, schemes: SchemeManager): EndpointTable {
+  const kinds = (): readonly GeneratedKind[] => schemes.list().map(kindOf);
+  const endpoints = new EndpointTable({ serviceDomain, kinds, logger });
+  schemes.on('registered', (registration) => endpoints.checkKind(kindOf(registration)));
+  return endpoints;
+}
+
+function kindOf({ descriptor, owner }: Registration): GeneratedKind {
+  const { group, version, plural, kind } = descriptor;
+  return { group, version, plural, kind, owner };
 }
 
 /** A running API server. */
@@ -176,9 +235,19 @@ export class ApiServer {
     return this.#parts.schemes;
   }
 
-  /** The client of what runs in this process. */
+  /** The endpoints of plugins (spec 4.3), beside the generated ones. */
+  get endpoints(): Endpoints {
+    return this.#parts.endpoints;
+  }
+
+  /** The client of the program that runs the server. What it writes counts as the service's own. */
   get client(): Client {
     return this.#parts.client;
+  }
+
+  /** A client for a plugin in this process: labels that it writes have a prefix, which is not the service's (spec 2.5). */
+  createPluginClient(): Client {
+    return this.#parts.client.as('plugin');
   }
 
   /** Resolves when a registered kind is indexed and served. Rejects with IndexBuildError, naming index, value and objects. */
@@ -194,7 +263,14 @@ export class ApiServer {
 
   /** `/readyz` answers 503 while the check says what is missing. */
   addReadyCheck(check: HealthCheck): void {
-    this.#parts.readyChecks.push(check);
+    this.#parts.added.ready.push(check);
+  }
+
+  /** Shows a page at `/debug/<name>`. Throws when there is one of that name. */
+  addDebugPage(page: DebugPage): void {
+    const { debug } = this.#parts.added;
+    if (debug.some(({ name }) => name === page.name)) throw new Error(`there is a debug page "${page.name}" already`);
+    debug.push(page);
   }
 
   /** No write is under way, and garbage collection has nothing to do. */
@@ -219,9 +295,10 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, watches } = this.#parts;
+    const { listener, watches, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
+    endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
   }
 

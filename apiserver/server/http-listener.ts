@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { StatusReason } from '@homeostat/controller-runtime/api';
+import { WaitingAnswers } from './waiting-answers.ts';
 
 /** Headers of one request, in bytes. */
 const maxHeaderSize = 16 * 1024;
@@ -30,10 +31,14 @@ export class HttpListener {
   #stopping = false;
 
   constructor(handler: (request: IncomingMessage, response: ServerResponse) => unknown) {
+    const waiting = new WaitingAnswers();
     this.#server = createServer(
       // A request without Host is answered by the origin guard, with a Status.
       { maxHeaderSize, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, requireHostHeader: false },
-      handler,
+      (request, response) => {
+        waiting.add(response);
+        return handler(request, response);
+      },
     );
     this.#server.on('clientError', answerMalformed);
   }

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '@homeostat/controller-runtime';
+import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 
 import { openStore, parseDatabaseUrl } from './database-url.ts';
@@ -21,14 +24,20 @@ describe('database URLs', () => {
     });
   }
 
-  it('says that there is no driver for servers yet, without repeating the password', () => {
-    for (const url of ['postgres://u:secret@db/x', 'mysql://u:secret@db/x']) {
-      expect(() => parseDatabaseUrl(url)).to.throw(RangeError, /no driver for (postgres|mysql): .*yet(?!.*secret)/);
+  for (const url of ['postgres://u:secret@db:5433/x?sslmode=require', 'PostgreSQL://db/x', 'postgres:///x?host=/run']) {
+    it(`leaves ${url} to the driver`, () => {
+      expect(parseDatabaseUrl(url)).to.deep.equal({ engine: 'postgres', url });
+    });
+  }
+
+  it('refuses what is no URL, or has no driver, without repeating the password', () => {
+    for (const url of ['postgres://u:secret@db:port/x', 'postgres:u:secret@db', 'oracle://u:secret@db/x']) {
+      expect(() => parseDatabaseUrl(url)).to.throw(RangeError, /^(?!.*secret)(not the URL|.*no driver for oracle)/);
     }
   });
 
   it('makes the store of a URL, which is then to be opened', async () => {
-    const store = await openStore('memory:');
+    const store = await openStore('memory:', { clock: systemClock, logger: silentLogger, uuid: randomUUID });
     expect(await store.open()).to.include({ revision: 0 });
     await store.close();
   });

@@ -1,27 +1,61 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+
+import { type MysqlDatabase, parseMysqlUrl } from './mysql/mysql-url.ts';
 import type { Store } from './store.ts';
 
 /** What a database URL names. Paths of a file are as given: relative ones are the process's to resolve. */
-export type DatabaseLocation = { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'memory' };
+export type DatabaseLocation =
+  | { readonly engine: 'sqlite'; readonly path: string }
+  | { readonly engine: 'memory' }
+  | { readonly engine: 'mysql'; readonly database: MysqlDatabase }
+  /** The URL as it came, for the driver: it may hold a password. */
+  | { readonly engine: 'postgres'; readonly url: string };
 
-const forms = 'sqlite:<file>, sqlite:///<absolute file> or memory:';
+/** What a store needs of the world, besides its database. */
+export interface StoreEnvironment {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly uuid: () => string;
+}
+
+const forms =
+  'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>/<database>, mysql://<user>@<host>/<database> or memory:';
 
 /**
- * Reads `sqlite:./data/homeostat.db`, `sqlite:///absolute/path` and `memory:`. Throws a RangeError on anything else; the
+ * Reads `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
+ * `mariadb://…`, and `memory:`. Throws a RangeError on anything else; the
  * message never repeats a URL that may hold a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url === 'memory:') return { engine: 'memory' };
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme === undefined) throw new RangeError(`not a database URL: expected ${forms}`);
-  if (scheme !== 'sqlite') throw new RangeError(`this build has no driver for ${scheme}: databases yet; use ${forms}`);
+  if (scheme === 'postgres' || scheme === 'postgresql') return { engine: 'postgres', url: serverUrl(url) };
+  if (scheme === 'mysql' || scheme === 'mariadb') return { engine: 'mysql', database: parseMysqlUrl(url) };
+  if (scheme !== 'sqlite') throw new RangeError(`there is no driver for ${scheme}: databases; use ${forms}`);
   return { engine: 'sqlite', path: filePath(url.slice('sqlite:'.length)) };
 }
 
 /** The store that a URL names, not yet open. Its driver is loaded only now. */
-export async function openStore(url: string): Promise<Store> {
+export async function openStore(url: string, { clock, logger, uuid }: StoreEnvironment): Promise<Store> {
   const location = parseDatabaseUrl(url);
-  const { createSqliteStore } = await import('./sqlite-store.ts');
+  if (location.engine === 'postgres') {
+    const { createPostgresStore } = await import('./postgres/postgres-store.ts');
+    return createPostgresStore({ clock, uuid, url: location.url });
+  }
+  if (location.engine === 'mysql') {
+    const { createMysqlStore } = await import('./mysql/mysql-store.ts');
+    return createMysqlStore({ database: location.database, clock, logger, uuid });
+  }
+  const { createSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });
+}
+
+/** The driver parses it, too; but what it throws may quote the URL. */
+function serverUrl(url: string): string {
+  if (!URL.canParse(url) || !/^\w+:\/\//.test(url))
+    throw new RangeError(`not the URL of a database server; use ${forms}`);
+  return url;
 }
 
 function filePath(rest: string): string {

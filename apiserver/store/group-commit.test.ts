@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 
 import { GroupCommit, type GroupCommitOptions } from './group-commit.ts';
-import { createSqliteStore } from './sqlite-store.ts';
+import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Operation, Outcome, Store } from './store.ts';
-import { StoreError } from './store-error.ts';
+import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 interface Commit {
   readonly keys: readonly string[];
@@ -132,6 +132,39 @@ describe('GroupCommit batches', () => {
     expect(commits.flatMap(({ keys }) => keys)).to.have.lengthOf(8);
   });
 
+  it('lets everything else have its turn, however fast the store is and however eager the writers', async () => {
+    let commits = 0;
+    const commit = async (batch: readonly Operation[]): Promise<readonly Outcome[]> => {
+      commits += 1;
+      return batch.map(() => ({ revision: 1 }));
+    };
+    const group = new GroupCommit({ commit } as Store, { onError: (error) => expect.fail(String(error)) });
+    let isOver = false;
+    const write = async (key: string): Promise<void> => {
+      while (!isOver && commits < 1_000) await group.submit(operation(key));
+    };
+    const writers = Array.from({ length: 100 }, (_, at) => write(`/${at}`));
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    isOver = true;
+    await Promise.all(writers);
+    expect(commits).to.be.within(2, 20);
+  });
+
+  it('commits the next batch while the last one is answered, and no batch holds more than half of all writers', async () => {
+    const { group, commits } = setUp();
+    const told: string[] = [];
+    for (let at = 0; at < 100; at += 1) void group.submit(operation(`/${at}`)).then(() => told.push('answered'));
+    const { finish } = commits[0] as Commit;
+    const finished = finish();
+    await Promise.resolve();
+    expect([commits.length, told]).to.deep.equal([2, []]);
+    await finished;
+    await commits[1]?.finish();
+    await commits[2]?.finish();
+    expect(commits.map(({ keys }) => keys.length)).to.deep.equal([32, 50, 18]);
+    expect([told.length, group.isIdle()]).to.deep.equal([100, true]);
+  });
+
   it('takes 10,000 and answers 429 with a time to come back beyond', async () => {
     const { group, commits } = setUp();
     void group.submit(operation('/first'));
@@ -192,6 +225,39 @@ describe('GroupCommit outcomes', () => {
     expect([await next, keysOf(commits)]).to.deep.equal([{ revision: 1 }, [['/a', '/b'], ['/a']]]);
   });
 
+  it('takes nothing until an unknown outcome is known, and applies then what was written', async () => {
+    const { group, commits } = setUp();
+    const applied: [string, number][] = [];
+    const submit = (key: string): Promise<unknown> =>
+      group
+        .submit(operation(key), (revision) => applied.push([key, revision]))
+        .catch((reason: unknown) => storeErrorCodeOf(reason));
+    const lost = [submit('/a'), submit('/b')];
+    const queued = [submit('/a'), submit('/a')];
+    await settled();
+    let tell: (revisions: (number | undefined)[]) => void = () => undefined;
+    const outcome = new Promise<(number | undefined)[]>((resolve) => (tell = resolve));
+    await commits[0]?.fail(new StoreError('unknown', 'lost', { settled: outcome }));
+    expect(await Promise.all([...lost, ...queued, submit('/c')])).to.deep.equal('unknown unknown io io io'.split(' '));
+    expect([applied, commits.length]).to.deep.equal([[], 1]);
+    tell([undefined, 7]);
+    await settled();
+    expect([applied, group.isIdle()]).to.deep.equal([[['/b', 7]], true]);
+    const next = submit('/a');
+    await settled();
+    await commits[1]?.finish();
+    expect(await next).to.deep.equal({ revision: 1 });
+  });
+
+  it('closes without waiting for an outcome that stays unknown', async () => {
+    const { group, commits } = setUp();
+    const lost = group.submit(operation('/a')).catch((reason: unknown) => storeErrorCodeOf(reason));
+    await settled();
+    await commits[0]?.fail(new StoreError('unknown', 'lost', { settled: new Promise(() => undefined) }));
+    await group.close();
+    expect([await lost, group.isIdle()]).to.deep.equal(['unknown', true]);
+  });
+
   it('halves a refused batch until the one operation at fault fails alone', async () => {
     const store = createSqliteStore({ memory: true });
     await store.open();
@@ -207,6 +273,21 @@ describe('GroupCommit outcomes', () => {
     expect(results[5]).to.have.nested.property('reason.code', 'refused');
     expect(applied).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8]);
     await store.close();
+  });
+
+  it('applies a batch before what is left of a refused one behind it', async () => {
+    const applied: string[] = [];
+    let commits = 0;
+    const commit = async (batch: readonly Operation[]): Promise<readonly Outcome[]> => {
+      commits += 1;
+      if (commits === 2) throw new StoreError('refused', 'one of them');
+      return batch.map((_, at) => ({ revision: commits * 1_000 + at }));
+    };
+    const group = new GroupCommit({ commit } as Store, { onError: (error) => expect.fail(String(error)) });
+    const apply = (key: string) => (): void => void applied.push(key);
+    const keys = Array.from({ length: 40 }, (_, at) => `/${at}`);
+    await Promise.all(keys.map((key) => group.submit(operation(key), apply(key))));
+    expect(applied).to.deep.equal(keys);
   });
 
   it('drains, and takes nothing more once closed', async () => {

@@ -30,7 +30,7 @@ export interface DurableStoreUnderTest extends StoreUnderTest {
 
 /** The invariants of {@link Store}; `open` is called before each test and the store closed after it. */
 export function describeStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(`${name} as a store`, () => {
+  describe(`${name} as a store [spec 1-databases]`, () => {
     let current: StoreUnderTest;
     beforeEach(async () => {
       current = await open();
@@ -112,7 +112,7 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
-  it('keeps bytes as they are: none, all values, 3 MB', async () => {
+  it('keeps bytes as they are: none, all values, 3 MB [spec 1-opaque-bytes]', async () => {
     const all = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, value) => value), new Uint8Array(3e6).fill(7)];
     // Views with an offset, as slices of a request body are.
     const views = all.map((data) =>

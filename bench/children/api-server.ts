@@ -1,8 +1,10 @@
 // Ours: an API server, driven over HTTP or in process.
-import { startApiServer } from '@homeostat/apiserver';
+import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { answerCalls } from '../answer-calls.ts';
+import { endpointGroup, greetingRoute, listedPage, listRoute } from '../endpoint-paths.ts';
 import { runInFlight } from '../in-flight.ts';
 import type { InFlightFigures } from '../in-flight.ts';
 import { newPerson, personModel } from '../person.ts';
@@ -25,15 +27,14 @@ export interface Filling {
   readonly matching?: number;
 }
 
+/** Objects are made before the clock runs: the limit has its bytes, too. */
 function create(count: number): Promise<InFlightFigures> {
-  return runInFlight({
-    count,
-    width,
-    operation: () => {
-      const number = created++;
-      return server.client.create(model, newPerson({ name: nameOf(number), number }));
-    },
+  const persons = Array.from({ length: count }, () => {
+    const number = created++;
+    return newPerson({ name: nameOf(number), number });
   });
+  const operation = (position: number): Promise<Person> => server.client.create(model, persons[position] as Person);
+  return runInFlight({ count, width, operation });
 }
 
 function nameOf(number: number): string {
@@ -55,15 +56,13 @@ async function fill({ count, matching = 0 }: Filling): Promise<void> {
 }
 
 function update(count: number): Promise<InFlightFigures> {
-  return runInFlight({
-    count,
-    width,
-    operation: () => {
-      // A number of its own each time: an update that changes nothing would write nothing.
-      const number = updated++;
-      return server.client.update(newPerson({ name: nameOf(number % roundSize), number: number + roundSize }));
-    },
+  const persons = Array.from({ length: count }, () => {
+    // A number of its own each time: an update that changes nothing would write nothing.
+    const number = updated++;
+    return newPerson({ name: nameOf(number % roundSize), number: number + roundSize });
   });
+  const operation = (position: number): Promise<Person> => server.client.update(persons[position] as Person);
+  return runInFlight({ count, width, operation });
 }
 
 function get(count: number): Promise<InFlightFigures> {
@@ -80,6 +79,17 @@ function list(count: number): Promise<InFlightFigures> {
     width,
     operation: () => server.client.list(model, { sort: 'metadata.name,asc', page: 3, size: 20 }),
   });
+}
+
+function serveEndpoints(): void {
+  const owned = server.endpoints.forOwner('bench', { group: 'people.example.com' });
+  owned.add(
+    route(endpointGroup)
+      .GET(greetingRoute, (request) => ServerResponse.ok().json({ hello: request.pathVariable('name') }))
+      .GET(listRoute, async () => ServerResponse.ok().json(await server.client.list(model, listedPage)))
+      .build(),
+  );
+  owned.open();
 }
 
 /** Bytes of what this process holds: objects, and the buffers that they refer to. Needs --expose-gc. */
@@ -102,11 +112,13 @@ answerCalls({
     await server.whenReady(model);
     return performance.now() - startMs;
   },
+  unregister: () => server.schemeManager.unregister(model, serviceOwner),
   fill,
   create,
   update,
   get,
   list,
+  serveEndpoints,
   heldBytes,
   stop: () => server.stop(),
 });

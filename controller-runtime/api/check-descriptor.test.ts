@@ -35,28 +35,29 @@ describe('checkDescriptor', () => {
     expect(() => check({})).not.to.throw();
   });
 
-  const refused: readonly (readonly [attribute: string, value: unknown, rule: string])[] = [
-    ['group', '', 'empty group is reserved'],
-    ['group', 'people', 'at least one dot'],
-    ['group', 'People.example.com', 'must be a domain'],
-    ['group', '-x.example.com', 'must be a domain'],
+  const refused: readonly (readonly [attribute: string, value: unknown, rule: string, id?: string])[] = [
+    ['group', '', 'empty group is reserved', '2.1-group-empty'],
+    ['group', 'people', 'at least one dot', '2.1-group-domain'],
+    ['group', 'People.example.com', 'must be a domain', '2.1-group-domain'],
+    ['group', '-x.example.com', 'must be a domain', '2.1-group-domain'],
     ['group', undefined, 'is missing'],
-    ['group', 'homeostat.internal', 'is reserved'],
-    ['group', 'people.homeostat.internal', 'is reserved'],
+    ['group', 'homeostat.internal', 'is reserved', '2.1-group-service'],
+    ['group', 'people.homeostat.internal', 'is reserved', '2.1-group-service'],
     ['version', '1', 'like v1'],
     ['version', 'v0', 'like v1'],
     ['version', 'v1gamma1', 'like v1'],
     ['version', 'v1beta', 'like v1'],
+    ['kind', undefined, 'is missing', '2.1-kind'],
     ['kind', 'person', 'PascalCase'],
     ['kind', 'Per-son', 'PascalCase'],
-    ['plural', 'Persons', 'DNS label'],
+    ['plural', 'Persons', 'DNS label', '2.1-plural'],
     ['plural', 'per.sons', 'DNS label'],
     ['plural', 'a'.repeat(64), 'DNS label'],
-    ['plural', undefined, 'is missing'],
+    ['plural', undefined, 'is missing', '2.1-plural'],
     ['plural', 'watch', 'paths use these words'],
     ['plural', 'namespaces', 'paths use these words'],
     ['plural', 'proxy', 'paths use these words'],
-    ['singular', 'Person', 'DNS label'],
+    ['singular', 'Person', 'DNS label', '2.1-singular'],
     ['scope', 'cluster', 'one of Cluster, Namespaced'],
     ['nameFormat', 'any', 'one of label, subdomain'],
     ['subresources', ['scale'], 'one of status'],
@@ -67,8 +68,9 @@ describe('checkDescriptor', () => {
     ['printerColumns', [{ type: 'integer', jsonPath: '.spec.age' }], 'needs a name'],
     ['schemaName', 'Nobody', 'one of the components'],
   ];
-  for (const [attribute, value, rule] of refused) {
-    it(`refuses ${attribute} ${JSON.stringify(value)?.slice(0, 40) ?? 'undefined'}, naming attribute and rule`, () => {
+  for (const [attribute, value, rule, id] of refused) {
+    const shown = JSON.stringify(value)?.slice(0, 40) ?? 'undefined';
+    it(`refuses ${attribute} ${shown}, naming attribute and rule${id === undefined ? '' : ` [spec ${id}]`}`, () => {
       const error = errorOf(() => check({ [attribute]: value }));
       expect(error.attribute).to.equal(attribute);
       expect(error.rule).to.include(rule);
@@ -76,14 +78,14 @@ describe('checkDescriptor', () => {
     });
   }
 
-  it('keeps a plugin in its own group or below it', () => {
+  it('keeps a plugin in its own group or below it [spec 2.1-group-owned]', () => {
     for (const ownGroup of ['people.example.com', 'example.com']) expect(() => check({}, { ownGroup })).not.to.throw();
     for (const ownGroup of ['other.example.com', 'ple.example.com', 'eople.example.com']) {
       expect(errorOf(() => check({}, { ownGroup })).rule).to.include(`own group ${ownGroup}`);
     }
   });
 
-  it('does not take a domain that only ends in the same letters for the service domain', () => {
+  it('does not take a domain that only ends in the same letters for the service domain [spec 2.1-group-service]', () => {
     expect(() => check({ group: 'myhomeostat.internal' })).not.to.throw();
   });
 
@@ -94,7 +96,7 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ group: 'A' }, { reservedAllowed: true })).attribute).to.equal('group');
   });
 
-  it('refuses indexes with one name, those that every model has, and what is no index', () => {
+  it('refuses indexes with one name, those that every model has, and what is no index [spec 2.8-name-unique, 2.8-defaults-not-again]', () => {
     const indexFunc = simpleAttribute(person, () => 'x');
     const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
     expect(errorOf(() => check({ indexes: [spec, spec] })).message).to.include('index spec.name: is declared twice');

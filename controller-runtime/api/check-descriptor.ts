@@ -38,6 +38,7 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
   ['shortNames', ({ shortNames }) => firstOf(shortNames, mustBeLabel)],
   ['categories', ({ categories }) => firstOf(categories, mustBeLabel)],
   ['printerColumns', brokenColumnRule],
+  ['validate', brokenValidateRule],
   [
     'schemaName',
     ({ schemaName, components }) =>
@@ -89,6 +90,11 @@ function brokenColumnRule({ printerColumns }: ModelDescriptor): string | undefin
       return must(jsonPath, 'jsonPath must start with a dot, such as .spec.name');
     return mustBeOneOf(type, types);
   });
+}
+
+/** The types say so already; this is for authors without them. */
+function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
+  return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
 }
 
 function isAtOrBelow(group: string, domain: string): boolean {

@@ -172,7 +172,7 @@ describe('defineModel', () => {
     expect(() => specOf(shared)).to.throw(ModelError, /at most 50000 schemas/);
   });
 
-  it('refuses fields of the envelope, a root that is no object, names used twice and a malformed gvk', () => {
+  it('refuses fields of the envelope, a root that is no object, names used twice and a malformed gvk [spec 2.2-author-defines]', () => {
     expect(() => model({ type: 'object', properties: { metadata: { type: 'string' } } })).to.throw(
       ModelError,
       /Thing\.metadata: is part/,
@@ -186,7 +186,7 @@ describe('defineModel', () => {
     expect(() => defineModel({ gvk: 'Thing', plural: 'things', schema: spec })).to.throw(ModelError, /gvk: must be/);
   });
 
-  it('takes paths, paths with options and specs with a function as indexes', () => {
+  it('takes paths, paths with options and specs with a function as indexes [spec 2.8-name-path]', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { slug: { type: 'string' } } } },

@@ -8,6 +8,7 @@ import type { JsonSchema } from './json-schema.ts';
 import { makeDescriptor } from './make-descriptor.ts';
 import { ModelError } from './model-error.ts';
 import type { GroupVersionKind, ModelDescriptor } from './model.ts';
+import type { ModelValidation } from './model-validation.ts';
 import { SchemaNormaliser } from './normalise-schema.ts';
 import { referencedName, referenceTo } from './schema-reference.ts';
 import type { ApiObject } from './object.ts';
@@ -34,6 +35,8 @@ export type ModelOptions<S> = Names &
     /** A TypeBox or plain JSON Schema of an object: `spec` and `status`, or (revision 2.9) the fields themselves. */
     readonly schema: S;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S>>[];
+    /** Rules that the schema cannot say. Default none. */
+    readonly validate?: ModelValidation<ObjectOf<S>>;
   };
 
 /**
@@ -45,7 +48,11 @@ export function defineModel<const S extends object>(options: ModelOptions<S>): M
   const names = namesOf(options);
   const components = componentsOf(names.kind, options.schema);
   const indexes = indexesOf<ObjectOf<S>>(names.kind, components, options.indexes ?? []);
-  return makeDescriptor<ObjectOf<S>>({ ...options, ...names }, { schemaName: names.kind, components, indexes });
+  const { validate } = options;
+  return makeDescriptor<ObjectOf<S>>(
+    { ...options, ...names },
+    { schemaName: names.kind, components, indexes, validate },
+  );
 }
 
 function namesOf(options: Names): GroupVersionKind {

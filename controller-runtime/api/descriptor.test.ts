@@ -19,7 +19,7 @@ function describeField(attributes: SchemaAttributes): ModelDescriptor {
 }
 
 describe('descriptorOf', () => {
-  it('describes the Person of revision 2.15, its reference to itself included', () => {
+  it('describes the Person of revision 2.15, its reference to itself included [spec 2.7-spec, 2.6-description, 2.6-name]', () => {
     const { components, ...rest } = descriptorOf(Person);
     expect(rest).to.deep.equal({
       group: 'people.example.com',
@@ -62,7 +62,7 @@ describe('descriptorOf', () => {
     });
   });
 
-  it('describes the flat Person of revision 2.9, the singular being the kind in lower case', () => {
+  it('describes the flat Person of revision 2.9, the singular being the kind in lower case [spec 2.1-singular-default]', () => {
     const { components, singular } = descriptorOf(FlatPerson);
     expect(singular).to.equal('person');
     expect(components).to.have.keys('Person');
@@ -78,7 +78,7 @@ describe('descriptorOf', () => {
     ).to.equal(true);
   });
 
-  it('gives new instances apiVersion and kind', () => {
+  it('gives new instances apiVersion and kind [spec 2.2-carried]', () => {
     expect(new Person()).to.include({ apiVersion: 'people.example.com/v1alpha1', kind: 'Person' });
   });
 
@@ -98,7 +98,7 @@ describe('descriptorOf', () => {
     expect(schema?.required).to.deep.equal(['first']);
   });
 
-  it('does not take the GVK of a base class', () => {
+  it('does not take the GVK of a base class [spec 1-step-gvk]', () => {
     class Employee extends Person {}
     expect(() => descriptorOf(Employee)).to.throw(ModelError, 'the class Employee must bear @GVK');
   });
@@ -156,7 +156,7 @@ describe('descriptorOf', () => {
     expect(describeField(attributes).components['Thing']?.properties?.['field']).to.deep.equal(attributes);
   });
 
-  it('refuses a class that is no extension, by its name', () => {
+  it('refuses a class that is no extension, by its name [spec 1-step-extends, 2.1-extends]', () => {
     class Loose {}
     // @ts-expect-error the compiler refuses it, too
     expect(() => descriptorOf(Loose)).to.throw(ModelError, 'the class Loose must extend AbstractExtension');
@@ -202,7 +202,7 @@ describe('descriptorOf', () => {
     });
   }
 
-  it('refuses a field of the envelope, and decorators in places that hold no field of an object', () => {
+  it('refuses a field of the envelope, and decorators in places that hold no field of an object [spec 2.2-author-defines]', () => {
     @GVK(names)
     class Thing extends AbstractExtension {
       @Schema({ type: 'string' }) override kind = 'Thing';

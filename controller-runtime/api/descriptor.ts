@@ -4,6 +4,7 @@ import { makeDescriptor } from './make-descriptor.ts';
 import { ModelError } from './model-error.ts';
 import { readDeclaration } from './model-metadata.ts';
 import type { ExtensionClass, Model, ModelDescriptor } from './model.ts';
+import type { ModelValidation } from './model-validation.ts';
 import type { ApiObject } from './object.ts';
 
 const descriptors = new WeakMap<ExtensionClass, ModelDescriptor>();
@@ -28,5 +29,14 @@ function describeClass<T extends ApiObject>(cls: ExtensionClass<T>): ModelDescri
   const gvk = readDeclaration(cls)?.gvk;
   if (gvk === undefined) throw new ModelError(name, 'class', `the class ${name} must bear @GVK`);
   const { components } = new ClassComponents(cls);
-  return makeDescriptor<T>(gvk, { schemaName: schemaNameOf(cls), components, indexes: [] });
+  const validate = validationOf(cls);
+  return makeDescriptor<T>(gvk, { schemaName: schemaNameOf(cls), components, indexes: [], validate });
+}
+
+/** `static validate(next, previous)`: static, since objects are plain JSON and no instances of their class. */
+function validationOf<T extends ApiObject>(cls: ExtensionClass<T>): ModelValidation<T> | undefined {
+  const validate: unknown = Reflect.get(cls, 'validate');
+  if (validate === undefined) return undefined;
+  if (typeof validate !== 'function') throw new ModelError(cls.name, 'validate', 'must be a static method');
+  return (validate as ModelValidation<T>).bind(cls);
 }

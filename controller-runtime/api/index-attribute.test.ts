@@ -7,14 +7,14 @@ import { Person } from './person.fixture.ts';
 const person = new Person();
 
 describe('simpleAttribute', () => {
-  it('gives one value, and none for undefined and null', () => {
+  it('gives one value, and none for undefined and null [spec 2.8-simple-attribute]', () => {
     expect(simpleAttribute(Person, () => 'x').valuesOf(person)).to.deep.equal(['x']);
     expect(simpleAttribute(Person, () => '').valuesOf(person)).to.deep.equal(['']);
     expect(simpleAttribute(Person, () => undefined).valuesOf(person)).to.deep.equal([]);
     expect(simpleAttribute(Person, () => null).valuesOf(person)).to.deep.equal([]);
   });
 
-  it('refuses what is no string, naming the model and what it got', () => {
+  it('refuses what is no string, naming the model and what it got [spec 2.8-strings]', () => {
     for (const [value, text] of [
       [42, 'the number 42'],
       [true, 'the boolean true'],
@@ -32,19 +32,19 @@ describe('simpleAttribute', () => {
 });
 
 describe('multiValueAttribute', () => {
-  it('takes sets and arrays, distinct and sorted by code point', () => {
+  it('takes sets and arrays, distinct and sorted by code point [spec 2.8-multi-value-attribute]', () => {
     const values = ['b', '\u{1f600}', '\uff5e', 'a', 'b', 'ab'];
     const sorted = ['a', 'ab', 'b', '\uff5e', '\u{1f600}'];
     expect(multiValueAttribute(Person, () => values).valuesOf(person)).to.deep.equal(sorted);
     expect(multiValueAttribute(Person, () => new Set(values)).valuesOf(person)).to.deep.equal(sorted);
   });
 
-  it('replaces an absent set by the empty one', () => {
+  it('replaces an absent set by the empty one [spec 2.8-absent-set]', () => {
     expect(multiValueAttribute(Person, () => undefined).valuesOf(person)).to.deep.equal([]);
     expect(multiValueAttribute(Person, () => null).valuesOf(person)).to.deep.equal([]);
   });
 
-  it('refuses a bare string and values that are no strings', () => {
+  it('refuses a bare string and values that are no strings [spec 2.8-strings]', () => {
     expect(() => multiValueAttribute(Person, () => 'abc' as never).valuesOf(person)).to.throw(
       TypeError,
       'the string "abc"',
@@ -56,14 +56,14 @@ describe('multiValueAttribute', () => {
     expect(() => multiValueAttribute(Person, () => ['a', null] as never).valuesOf(person)).to.throw(TypeError, 'null');
   });
 
-  it('is also a member of IndexAttributeFactory, as simpleAttribute is', () => {
+  it('is also a member of IndexAttributeFactory, as simpleAttribute is [spec 2.8-simple-attribute, 2.8-multi-value-attribute]', () => {
     expect(IndexAttributeFactory.multiValueAttribute(Person, () => ['a']).valuesOf(person)).to.deep.equal(['a']);
     expect(IndexAttributeFactory.simpleAttribute(Person, () => 'a').valuesOf(person)).to.deep.equal(['a']);
   });
 });
 
 describe('defaultIndexes', () => {
-  it('are the four of the spec, of which the name is unique', () => {
+  it('are the four of the spec, of which the name is unique [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', () => {
     expect(defaultIndexes().map(({ name, unique, indexFunc }) => [name, unique, indexFunc.multiValued])).to.deep.equal([
       ['metadata.name', true, false],
       ['metadata.labels', false, true],

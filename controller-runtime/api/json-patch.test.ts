@@ -167,7 +167,8 @@ describe('applyJsonPatch', () => {
   });
 
   it('turns any document into any other by replacing it', () => {
-    const json = fc.jsonValue({ maxDepth: 3 });
+    // No body may hold a field of this name.
+    const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => !JSON.stringify(value).includes('"__proto__"'));
     fc.assert(
       fc.property(json, json, (from, to) => {
         expect(applyJsonPatch(from, [{ op: 'replace', path: '', value: to }])).to.deep.equal(to);

@@ -3,6 +3,7 @@ import type { GvkOptions } from './gvk-options.ts';
 import type { IndexSpec } from './index-spec.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { ModelDescriptor } from './model.ts';
+import type { ModelValidation } from './model-validation.ts';
 import type { ApiObject } from './object.ts';
 
 /** What a descriptor has besides its names. */
@@ -10,6 +11,7 @@ export interface DescriptorParts<T extends ApiObject> {
   readonly schemaName: string;
   readonly components: Readonly<Record<string, JsonSchema>>;
   readonly indexes: readonly IndexSpec<T>[];
+  readonly validate: ModelValidation<T> | undefined;
 }
 
 /** A deeply frozen descriptor, defaults filled in; nothing of the author's options is kept by reference. */
@@ -34,5 +36,6 @@ export function makeDescriptor<T extends ApiObject>(
     schemaName: parts.schemaName,
     components: parts.components,
     indexes: [...parts.indexes],
+    ...(parts.validate === undefined ? {} : { validate: parts.validate }),
   });
 }

@@ -3,7 +3,8 @@ import type { AnyClass, SchemaAttributes } from './schema-attributes.ts';
 
 // Node 20 has no Symbol.metadata, and decorators keep what they say under it only if it is there before the first
 // decorated class runs: so it is defined on import. A symbol of the global registry, so that two copies of this package agree.
-const metadataSymbol: symbol = defineMetadataSymbol();
+/** `Symbol.metadata`, under which the platform keeps what decorators of a class say. */
+export const metadataSymbol: symbol = defineMetadataSymbol();
 const modelSymbol = Symbol.for('homeostat.model');
 
 function defineMetadataSymbol(): symbol {

@@ -1,6 +1,7 @@
 import type { ApiObject } from './object.ts';
 import type { IndexSpec } from './index-spec.ts';
 import type { JsonSchema } from './json-schema.ts';
+import type { ModelValidation } from './model-validation.ts';
 
 /** Group, version and kind of a model. */
 export interface GroupVersionKind {
@@ -42,6 +43,8 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly components: Readonly<Record<string, JsonSchema>>;
   /** Indexes that the author declared; the four defaults are not among them. */
   readonly indexes: readonly IndexSpec<T>[];
+  /** The model's own rules, after those of the schema. */
+  readonly validate?: ModelValidation<T>;
   /** Never there at run time: it carries T for inference. */
   readonly objectType?: T;
 }

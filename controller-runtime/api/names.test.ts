@@ -59,7 +59,7 @@ describe('names', () => {
     );
   });
 
-  it('in the label format follow the naming rule of the spec (2.4)', () => {
+  it('in the label format follow the naming rule of the spec (2.4) [spec 2.4-length, 2.4-characters, 2.4-ends]', () => {
     for (const each of cases) {
       const isValid = checkName(each.value, 'label').length === 0;
       expect(isValid, JSON.stringify(each.value)).to.equal(each.seedSpec_2_4_name);

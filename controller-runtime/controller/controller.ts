@@ -3,7 +3,7 @@ import { parseKey, type ApiObject, type Clock, type Logger, type ModelDescriptor
 import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
-import type { KeyState } from '../queue/key-state.ts';
+import type { KeyState, QueueSizes } from '../queue/key-state.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import { CacheView } from './cache-view.ts';
@@ -95,9 +95,13 @@ export class Controller {
     return this.#isWorking && length === 0 && processing === 0 && this.#waits.size === 0 && this.#events.isIdle();
   }
 
-  /** Where each key stands. */
-  keys(): readonly KeyState[] {
-    return this.#queue.snapshot();
+  /** Where each key stands, the first `limit` of them. */
+  keys(limit?: number): readonly KeyState[] {
+    return this.#queue.snapshot(limit);
+  }
+
+  sizes(): QueueSizes {
+    return this.#queue.sizes();
   }
 
   #createEvents(): EventSource {

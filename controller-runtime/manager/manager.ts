@@ -1,10 +1,10 @@
-import { silentLogger, type Clock, type Logger } from '../api/index.ts';
+import { silentLogger, type Clock, type GroupVersionKind, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { systemClock, systemUuid } from '../clock/system-clock.ts';
 import { Controller } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { parseDuration, type Duration } from '../controller/parse-duration.ts';
-import type { KeyState } from '../queue/key-state.ts';
+import type { KeyState, QueueSizes } from '../queue/key-state.ts';
 import type { Runnable } from './runnable.ts';
 
 export interface ManagerOptions {
@@ -25,11 +25,22 @@ export interface ManagerOptions {
   readonly graceMs?: Duration;
 }
 
+/** A controller of a manager, as it is now. */
+export interface ControllerStatus {
+  readonly name: string;
+  /** What it reconciles. */
+  readonly model: GroupVersionKind;
+  /** All 0 before it is started. */
+  readonly sizes: QueueSizes;
+}
+
 /** A part that the manager runs. */
 interface Part {
   readonly abort: AbortController;
   readonly stopped: Promise<void>;
 }
+
+const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0, ready: 0 });
 
 type ManagerState = 'created' | 'running' | 'stopped';
 
@@ -97,15 +108,24 @@ export class Manager {
     this.#definitions.delete(name);
   }
 
+  /** Every controller, in the order they were added. */
+  controllers(): readonly ControllerStatus[] {
+    return [...this.#definitions.values()].map(({ name, model }) => ({
+      name,
+      model: { group: model.group, version: model.version, kind: model.kind },
+      sizes: this.#controllers.get(name)?.sizes() ?? noKeys,
+    }));
+  }
+
   /**
-   * Where each key of a controller stands; by the controller's name, or by its kind. Empty before it is started.
-   * Throws when there is none.
+   * Where each key of a controller stands, the first `limit` of them (default all); by the controller's name, or by its
+   * kind. Empty before it is started. Throws when there is none.
    */
-  queue(nameOrKind: string): readonly KeyState[] {
+  queue(nameOrKind: string, limit?: number): readonly KeyState[] {
     const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
     const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
     if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
-    return this.#controllers.get(name)?.keys() ?? [];
+    return this.#controllers.get(name)?.keys(limit) ?? [];
   }
 
   /**

@@ -15,6 +15,9 @@ export interface KeyState {
   readonly reasons: readonly Reason[];
 }
 
+/** How many keys are in each state. */
+export type QueueSizes = Readonly<Record<KeyState['state'], number>>;
+
 /** `wallMs`: wall clock minus monotonic clock. */
 export function keyStateOf(entry: QueueEntry, wallMs: number): KeyState {
   const { key, attempts, lastError, running, next } = entry;

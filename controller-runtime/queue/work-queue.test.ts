@@ -299,4 +299,21 @@ describe('WorkQueue', () => {
     expect(() => queue.done('a')).to.throw('no run of this key');
     expect(() => queue.done('b')).to.throw('no run of this key');
   });
+
+  it('counts its keys by state, and shows what runs and what is parked first, as many as are asked for', () => {
+    const queue = queueWith({ retryLimit: 0 });
+    for (const key of ['runs', 'fails']) {
+      queue.add(key);
+      queue.get();
+    }
+    queue.add('ready');
+    queue.addAfter('later', 1000);
+    queue.addRateLimited('fails', { error: 'no' });
+    queue.done('fails');
+    expect(queue.sizes()).to.deep.equal({ processing: 1, parked: 1, delayed: 1, ready: 1 });
+    const keys = (limit?: number): string[] => queue.snapshot(limit).map(({ key }) => key);
+    expect(keys()).to.deep.equal(['runs', 'fails', 'later', 'ready']);
+    expect(keys(2)).to.deep.equal(['runs', 'fails']);
+    expect(keys(0)).to.deep.equal([]);
+  });
 });

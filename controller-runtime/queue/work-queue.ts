@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../api/index.ts';
 import { backoffDelayMs, type BackoffOptions } from './backoff.ts';
 import { DelayHeap } from './delay-heap.ts';
-import { keyStateOf, type KeyState } from './key-state.ts';
+import { keyStateOf, type KeyState, type QueueSizes } from './key-state.ts';
 import { QueueEntry, type WorkItem } from './queue-entry.ts';
 import { ReadyList } from './ready-list.ts';
 import { isChange, noReasons, withReason, type Reason } from './reason.ts';
@@ -174,12 +174,27 @@ export class WorkQueue {
     if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
-  /** The state of every key, for people and tests. O(keys). */
-  snapshot(): readonly KeyState[] {
+  /** How many keys are in each state. O(keys). */
+  sizes(): QueueSizes {
+    const sizes = { processing: 0, parked: 0, delayed: 0, ready: 0 };
+    for (const { state } of this.#entries.values()) if (state !== 'idle') sizes[state] += 1;
+    return sizes;
+  }
+
+  /**
+   * The states of the first `limit` keys (default all), for people and tests: what runs and what is parked comes before
+   * what waits, in the order in which the queue learned of the keys. O(keys).
+   */
+  snapshot(limit: number = Infinity): readonly KeyState[] {
     const wallMs = this.#clock.now() - this.#clock.monotonicMs();
-    return [...this.#entries.values()]
-      .filter((entry) => entry.state !== 'idle')
-      .map((entry) => keyStateOf(entry, wallMs));
+    const states: KeyState[] = [];
+    for (const state of ['processing', 'parked', 'delayed', 'ready']) {
+      for (const entry of this.#entries.values()) {
+        if (states.length >= limit) return states;
+        if (entry.state === state) states.push(keyStateOf(entry, wallMs));
+      }
+    }
+    return states;
   }
 
   #entryOf(key: string): QueueEntry {

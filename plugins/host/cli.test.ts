@@ -81,7 +81,8 @@ describe('homeostat', () => {
     [['serve', '--bogus'], "unknown option '--bogus'"],
     [['serve', '--port'], 'argument missing'],
     [['serve', '--port', 'abc'], '--port: must be a whole number from 0 to 65535, not "abc"'],
-    [['serve', '--database', 'oracle:x'], '--database: this build has no driver for oracle:'],
+    [['serve', '--database', 'oracle:x'], '--database: there is no driver for oracle:'],
+    [['serve', '--token', 'short'], '--token: must be 16 to 1024 printable ASCII characters'],
     [['serve', '--host', '0.0.0.0'], '--host: "0.0.0.0" is not a loopback address'],
     [['serve', 'extra'], 'too many arguments'],
     [['fly'], "unknown command 'fly'"],
@@ -167,6 +168,34 @@ describe('homeostat', () => {
     expect(await command.exited).to.equal(1);
     expect(await command.line('nobody caught an exception: stopping')).to.include({ plugin: 'throws' });
     await command.line('stopped');
+  });
+
+  it('lets nobody in without the token of its environment, and never says it', async () => {
+    const token = 'correct-horse-battery-staple';
+    const command = run(['serve', '--port', '0', '--database', 'memory:', '--hints', '--log-level', 'debug'], {
+      HOMEOSTAT_TOKEN: token,
+      HOMEOSTAT_PLUGIN: fileURLToPath(new URL('../../../examples/01-person', import.meta.url)),
+    });
+    const url = String((await command.line('ready'))['url']);
+    expect((await fetch(`${url}/apis`)).status).to.equal(401);
+    expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+    expect((await fetch(`${url}/apis`, { headers: { Authorization: `Bearer ${token}` } })).status).to.equal(200);
+    await eventually(() => command.stderr.includes('curl -H "Authorization: Bearer $HOMEOSTAT_TOKEN" http://'));
+    command.kill('SIGTERM');
+    expect(await command.exited).to.equal(0);
+    expect(command.stdout + command.stderr).to.not.include(token);
+  });
+
+  it('keeps the domain that it is told for the service', async () => {
+    const fixture = new URL('./widget.fixture.js', import.meta.url).href;
+    const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
+    const plugin = await makePlugin('widgets', main);
+    const command = run(['serve', '--port', '0', '--database', 'memory:', '--plugin', plugin], {
+      HOMEOSTAT_SERVICE_DOMAIN: 'example.com',
+    });
+    const [widgets] = (await command.line('ready'))['plugins'] as Line[];
+    expect(widgets).to.include({ phase: 'Failed' });
+    expect(widgets?.['reason']).to.include('"widgets.example.com" is reserved: example.com and below it');
   });
 
   it('prints what to try on stderr, when asked for hints', async () => {

@@ -77,6 +77,42 @@ describe('the configuration of serve', () => {
     expect(() => read({}, { HOMEOSTAT_CONFIG: join(folder, 'bad.yaml') })).to.throw(/^HOMEOSTAT_CONFIG: .*line 2/);
   });
 
+  it('takes a token of 16 to 1,024 printable characters, from wherever', async () => {
+    const token = 'sixteen-letters!';
+    const folder = await makeFolder({ 'c.yaml': `token: "${token}"\n` });
+    expect(read({ token }).token).to.equal(token);
+    expect(read({}, { HOMEOSTAT_TOKEN: token }).token).to.equal(token);
+    expect(read({ config: join(folder, 'c.yaml') }).token).to.equal(token);
+    expect(read({ token: 'x'.repeat(1024) }).token).to.have.length(1024);
+  });
+
+  it('refuses any other token without repeating it', async () => {
+    for (const secret of [
+      'fifteen-letters',
+      'a secret of many words',
+      'schlüsselschlüssel',
+      'x'.repeat(1025),
+      'x\ny'.repeat(9),
+    ]) {
+      expect(() => read({ token: secret }))
+        .to.throw('--token: must be 16 to 1024 printable ASCII characters, without spaces')
+        .with.property('message')
+        .that.does.not.include(secret);
+      expect(() => read({}, { HOMEOSTAT_TOKEN: secret })).to.throw(/^HOMEOSTAT_TOKEN: must be/);
+    }
+    for (const yaml of [
+      'token: sk-0123456789abcdef\nport: [\n',
+      'token: *sk-0123456789abcdef\n',
+      'token: [sk-0123456789abcdef]\n',
+    ]) {
+      const folder = await makeFolder({ 'c.yaml': yaml });
+      expect(() => read({ config: join(folder, 'c.yaml') }))
+        .to.throw('c.yaml')
+        .with.property('message')
+        .that.does.not.include('0123456789');
+    }
+  });
+
   it('listens beyond this machine only when told that it is insecure', () => {
     expect(() => read({ host: '0.0.0.0' })).to.throw('--host: "0.0.0.0" is not a loopback address: add --insecure');
     expect(read({ host: '0.0.0.0', insecure: true }).host).to.equal('0.0.0.0');

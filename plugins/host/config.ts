@@ -1,7 +1,6 @@
-import { checkDnsSubdomain } from '@homeostat/controller-runtime/api';
+import { checkServiceDomain, checkToken } from '@homeostat/apiserver';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { errorText } from './error-text.ts';
 import { environmentName, serveOptions } from './serve-options.ts';
 import type { ServeOptionName } from './serve-options.ts';
 import { parseYamlMapping } from './yaml-mapping.ts';
@@ -17,6 +16,8 @@ export interface ServeConfig {
   readonly plugins: readonly string[];
   readonly hostNames: readonly string[];
   readonly serviceDomain: string;
+  /** A secret: it stands in no message. Absent: no authentication. */
+  readonly token?: string;
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
@@ -58,6 +59,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   if (!insecure && !loopback.includes(host.value)) {
     values.refuse(host, `"${host.value}" is not a loopback address: add --insecure to listen there in the clear`);
   }
+  const token = values.token();
   const config: ServeConfig = {
     database: database.value,
     databaseOrigin: database.origin,
@@ -66,6 +68,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     plugins: values.list('plugin').map(({ value, folder }) => resolve(folder, value)),
     hostNames: values.list('host-name').map(({ value }) => value),
     serviceDomain: values.domain() ?? 'homeostat.internal',
+    ...(token === undefined ? {} : { token }),
     insecure,
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
@@ -139,7 +142,14 @@ class ConfigValues {
   domain(): string | undefined {
     const found = this.text('service-domain');
     if (found === undefined) return undefined;
-    const [problem] = found.value.includes('.') ? checkDnsSubdomain(found.value) : ['must have at least one dot'];
+    const [problem] = checkServiceDomain(found.value);
+    return problem === undefined ? found.value : this.refuse(found, problem);
+  }
+
+  token(): string | undefined {
+    const found = this.text('token');
+    if (found === undefined) return undefined;
+    const [problem] = checkToken(found.value);
     return problem === undefined ? found.value : this.refuse(found, problem);
   }
 
@@ -169,8 +179,13 @@ class ConfigValues {
       }
       return file;
     } catch (error) {
-      this.problems.push(`${origin}: ${path}: ${errorText(error)}`);
+      this.problems.push(`${origin}: ${path}: ${withoutQuotes(error)}`);
       return {};
     }
   }
+}
+
+/** The file may hold the token, and an error of YAML quotes what it stumbled over; its cause has whole lines. */
+function withoutQuotes(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/"[^"]*"/g, '"…"') : String(error);
 }

@@ -1,34 +1,47 @@
 import { expect } from 'chai';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeclaredObject } from './declared-object.ts';
+import type { DeclaredObject } from './declared-object.ts';
 import { readDeclaredObjects } from './declared-objects.ts';
-import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
-import { startTestServer } from './testing/index.ts';
-import { widgetModel } from './widget.fixture.ts';
+import { declarationError } from './declaration-mistake.ts';
+import type { PluginManifest } from './manifest.ts';
+import { makeFolder, removeFolders } from './plugin-folder.fixture.ts';
 
-const widget = (name: string, spec = '{ size: 3 }', version = 'apiVersion'): string =>
-  `${version}: widgets.example.com/v1\nkind: Widget\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+const widget = (name: string, version = 'apiVersion'): string =>
+  `${version}: widgets.example.com/v1\nkind: Widget\nmetadata: { name: ${name} }\nspec: { size: 3 }\n`;
 
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'it did not fail',
-    (error: unknown) => (error as Error).message,
-  );
+interface Read {
+  readonly objects: readonly DeclaredObject[];
+  /** All mistakes, as the plugin's failure words them. */
+  readonly mistakes: readonly string[];
+}
+
+async function read(path: string, revision: PluginManifest['revision'] = '2.15'): Promise<Read> {
+  const declarations = await readDeclaredObjects(path, revision);
+  const mistakes = declarations.flatMap((each) => (isDeclaredObject(each) ? [] : [each]));
+  return {
+    objects: declarations.filter(isDeclaredObject),
+    mistakes: mistakes.length === 0 ? [] : declarationError(mistakes).message.split('; '),
+  };
 }
 
 describe('declared objects', () => {
-  const model = widgetModel();
   const folder = 'resources/extensions';
 
   afterEach(removeFolders);
 
-  it('are all documents of all YAML files of both folders', async () => {
+  const file = async (text: string): Promise<string> => makeFolder({ [`${folder}/a.yaml`]: text });
+
+  it('are all documents of all YAML files of both folders, and of no folder below them [spec 2.9-folder, 2.9-file-names, 2.9-type]', async () => {
     const path = await makeFolder({
       [`${folder}/z.yaml`]: `${widget('a')}---\n${widget('b')}---\n`,
       [`${folder}/notes.txt`]: 'not YAML: [',
-      [`src/main/${folder}/any name.yml`]: widget('c'),
+      [`${folder}/below/x.yaml`]: 'not YAML: [',
+      [`src/main/${folder}/any name.YML`]: widget('c'),
     });
-    const objects = await readDeclaredObjects(path, '2.15');
+    const { objects, mistakes } = await read(path);
+    expect(mistakes).to.deep.equal([]);
     expect(objects.map(({ object }) => object.metadata.name)).to.deep.equal(['a', 'b', 'c']);
     expect(objects.map(({ gvk }) => gvk)).to.deep.equal(
       Array.from({ length: 3 }, () => ({ group: 'widgets.example.com', version: 'v1', kind: 'Widget' })),
@@ -36,85 +49,96 @@ describe('declared objects', () => {
   });
 
   it('need no folder', async () => {
-    expect(await readDeclaredObjects(await makeFolder({}), '2.15')).to.deep.equal([]);
+    expect(await read(await makeFolder({}))).to.deep.equal({ objects: [], mistakes: [] });
   });
 
-  it('of revision 2.9 say groupVersion, and have the fields at the top', async () => {
-    const yaml = 'groupVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: a }\ncode: x\n';
-    const path = await makeFolder({ [`${folder}/a.yaml`]: yaml });
-    const [declared] = await readDeclaredObjects(path, '2.9');
-    expect(declared?.object).to.deep.equal({
+  it('of revision 2.9 say groupVersion, and have the fields at the top [spec 2.9-shape-2.9]', async () => {
+    const path = await file('groupVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: a }\ncode: x\n');
+    const { objects } = await read(path, '2.9');
+    expect(objects[0]?.object).to.deep.equal({
       apiVersion: 'widgets.example.com/v1',
       kind: 'Widget',
       metadata: { name: 'a' },
       code: 'x',
     });
-    expect(await failureOf(readDeclaredObjects(path, '2.15'))).to.include('apiVersion: is missing');
   });
 
-  it('are refused with file, document, line and field of every mistake', async () => {
+  it("with the other revision's key are refused with the right one, at its line [spec 9-file-key-2.15, 9-file-key-2.9]", async () => {
+    const wrong = async (text: string, revision: '2.15' | '2.9'): Promise<readonly string[]> =>
+      (await read(await file(text), revision)).mistakes;
+    const place = `${folder}/a.yaml: document 1, line`;
+    expect(await wrong(`# 2.9\n${widget('a', 'groupVersion')}`, '2.15')).to.deep.equal([
+      `${place} 2: groupVersion: is the key of revision 2.9: a plugin of revision 2.15 writes apiVersion`,
+    ]);
+    const other = 'apiVersion: is the key of revision 2.15: a plugin of revision 2.9 writes groupVersion';
+    expect(await wrong(widget('a'), '2.9')).to.deep.equal([`${place} 1: ${other}`]);
+    expect(await wrong(`groupVersion: widgets.example.com/v1\n${widget('a')}`, '2.9')).to.deep.equal([
+      `${place} 2: ${other}`,
+    ]);
+  });
+
+  it('are refused with file, document, line and field of every mistake in every file', async () => {
     const path = await makeFolder({
-      [`${folder}/a.yaml`]: `${widget('a')}---\nkind: Widget\nmetadata: {}\n---\n- 1\n`,
+      [`${folder}/a.yaml`]: [
+        widget('a'),
+        'kind: 5\nmetadata:\n  name: [x]\n',
+        '- 1\n',
+        'b: [\n',
+        'apiVersion: v1\nkind: Thing\nmetadata: 7\n',
+        'apiVersion: v1\nkind: Thing\nspec:\n  size: .nan\n',
+        'apiVersion: v1\nkind: Thing\n',
+        'a: 1\nb: 1\na: 1\n',
+      ].join('---\n'),
       [`${folder}/b.yaml`]: 'a: [\n',
+      [`${folder}/c.yaml`]: widget('c'),
     });
-    const message = await failureOf(readDeclaredObjects(path, '2.15'));
-    expect(message).to.include(`${folder}/a.yaml: document 2, line 6: apiVersion: is missing`);
-    expect(message).to.include(`${folder}/a.yaml: document 2, line 6: metadata.name: is missing`);
-    expect(message).to.include(`${folder}/a.yaml: document 3, line 9: must be an object`);
-    expect(message).to.match(/b\.yaml: .*line 2/);
+    const { objects, mistakes } = await read(path);
+    const a = `${folder}/a.yaml: document`;
+    expect(mistakes).to.deep.equal([
+      `${a} 2, line 6: apiVersion: is missing`,
+      `${a} 2, line 6: kind: must be a text`,
+      `${a} 2, line 8: metadata.name: must be a text`,
+      `${a} 3, line 10: must be an object with apiVersion, kind and metadata`,
+      `${a} 4, line 13: not valid YAML: deficient indentation, at column 1`,
+      `${a} 5, line 16: metadata: must be an object`,
+      `${a} 6, line 21: the field "spec.size" holds a number that JSON cannot hold`,
+      `${a} 7, line 23: metadata.name: is missing`,
+      `${a} 8, line 28: not valid YAML: duplicated mapping key, at column 1`,
+      `${folder}/b.yaml: document 1, line 2: not valid YAML: deficient indentation, at column 1`,
+    ]);
+    expect(objects.filter(({ isUnnamed }) => !isUnnamed).map(({ object }) => object.metadata.name)).to.deep.equal([
+      'a',
+      'c',
+    ]);
+  });
+
+  it('are refused in files that are too large, hold too many documents, or are no UTF-8', async () => {
+    const path = await makeFolder({
+      [`${folder}/a.yaml`]: `# ${'x'.repeat(3 * 1024 * 1024)}`,
+      [`${folder}/b.yaml`]: '--- 1\n'.repeat(1001),
+      [`${folder}/c.yaml`]: Buffer.from([0x61, 0x3a, 0x20, 0xff]),
+      [`${folder}/d.yaml/x`]: '',
+    });
+    expect((await read(path)).mistakes).to.deep.equal([
+      `${folder}/a.yaml: is larger than 3145728 bytes`,
+      `${folder}/b.yaml: holds 1001 documents, and may hold 1000`,
+      `${folder}/c.yaml: is not UTF-8: The encoded data was not valid for encoding utf-8`,
+      `${folder}/d.yaml: is no file`,
+    ]);
+  });
+
+  it('tell a hundred mistakes, and how many more there are', async () => {
+    const { mistakes } = await read(await file('- 1\n---\n'.repeat(103)));
+    expect(mistakes).to.have.length(101);
+    expect(mistakes.at(-1)).to.equal('and 3 more');
   });
 
   it('are not read through a link out of the folder', async () => {
     const outside = await makeFolder({ 'x.yaml': widget('x') });
-    const path = await makeFolder({ [`${folder}/a.yaml`]: widget('a') });
+    const path = await file(widget('a'));
     await symlink(join(outside, 'x.yaml'), join(path, folder, 'b.yaml'));
-    expect(await failureOf(readDeclaredObjects(path, '2.15'))).to.include("b.yaml leads out of the plugin's folder");
+    const { mistakes } = await read(path);
+    expect(mistakes).to.have.length(1);
+    expect(mistakes[0]).to.include("b.yaml leads out of the plugin's folder");
   });
-
-  it('are created when absent, and left as they are when present', async () => {
-    const database = `sqlite:${join(await makeFolder({}), 'h.db')}`;
-    const first = await startTestServer({ database, models: [model] });
-    await first.client.create(model, { metadata: { name: 'a' }, spec: { size: 9 } });
-    await first.stop();
-
-    const manifest = 'name: declares\nversion: 1.0.0\ndependencies: { kinds: "*" }\n';
-    const dependent = await makePlugin('declares', 'export default {};', {
-      'plugin.yaml': manifest,
-      [`${folder}/a.yaml`]: `${widget('a')}---\n${widget('b')}`,
-    });
-    const second = await startTestServer({ database, plugins: [dependent, await makeKindsPlugin()] });
-    const { items } = await second.client.list(model, { sort: 'metadata.name,asc' });
-    expect(items.map(({ metadata, spec }) => [metadata.name, spec?.size])).to.deep.equal([
-      ['a', 9],
-      ['b', 3],
-    ]);
-    await second.stop();
-  });
-
-  for (const [mistake, yaml, message] of [
-    [
-      'an unknown kind',
-      widget('a').replace('Widget', 'Gadget'),
-      'kind: widgets.example.com/v1 Gadget is not registered',
-    ],
-    ['an invalid field', widget('a', '{ size: 0 }'), 'spec.size: '],
-    ['an unknown field', widget('a', '{ colour: red }'), 'spec.colour'],
-    ['a bad name', widget('A_B'), 'metadata.name: '],
-  ] as const) {
-    it(`fail the start for ${mistake}, with file, document, line and field`, async () => {
-      const plugin = await makePlugin('declares', 'export default {};', {
-        'plugin.yaml': 'name: declares\nversion: 1.0.0\ndependencies: { kinds: "*" }\n',
-        [`${folder}/a.yaml`]: `${widget('good')}---\n${yaml}`,
-      });
-      const failure = await failureOf(startTestServer({ plugins: [plugin, await makeKindsPlugin()] }));
-      expect(failure).to.include(`plugin "declares" failed: ${folder}/a.yaml: document 2, line 6: `);
-      expect(failure).to.include(message);
-    });
-  }
 });
-
-/** A plugin in a folder that brings the kind Widget. */
-async function makeKindsPlugin(): Promise<string> {
-  const fixture = new URL('./widget.fixture.js', import.meta.url).href;
-  return makePlugin('kinds', `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`);
-}

@@ -2,17 +2,24 @@ import { serviceOwner } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 
+export interface HintOptions {
+  /** Requests need the token; the hints name its variable and never the token itself. */
+  readonly token: boolean;
+}
+
 /** What somebody who just started the server could try, with the first kind that a plugin registered. Plain text. */
-export function hintsFor({ url, schemeManager }: Pick<ApiServer, 'url' | 'schemeManager'>): string {
+export function hintsFor(server: Pick<ApiServer, 'url' | 'schemeManager'>, { token }: HintOptions): string {
+  const { url, schemeManager } = server;
   const registration = schemeManager.list().find(({ owner }) => owner !== serviceOwner);
   if (registration === undefined) return `\nHomeostat is ready at ${url}; no plugin has registered a kind.\n\n`;
   const { descriptor } = registration;
+  const curl = token ? 'curl -H "Authorization: Bearer $HOMEOSTAT_TOKEN"' : 'curl';
   const group = `${url}/apis/${apiVersionOf(descriptor)}`;
   return `
 Homeostat is ready at ${url}. Try:
-  curl ${group}
-  curl '${group}/${descriptor.plural}?page=1&size=10'
-  curl -N '${group}/${descriptor.plural}?watch=true'
+  ${curl} ${group}
+  ${curl} '${group}/${descriptor.plural}?page=1&size=10'
+  ${curl} -N '${group}/${descriptor.plural}?watch=true'
 
 `;
 }

@@ -6,9 +6,40 @@ export type {
   PluginContext,
   PluginControllers,
   PluginDefinition,
+  PluginEndpoints,
   PluginSchemeManager,
 } from './plugin.ts';
-export type { IndexCallback, Registration } from '@homeostat/apiserver';
+export type { Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
+export {
+  accept,
+  ApiVersion,
+  consoleGroup,
+  contentType,
+  DeleteMapping,
+  GetMapping,
+  PatchMapping,
+  PostMapping,
+  predicate,
+  publicGroup,
+  PutMapping,
+  RequestMapping,
+  RestController,
+  route,
+  ServerResponse,
+  userGroup,
+} from '@homeostat/apiserver/endpoints';
+export type {
+  EndpointResponse,
+  FilterFunction,
+  HandlerFunction,
+  MappingOptions,
+  RequestPredicate,
+  RouteBuilder,
+  RouteOptions,
+  RouterFunction,
+  ServerEvent,
+  ServerRequest,
+} from '@homeostat/apiserver/endpoints';
 export {
   AbstractExtension,
   ApiError,
@@ -41,6 +72,7 @@ export type {
   Condition,
   ExtensionClass,
   FieldCause,
+  FieldViolation,
   GroupVersionKind,
   GvkOptions,
   IndexAttribute,
@@ -52,6 +84,7 @@ export type {
   Model,
   ModelDescriptor,
   ModelOptions,
+  ModelValidation,
   NewCondition,
   NewObject,
   ObjectKey,

@@ -1,4 +1,4 @@
-import { startApiServer } from '@homeostat/apiserver';
+import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -51,7 +51,8 @@ describe('the plugin host', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(host.statuses().map(({ name, phase }) => [name, phase]));
   const reasonOf = (name: string): string | undefined => host.statuses().find((each) => each.name === name)?.reason;
-  const kinds = (): readonly string[] => server.schemeManager.list().map(({ descriptor }) => descriptor.kind);
+  const kinds = (): readonly string[] =>
+    server.schemeManager.list().flatMap(({ descriptor, owner }) => (owner === serviceOwner ? [] : [descriptor.kind]));
 
   describe('starting', () => {
     it('registers the models of a definition before its code runs, and serves them to it', async () => {
@@ -133,7 +134,7 @@ describe('the plugin host', () => {
       release();
       await started;
       expect(host.readinessProblem()).to.equal(undefined);
-      expect(host.isIdle()).to.equal(true);
+      await eventually(() => host.isIdle());
     });
   });
 
@@ -168,6 +169,7 @@ describe('the plugin host', () => {
       await host.addFolder(await makePlugin('bad', 'setInterval(() => {}, 1e6).unref(); await new Promise(() => {});'));
       add('good', good);
       const started = host.start();
+      await eventually(() => phases()['good'] === 'Resolved');
       await clock.runUntil(() => phases()['good'] === 'Started');
       await started;
       await expectContained('loading its module has not ended within 30 s');
@@ -373,6 +375,28 @@ describe('the plugin host', () => {
       await started;
       expect(phases()).to.deep.equal({ a: 'Stopped' });
       expect(isAborted()).to.equal(true);
+    });
+
+    it('calls the stop of a start that ends after it was given up, once', async () => {
+      const calls: string[] = [];
+      let open = (): void => undefined;
+      const gate = new Promise<void>((resolve) => (open = resolve));
+      add('a', {
+        start: async () => {
+          calls.push('start');
+          await gate;
+          calls.push('started');
+        },
+        stop: () => void calls.push('stop'),
+      });
+      const started = host.start();
+      await eventually(() => calls.length > 0);
+      await host.stop();
+      await started;
+      expect(calls).to.deep.equal(['start']);
+      open();
+      await eventually(() => calls.length === 3);
+      expect(calls).to.deep.equal(['start', 'started', 'stop']);
     });
 
     it('before the start leaves plugins Stopped, those that depend on each other too', async () => {

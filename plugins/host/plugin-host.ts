@@ -1,19 +1,25 @@
+import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
-import { silentLogger } from '@homeostat/controller-runtime/api';
+import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
-import { dependencyProblems } from './dependencies.ts';
+import type { PluginManagers } from './controllers-page.ts';
 import { errorText } from './error-text.ts';
 import { hostVersion } from './host-version.ts';
 import { checkRequires } from './manifest.ts';
+import type { PluginManifest } from './manifest.ts';
+import { PluginFleet } from './plugin-fleet.ts';
 import { openPluginFolder } from './plugin-folder.ts';
-import { PluginInstance } from './plugin-instance.ts';
+import type { PluginInstance } from './plugin-instance.ts';
+import { PluginObjects } from './plugin-objects.ts';
+import { identityOf } from './plugin-report.ts';
+import type { PluginReport } from './plugin-report.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
 
 export interface PluginHostOptions {
-  readonly server: PluginRunParts['server'];
+  readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client'>;
   /** Default: the real time. */
   readonly clock?: Clock;
   /** Default: silent. */
@@ -29,22 +35,33 @@ export interface PluginStatus {
   readonly reason?: string;
 }
 
+/** Phases in which a plugin stays as long as nobody does anything. */
+const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
+
+/** Said of objects whose plugin is not there. */
+const notInstalled = 'the host has no plugin of this name';
+
 /**
  * Runs plugins in dependency order, those that do not depend on each other at the same time. Whatever one of them does,
- * the others and the host go on. Lives once: add, start, stop.
+ * the others and the host go on. Each is also an object, whose `spec.enabled` starts and stops it. Lives once: add,
+ * start, stop.
  */
 export class PluginHost {
   readonly #parts: PluginRunParts;
-  readonly #instances = new Map<string, PluginInstance>();
+  readonly #fleet: PluginFleet;
+  readonly #objects: PluginObjects;
   /** Those that never became an instance. */
   readonly #refused: PluginStatus[] = [];
-  readonly #starts = new Map<string, Promise<void>>();
-  readonly #stops = new Map<string, Promise<void>>();
   #started: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+  #isReady = false;
 
   constructor(options: PluginHostOptions) {
     const { server, clock = systemClock, logger = silentLogger } = options;
     this.#parts = { server, clock, logger };
+    this.#fleet = new PluginFleet({ parts: this.#parts, onChange: (instance) => this.#onChange(instance) });
+    const onDesired = async (name: string, enabled: boolean): Promise<void> => this.#onDesired(name, enabled);
+    this.#objects = new PluginObjects({ server, clock, logger, onDesired });
   }
 
   /** Reads a plugin's folder. Never rejects: what cannot be read is Failed, under the name of the folder. */
@@ -61,29 +78,29 @@ export class PluginHost {
     const { manifest } = source;
     try {
       checkRequires(manifest, hostVersion());
-      const namesake = this.#instances.get(manifest.name);
+      const namesake = this.#fleet.get(manifest.name);
       if (namesake !== undefined) throw new Error(`there is a plugin "${manifest.name}" already${from(namesake)}`);
-      this.#instances.set(manifest.name, new PluginInstance(source, this.#parts));
+      this.#fleet.add(source);
     } catch (err) {
       this.#refuse(err, manifest);
     }
   }
 
-  /** Loads and starts all plugins. Resolves when each is Started or Failed; never rejects. */
+  /** Loads and starts all plugins that are enabled. Resolves when each is Started or Failed; never rejects. */
   start(): Promise<void> {
-    this.#started ??= this.#startAll();
+    this.#started ??= this.#start();
     return this.#started;
   }
 
-  /** Stops all plugins, dependents before what they depend on. Never rejects. */
-  async stop(): Promise<void> {
-    await Promise.all([...this.#instances.keys()].map(async (name) => this.#stop(name)));
-    await this.#started;
+  /** Stops all plugins, dependents before what they depend on, and writes their last phase. Never rejects. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
   }
 
   /** Every plugin that was added, in that order; those that were refused come last. */
   statuses(): readonly PluginStatus[] {
-    const statuses = [...this.#instances.values()].map(({ manifest, state }) => ({
+    const statuses = this.#fleet.instances.map(({ manifest, state }) => ({
       name: manifest.name,
       version: manifest.version,
       phase: state.phase,
@@ -92,73 +109,91 @@ export class PluginHost {
     return [...statuses, ...this.#refused];
   }
 
-  /** All plugins are where they stay, and no controller has anything to do; keys that wait for their time do not count. */
+  /**
+   * All plugins are where they stay, no controller has anything to do, and their objects say so; keys that wait for
+   * their time do not count.
+   */
   isIdle(): boolean {
-    return this.#started !== undefined && [...this.#instances.values()].every((instance) => instance.isIdle());
+    return this.#started !== undefined && this.#fleet.isIdle() && this.#objects.isIdle();
   }
 
-  /** Why the host is not ready: names the plugins that are neither Started nor Failed yet. undefined when it is. */
+  /** What runs the controllers of each plugin that runs. */
+  managers(): PluginManagers {
+    return new Map(
+      this.#fleet.instances.flatMap(({ manifest, state }) =>
+        'run' in state ? [[manifest.name, state.run.manager] as const] : [],
+      ),
+    );
+  }
+
+  /**
+   * Why the host is not ready: names the plugins that the start has not settled yet. undefined when it is, and from
+   * then on: a plugin that is enabled later does not take the others out of service.
+   */
   readinessProblem(): string | undefined {
+    if (this.#isReady) return undefined;
     if (this.#started === undefined) return 'plugins have not been loaded yet';
-    const waiting = this.statuses().filter(({ phase }) => phase !== 'Started' && phase !== 'Failed');
+    const waiting = this.statuses().filter(({ phase }) => !settled.includes(phase));
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
   }
 
   /** The plugin whose files an error comes from, as far as its stack tells. */
   pluginOf(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
-    return [...this.#instances.values()].find(({ folder }) => folder !== undefined && stack.includes(`${folder}/`))
-      ?.manifest.name;
+    return this.#fleet.instances.find(({ folder }) => folder !== undefined && stack.includes(`${folder}/`))?.manifest
+      .name;
   }
 
-  #refuse(err: unknown, { name, version }: { readonly name: string; readonly version: string }): void {
+  async #start(): Promise<void> {
+    const desired = await this.#objects.open();
+    if (this.#stopped !== undefined) return;
+    for (const { name } of desired) this.#reportStranger(name);
+    this.#objects.follow();
+    await this.#fleet.start(desired.filter(({ enabled }) => !enabled).map(({ name }) => name));
+    this.#isReady = true;
+  }
+
+  async #stop(): Promise<void> {
+    await this.#fleet.stop();
+    await this.#started;
+    await this.#objects.close();
+  }
+
+  #refuse(err: unknown, manifest: Pick<PluginManifest, 'name' | 'version'> | PluginManifest): void {
+    const { name, version } = manifest;
+    const reason = errorText(err);
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
-    this.#refused.push({ name, version, phase: 'Failed', reason: errorText(err) });
+    this.#refused.push({ name, version, phase: 'Failed', reason });
+    // The object of a name that is taken is the other plugin's; the name of a folder need not be one of an object.
+    if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
+    const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
+    this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });
   }
 
-  async #startAll(): Promise<void> {
-    const instances = [...this.#instances.values()];
-    const manifests = new Map(instances.map(({ manifest }) => [manifest.name, manifest]));
-    for (const [name, problem] of dependencyProblems(manifests)) this.#instances.get(name)?.fail(new Error(problem));
-    // All modules first: who registers a kind first must not depend on whose file was read faster.
-    await Promise.all(instances.map(async (instance) => instance.resolve()));
-    await Promise.all(instances.map(async ({ manifest }) => this.#start(manifest.name)));
+  async #onDesired(name: string, enabled: boolean): Promise<void> {
+    if (this.#fleet.get(name) === undefined) this.#reportStranger(name);
+    else await this.#fleet.setEnabled(name, enabled);
   }
 
-  async #start(name: string): Promise<void> {
-    const instance = this.#instances.get(name);
-    if (instance === undefined) return;
-    const started = this.#starts.get(name) ?? this.#startAfterDependencies(instance);
-    this.#starts.set(name, started);
-    await started;
+  #onChange({ manifest, state, indexing }: PluginInstance): void {
+    const { name } = manifest;
+    const identity = identityOf(manifest);
+    const { phase } = state;
+    if (state.phase === 'Failed') this.#report(name, { identity, phase, reason: state.failure, message: state.reason });
+    else if (phase === 'Stopped' && !this.#fleet.isEnabled(name))
+      this.#report(name, { identity, phase, reason: 'Disabled', message: 'spec.enabled is false' });
+    else this.#report(name, { identity, phase, indexing: phase === 'Starting' ? indexing : [] });
   }
 
-  async #startAfterDependencies(instance: PluginInstance): Promise<void> {
-    if (instance.state.phase !== 'Resolved') return;
-    const { dependencies } = instance.manifest;
-    await Promise.all(dependencies.map(async (dependency) => this.#start(dependency.name)));
-    const missing = dependencies.find(({ name, optional }) => !optional && this.#phaseOf(name) !== 'Started');
-    if (missing === undefined) return instance.start();
-    if (instance.state.phase === 'Resolved')
-      instance.fail(new Error(`needs plugin "${missing.name}", which is ${this.#phaseOf(missing.name)}`));
+  /** An object whose plugin was taken away, or never was there, says so; it and the objects of its kinds stay. */
+  #reportStranger(name: string): void {
+    const isKnown = this.statuses().some((plugin) => plugin.name === name);
+    if (!isKnown) this.#report(name, { phase: 'Stopped', reason: 'NotInstalled', message: notInstalled });
   }
 
-  #phaseOf(name: string): PluginPhase | undefined {
-    return this.#instances.get(name)?.state.phase;
-  }
-
-  async #stop(name: string): Promise<void> {
-    const stopped = this.#stops.get(name) ?? this.#stopAfterDependents(name);
-    this.#stops.set(name, stopped);
-    await stopped;
-  }
-
-  async #stopAfterDependents(name: string): Promise<void> {
-    const dependents = [...this.#instances.values()].filter(
-      ({ manifest, isRunning }) => isRunning && manifest.dependencies.some((each) => each.name === name),
-    );
-    await Promise.all(dependents.map(async ({ manifest }) => this.#stop(manifest.name)));
-    await this.#instances.get(name)?.stop();
+  #report(name: string, report: Omit<PluginReport, 'enabled' | 'atMs' | 'indexing'> & Partial<PluginReport>): void {
+    const enabled = this.#fleet.isEnabled(name);
+    this.#objects.report(name, { indexing: [], ...report, enabled, atMs: this.#parts.clock.now() });
   }
 }
 

@@ -7,18 +7,32 @@ import { pluginDeadlineMs, PluginRun } from './plugin-run.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { nextPhase } from './plugin-state.ts';
-import type { PluginEvent, PluginPhase, PluginState } from './plugin-state.ts';
+import type { PluginEvent, PluginFailure, PluginPhase, PluginState } from './plugin-state.ts';
+import type { KindProgress } from './served-kinds.ts';
 
 /** One plugin's life, from its manifest to its end. None of its verbs rejects: what goes wrong is its state. */
 export class PluginInstance {
   readonly #source: PluginSource;
   readonly #parts: PluginRunParts;
+  readonly #onChange: (instance: PluginInstance) => void;
   readonly #loading = new AbortController();
   #state: PluginState = { phase: 'Created' };
+  #indexing: readonly KindProgress[] = [];
+  #resolved: Promise<void> | undefined;
 
-  constructor(source: PluginSource, parts: PluginRunParts) {
+  /** `onChange` hears of every phase but the first, and of the progress of indexes. Must not throw. */
+  constructor(source: PluginSource, parts: PluginRunParts, onChange: (instance: PluginInstance) => void) {
     this.#source = source;
-    this.#parts = { ...parts, logger: pluginLogger(parts.logger, source.manifest.name) };
+    this.#onChange = onChange;
+    const onProgress = (indexing: readonly KindProgress[]): void => {
+      this.#indexing = indexing;
+      onChange(this);
+    };
+    this.#parts = { ...parts, logger: pluginLogger(parts.logger, source.manifest.name), onProgress };
+  }
+
+  get source(): PluginSource {
+    return this.#source;
   }
 
   get manifest(): PluginManifest {
@@ -33,13 +47,23 @@ export class PluginInstance {
     return this.#state;
   }
 
+  /** The kinds whose indexes are being built. */
+  get indexing(): readonly KindProgress[] {
+    return this.#indexing;
+  }
+
   /** It holds something that a stop has to take back. */
   get isRunning(): boolean {
     return ['Starting', 'Started', 'Stopping'].includes(this.#state.phase);
   }
 
-  /** Loads the plugin's module. A top level that throws, or never ends, fails this plugin alone. */
-  async resolve(): Promise<void> {
+  /** Loads the plugin's module, once. A top level that throws, or never ends, fails this plugin alone. */
+  resolve(): Promise<void> {
+    this.#resolved ??= this.#resolve();
+    return this.#resolved;
+  }
+
+  async #resolve(): Promise<void> {
     if (this.#phase !== 'Created') return;
     const { clock } = this.#parts;
     try {
@@ -52,7 +76,7 @@ export class PluginInstance {
       const plugin = checkPlugin(exported);
       if (this.#phase === 'Created') this.#move('resolve', { phase: 'Resolved', plugin });
     } catch (error) {
-      if (this.#phase === 'Created') this.fail(error);
+      if (this.#phase === 'Created') this.fail(error, 'LoadFailed');
     }
   }
 
@@ -68,7 +92,7 @@ export class PluginInstance {
       // Who stops it takes back what it holds.
       if (this.#phase !== 'Starting') return;
       await run.stop();
-      if (this.#phase === 'Starting') this.fail(error);
+      if (this.#phase === 'Starting') this.fail(error, isIndexBuildError(error) ? 'IndexBuildFailed' : 'StartFailed');
     }
   }
 
@@ -81,13 +105,13 @@ export class PluginInstance {
     this.#move('stop', { phase: 'Stopping', run: state.run });
     const problem = await state.run.stop();
     if (problem === undefined) this.#move('stopped', { phase: 'Stopped' });
-    else this.fail(problem);
+    else this.fail(problem, 'StopFailed');
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown, failure: PluginFailure): void {
     const reason = errorText(error);
     this.#parts.logger.error(error instanceof Error ? { err: error } : { reason }, 'plugin failed');
-    this.#move('fail', { phase: 'Failed', reason });
+    this.#move('fail', { phase: 'Failed', failure, reason });
   }
 
   /** Nothing of it is on its way, and its controllers have nothing to do. */
@@ -107,5 +131,11 @@ export class PluginInstance {
     if (phase !== state.phase) throw new Error(`${event} leads to ${phase}, not to ${state.phase}`);
     this.#state = state;
     if (phase !== 'Failed') this.#parts.logger.info({ version: this.manifest.version }, `plugin is ${phase}`);
+    this.#onChange(this);
   }
+}
+
+/** By its name: the server may be another copy of the package. */
+function isIndexBuildError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'IndexBuildError';
 }

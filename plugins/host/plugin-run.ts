@@ -1,6 +1,6 @@
-import type { ApiServer, OwnedScheme } from '@homeostat/apiserver';
+import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
 import { createManager } from '@homeostat/controller-runtime';
-import type { ControllerDefinition, Manager } from '@homeostat/controller-runtime';
+import type { Client, ControllerDefinition, Manager } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { createDeclaredObjects } from './create-declared-objects.ts';
@@ -10,26 +10,34 @@ import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { awaitServed } from './served-kinds.ts';
+import type { KindProgress } from './served-kinds.ts';
 
 /** How long `start` and `stop` of a plugin, and the loading of its module, may take. */
 export const pluginDeadlineMs = 30_000;
 
 export interface PluginRunParts {
-  readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady' | 'indexingProgress'>;
+  readonly server: Pick<
+    ApiServer,
+    'schemeManager' | 'endpoints' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
+  >;
   readonly clock: Clock;
   /** The plugin's own. */
   readonly logger: Logger;
+  /** As {@link awaitServed} calls it. */
+  readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 
 /**
- * One start and stop of a plugin, and all that it holds in between: its kinds, its controllers, its signal. Has a
- * manager of its own, so that names of controllers and failures stay the plugin's.
+ * One start and stop of a plugin, and all that it holds in between: its kinds, its controllers, its endpoints, its signal.
+ * Has a manager of its own, so that names of controllers and failures stay the plugin's.
  */
 export class PluginRun {
   readonly #source: PluginSource;
   readonly #plugin: Plugin;
   readonly #parts: PluginRunParts;
   readonly #scheme: OwnedScheme;
+  readonly #endpoints: OwnedEndpoints;
+  readonly #client: Client;
   readonly #manager: Manager;
   readonly #controllers: ControllerDefinition[] = [];
   readonly #abort = new AbortController();
@@ -39,12 +47,15 @@ export class PluginRun {
   #stopped: Promise<string | undefined> | undefined;
 
   constructor(source: PluginSource, plugin: Plugin, parts: PluginRunParts) {
-    const { name, group } = source.manifest;
+    const { name, group, revision } = source.manifest;
     this.#source = source;
     this.#plugin = plugin;
     this.#parts = parts;
-    this.#scheme = parts.server.schemeManager.forOwner(name, group === undefined ? {} : { group });
-    this.#manager = createManager({ client: parts.server.client, clock: parts.clock, logger: parts.logger });
+    const owned = group === undefined ? {} : { group };
+    this.#scheme = parts.server.schemeManager.forOwner(name, owned);
+    this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
+    this.#client = parts.server.createPluginClient();
+    this.#manager = createManager({ client: this.#client, clock: parts.clock, logger: parts.logger });
   }
 
   /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
@@ -52,16 +63,18 @@ export class PluginRun {
     const definition: PluginDefinition = isPluginClass(this.#plugin) ? {} : this.#plugin;
     for (const model of definition.models ?? []) this.#scheme.register(model);
     for (const each of definition.controllers ?? []) this.#addController(each);
+    for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
     await this.#awaitServed(this.#registered());
     await this.#callStart();
     await this.#awaitServed(this.#registered());
     await this.#createObjects();
     await this.#startControllers();
     this.#signal.throwIfAborted();
+    this.#endpoints.open();
   }
 
   /**
-   * Ends all of it: controllers first (their runs have 30 s), then the signal, the plugin's stop, its kinds. Never
+   * Ends all of it: endpoints, controllers (their runs have 30 s), the signal, the plugin's stop, its kinds. Never
    * rejects; answers what went wrong. May be called while `start` is under way, which then rejects.
    */
   stop(): Promise<string | undefined> {
@@ -74,11 +87,18 @@ export class PluginRun {
     return this.#managed === undefined || this.#manager.isIdle();
   }
 
+  /** What runs its controllers. */
+  get manager(): Pick<Manager, 'controllers' | 'queue'> {
+    return this.#manager;
+  }
+
   get #signal(): AbortSignal {
     return this.#abort.signal;
   }
 
   async #stop(): Promise<string | undefined> {
+    // First: a request must not find a plugin that is half gone.
+    this.#endpoints.close();
     this.#stopControllers.abort();
     await this.#managed;
     this.#abort.abort(new Error('the plugin is being stopped'));
@@ -90,8 +110,28 @@ export class PluginRun {
     const context = this.#createContext();
     const bounds = { timeoutMs: pluginDeadlineMs, clock: this.#parts.clock, signal: this.#signal };
     const plugin = isPluginClass(this.#plugin) ? new this.#plugin(context) : this.#plugin;
-    await withDeadline(async () => plugin.start?.(context), { ...bounds, what: 'start' });
-    this.#stopHook = () => plugin.stop?.();
+    this.#signal.throwIfAborted();
+    const starting = (async () => plugin.start?.(context))();
+    const stopHook = (): unknown => plugin.stop?.();
+    try {
+      await withDeadline(async () => starting, { ...bounds, what: 'start' });
+      this.#stopHook = stopHook;
+    } catch (error) {
+      void this.#stopLate(starting, stopHook);
+      throw error;
+    }
+  }
+
+  /** A start that was given up, and comes to its end all the same, has made what only the plugin's stop can take away. */
+  async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
+    try {
+      await starting;
+    } catch {
+      // It failed: that has been told, or nobody waits for it any more.
+      return;
+    }
+    this.#stopHook = stopHook;
+    await this.#callStop();
   }
 
   async #callStop(): Promise<string | undefined> {
@@ -111,14 +151,15 @@ export class PluginRun {
   }
 
   #createContext(): PluginContext {
-    const { server, logger } = this.#parts;
+    const { logger } = this.#parts;
     return Object.freeze({
       schemeManager: this.#guardedScheme(),
       controllers: Object.freeze({
         add: (definition: ControllerDefinition) => this.#addController(definition),
         remove: (name: string) => this.#manager.remove(name),
       }),
-      client: server.client,
+      endpoints: Object.freeze({ add: (endpoint: Endpoint) => this.#addEndpoint(endpoint) }),
+      client: this.#client,
       logger,
       signal: this.#signal,
     });
@@ -151,6 +192,11 @@ export class PluginRun {
     this.#controllers.push(definition);
   }
 
+  #addEndpoint(endpoint: Endpoint): void {
+    this.#signal.throwIfAborted();
+    this.#endpoints.add(endpoint);
+  }
+
   #registered(): readonly GroupVersionKind[] {
     return this.#scheme.registered().map(({ descriptor }) => descriptor);
   }
@@ -160,9 +206,9 @@ export class PluginRun {
   }
 
   async #createObjects(): Promise<void> {
-    const { schemeManager, client } = this.#parts.server;
+    const { schemeManager } = this.#parts.server;
     await createDeclaredObjects(await this.#source.declaredObjects(), {
-      client,
+      client: this.#client,
       lookup: (gvk) => schemeManager.lookup(gvk)?.descriptor,
       fieldManager: `plugin:${this.#source.manifest.name}`,
       signal: this.#signal,

@@ -1,4 +1,4 @@
-import type { DeclaredObject } from './declared-objects.ts';
+import type { Declaration } from './declared-object.ts';
 import type { PluginManifest } from './manifest.ts';
 
 /** Where a plugin comes from. */
@@ -8,8 +8,8 @@ export interface PluginSource {
   readonly folder?: string;
   /** Runs the plugin's module, and answers what it exports; not yet checked. */
   load(): Promise<unknown>;
-  /** Rejects when a file is not what it should be. */
-  declaredObjects(): Promise<readonly DeclaredObject[]>;
+  /** What its files declare, and what is wrong with them. */
+  declaredObjects(): Promise<readonly Declaration[]>;
 }
 
 /** A plugin that is in the program already: in tests, and where a program brings its own. */

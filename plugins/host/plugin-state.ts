@@ -12,7 +12,20 @@ export type PluginState =
   /** Its kinds are being registered and indexed. */
   | { readonly phase: 'Starting' | 'Started' | 'Stopping'; readonly run: PluginRun }
   | { readonly phase: 'Stopped' }
-  | { readonly phase: 'Failed'; readonly reason: string };
+  | { readonly phase: 'Failed'; readonly failure: PluginFailure; readonly reason: string };
+
+/** What a plugin failed at. */
+export type PluginFailure =
+  /** Its folder or manifest cannot be read, its name is taken, or it requires another host. */
+  | 'Refused'
+  /** A plugin that it needs is not there, or leads back to it. */
+  | 'DependencyMissing'
+  /** A plugin that it needs is there and not Started; it begins anew when that one is. */
+  | 'DependencyNotStarted'
+  | 'LoadFailed'
+  | 'IndexBuildFailed'
+  | 'StartFailed'
+  | 'StopFailed';
 
 export type PluginEvent = 'resolve' | 'start' | 'started' | 'stop' | 'stopped' | 'fail';
 

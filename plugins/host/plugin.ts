@@ -1,4 +1,4 @@
-import type { IndexCallback, Registration } from '@homeostat/apiserver';
+import type { Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import type { ApiObject, GroupVersionKind, Logger, Model } from '@homeostat/controller-runtime/api';
 
@@ -23,11 +23,25 @@ export interface PluginControllers {
   remove(name: string): Promise<void>;
 }
 
+/** The HTTP endpoints of a plugin (spec 4.3). Served once the plugin is Started, 503 before; gone when it stops. */
+export interface PluginEndpoints {
+  /**
+   * Adds a router, a controller's class, or an instance of one. A controller without `@ApiVersion` is ignored, with a warning.
+   * @throws Error that says what is wrong with it: no group and version, a group that is not the plugin's, a path that a
+   * kind or another plugin has; or that the plugin has stopped.
+   */
+  add(endpoint: Endpoint): void;
+}
+
 /** What the host gives a plugin. */
 export interface PluginContext {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
-  /** In process. A verb on a kind that is being indexed waits until it is served. */
+  readonly endpoints: PluginEndpoints;
+  /**
+   * In process. A verb on a kind that is being indexed waits until it is served. Label keys that it adds or changes need
+   * a prefix, which is not the service's (422; spec 2.5); the clients of the plugin's controllers are the same.
+   */
   readonly client: Client;
   /** Adds the plugin's name to each line. */
   readonly logger: Logger;
@@ -40,9 +54,11 @@ export interface PluginDefinition {
   /** Registered, and indexed, before `start` is called. */
   readonly models?: readonly Model[];
   readonly controllers?: readonly ControllerDefinition[];
+  /** Routers, controllers' classes, or instances of them. */
+  readonly endpoints?: readonly Endpoint[];
   /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
   start?(context: PluginContext): unknown;
-  /** Called when `start` had succeeded. Has 30 s; the host takes back kinds and controllers itself. */
+  /** Called when `start` has succeeded, also once the host has given it up. Has 30 s; the host takes back kinds and controllers itself. */
   stop?(): unknown;
 }
 
@@ -53,6 +69,7 @@ const pluginSymbol: symbol = Symbol.for('homeostat.plugin');
 export class BasePlugin implements PluginContext {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
+  readonly endpoints: PluginEndpoints;
   readonly client: Client;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -60,6 +77,7 @@ export class BasePlugin implements PluginContext {
   constructor(context: PluginContext) {
     this.schemeManager = context.schemeManager;
     this.controllers = context.controllers;
+    this.endpoints = context.endpoints;
     this.client = context.client;
     this.logger = context.logger;
     this.signal = context.signal;
@@ -68,7 +86,7 @@ export class BasePlugin implements PluginContext {
   /** Register kinds and controllers here. Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
   async start(): Promise<void> {}
 
-  /** Called when `start` had succeeded. Has 30 s; the host takes back kinds and controllers itself. */
+  /** Called when `start` has succeeded, also once the host has given it up. Has 30 s; the host takes back kinds and controllers itself. */
   async stop(): Promise<void> {}
 }
 
@@ -102,6 +120,7 @@ export function checkPlugin(exported: unknown): Plugin {
 const parts: Readonly<Record<string, 'list' | 'function'>> = {
   models: 'list',
   controllers: 'list',
+  endpoints: 'list',
   start: 'function',
   stop: 'function',
 };

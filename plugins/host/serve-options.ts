@@ -14,6 +14,7 @@ export type ServeOptionName =
   | 'config'
   | 'host-name'
   | 'service-domain'
+  | 'token'
   | 'insecure'
   | 'log-level'
   | 'hints';
@@ -23,7 +24,8 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   database: {
     kind: 'text',
     value: '<url>',
-    description: 'where objects are stored: sqlite:<file> or memory: (default: sqlite:./data/homeostat.db)',
+    description:
+      'where objects are stored: sqlite:<file>, postgres://…, mysql://… or memory: (default: sqlite:./data/homeostat.db)',
   },
   host: { kind: 'text', value: '<address>', description: 'address to listen on (default: 127.0.0.1)' },
   port: {
@@ -47,9 +49,15 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     value: '<domain>',
     description: "domain of the service's own kinds, which plugins may not use (default: homeostat.internal)",
   },
+  token: {
+    kind: 'text',
+    value: '<secret>',
+    description:
+      'bearer token that every request but health must send; better in HOMEOSTAT_TOKEN, since flags show in ps (default: none)',
+  },
   insecure: {
     kind: 'switch',
-    description: 'listen on an address that is not a loopback one, in the clear and without authentication',
+    description: 'listen on an address that is not a loopback one, in the clear',
   },
   'log-level': {
     kind: 'text',

@@ -3,6 +3,7 @@ import type { ApiServer } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { ConfigError, readConfig } from './config.ts';
 import type { ConfigSources, ServeConfig } from './config.ts';
+import { controllersPage } from './controllers-page.ts';
 import { createLogger } from './create-logger.ts';
 import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
@@ -65,6 +66,7 @@ interface Serving {
 
 async function runUntilStopped(config: ServeConfig, { server, host, logger, signal }: Serving): Promise<void> {
   server.addReadyCheck({ name: 'plugins', check: () => host.readinessProblem() });
+  server.addDebugPage(controllersPage(() => host.managers()));
   logger.info({ url: server.url }, 'listening');
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
@@ -74,7 +76,7 @@ async function runUntilStopped(config: ServeConfig, { server, host, logger, sign
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
-    if (config.hints) process.stderr.write(hintsFor(server));
+    if (config.hints) process.stderr.write(hintsFor(server, { token: config.token !== undefined }));
   }
   await stopped;
   await stop(server, host);

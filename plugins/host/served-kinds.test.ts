@@ -5,9 +5,10 @@ import { awaitServed } from './served-kinds.ts';
 const kind = { group: 'widgets.example.com', version: 'v1', kind: 'Widget' };
 
 describe('awaitServed', () => {
-  it('logs how far a large kind is, every 5 s, until it is served', async () => {
+  it('says how far a large kind is, at once and every 5 s, until it is served', async () => {
     const clock = new FakeClock();
     const lines: unknown[] = [];
+    const told: unknown[] = [];
     const log = (fields: object): void => void lines.push(fields);
     let serve = (): void => undefined;
     const ready = new Promise<void>((resolve) => (serve = resolve));
@@ -17,15 +18,17 @@ describe('awaitServed', () => {
       clock,
       logger: { debug: log, info: log, warn: log, error: log },
       signal: new AbortController().signal,
+      onProgress: (progress) => told.push(...(progress.length === 0 ? ['none'] : progress)),
     });
     await clock.advance(10_000);
     serve();
     await waiting;
     const line = { apiVersion: 'widgets.example.com/v1', kind: 'Widget' };
     expect(lines).to.deep.equal([
-      { ...line, indexed: 1000 },
       { ...line, indexed: 2000 },
+      { ...line, indexed: 3000 },
     ]);
+    expect(told).to.deep.equal([{ ...line, indexed: 1000 }, ...lines, 'none']);
     expect(clock.pendingTimers).to.equal(0);
   });
 });

@@ -5,6 +5,7 @@ import type { Client, ControllerDefinition } from '@homeostat/controller-runtime
 import type { Model } from '@homeostat/controller-runtime/api';
 import { settle } from '@homeostat/controller-runtime/testing';
 import type { SettleOptions } from '@homeostat/controller-runtime/testing';
+import { controllersPage } from '../controllers-page.ts';
 import { PluginHost } from '../plugin-host.ts';
 import type { PluginStatus } from '../plugin-host.ts';
 import { pluginSource } from '../plugin-source.ts';
@@ -24,7 +25,7 @@ export interface TestServer {
   readonly url: string;
   /** In process. */
   readonly client: Client;
-  /** Over HTTP. */
+  /** Over HTTP, with the server's token. */
   readonly httpClient: Client;
   readonly server: ApiServer;
   /** Name and phase of each plugin. */
@@ -45,12 +46,13 @@ export interface TestServer {
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { plugins = [], models = [], controllers = [], ...rest } = options;
   const server = await startApiServer({ database: 'memory:', port: 0, ...rest });
-  const { clock, logger } = options;
+  const { clock, logger, token } = options;
   const host = new PluginHost({
     server,
     ...(clock === undefined ? {} : { clock }),
     ...(logger === undefined ? {} : { logger }),
   });
+  server.addDebugPage(controllersPage(() => host.managers()));
   const stop = async (): Promise<void> => {
     await host.stop();
     await server.stop();
@@ -73,7 +75,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   return {
     url: server.url,
     client: server.client,
-    httpClient: createClient(server.url, clock === undefined ? {} : { clock }),
+    httpClient: createClient(server.url, {
+      ...(clock === undefined ? {} : { clock }),
+      ...(token === undefined ? {} : { token }),
+    }),
     server,
     plugins: () => host.statuses(),
     settle: (settleOptions) => settle(participants, settleOptions),

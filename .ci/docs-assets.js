@@ -1,0 +1,13 @@
+// Copies what the page at /docs needs of swagger-ui-dist into the built server. A dependency of that package reports its
+// installation to its makers; copied, it is installed by whoever builds Homeostat, and by nobody who uses it.
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const from = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
+const to = fileURLToPath(new URL('../apiserver/dist/http/docs-assets/', import.meta.url));
+
+mkdirSync(to, { recursive: true });
+for (const file of ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png', 'LICENSE', 'NOTICE']) {
+  copyFileSync(join(from, file), join(to, file));
+}

@@ -1,0 +1,23 @@
+/** Tells the line of a position of a text. Lines end at LF, CRLF or CR, as YAML has them. */
+export class LineIndex {
+  /** Where each line begins. */
+  readonly #starts: readonly number[];
+  readonly #firstLine: number;
+
+  /** `firstLine` is the number of the text's own first line, for a piece of a larger text. */
+  constructor(text: string, firstLine = 1) {
+    this.#starts = [0, ...Array.from(text.matchAll(/\r\n|\r|\n/g), (match) => match.index + match[0].length)];
+    this.#firstLine = firstLine;
+  }
+
+  lineAt(offset: number): number {
+    let low = 0;
+    let high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((this.#starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return this.#firstLine + low;
+  }
+}

@@ -1,0 +1,105 @@
+import { EVENT_ID, getScalarValue } from 'js-yaml';
+import type { Event } from 'js-yaml';
+
+/** A field that was found, and where it stands. */
+interface Place {
+  readonly path: string;
+  readonly offset: number;
+}
+
+/** Where the fields of one YAML document stand. */
+export class YamlPlaces {
+  readonly #text: string;
+  readonly #events: readonly Event[];
+
+  /** Events of one document, its own first; offsets are into `text`. */
+  constructor(text: string, events: readonly Event[]) {
+    this.#text = text;
+    this.#events = events;
+  }
+
+  /** Where the document's content begins; undefined when it has none. */
+  get start(): number | undefined {
+    return startOf(this.#events[1]);
+  }
+
+  /**
+   * Where a field stands (`spec.items[1].b`): its name; of an item, what it holds. What is not there, or comes from
+   * an alias, is where the nearest field around it is. Undefined when no field around it is there.
+   */
+  offsetOf(field: string): number | undefined {
+    // Keys of maps come as `labels["a.b/c"]` too.
+    const wanted = field.replace(
+      /\["((?:[^"\\]|\\.)*)"\]/g,
+      (_match, key: string) => `.${key.replace(/\\(.)/g, '$1')}`,
+    );
+    return this.#closest(1, '', wanted)?.offset;
+  }
+
+  /** Of all fields below a node, the deepest that is the wanted one or around it. A name may have dots: several may fit. */
+  #closest(node: number, path: string, wanted: string): Place | undefined {
+    let best: Place | undefined;
+    for (const child of this.#children(node, path)) {
+      if (!isAtOrAround(child.path, wanted)) continue;
+      const found = this.#closest(child.node, child.path, wanted) ?? child;
+      if (best === undefined || found.path.length > best.path.length) best = found;
+    }
+    return best;
+  }
+
+  *#children(node: number, path: string): Generator<Place & { readonly node: number }> {
+    const type = this.#events[node]?.type;
+    if (type === EVENT_ID.SEQUENCE) yield* this.#items(node, path);
+    if (type === EVENT_ID.MAPPING) yield* this.#fields(node, path);
+  }
+
+  *#items(sequence: number, path: string): Generator<Place & { readonly node: number }> {
+    let index = 0;
+    for (let node = sequence + 1; this.#isNode(node); node = this.#after(node)) {
+      const offset = startOf(this.#events[node]);
+      if (offset !== undefined) yield { path: `${path}[${index}]`, offset, node };
+      index += 1;
+    }
+  }
+
+  *#fields(mapping: number, path: string): Generator<Place & { readonly node: number }> {
+    for (let key = mapping + 1; this.#isNode(key); key = this.#after(this.#after(key))) {
+      const event = this.#events[key];
+      if (event?.type !== EVENT_ID.SCALAR) continue;
+      const name = getScalarValue(this.#text, event);
+      yield { path: path === '' ? name : `${path}.${name}`, offset: event.valueStart, node: this.#after(key) };
+    }
+  }
+
+  #isNode(index: number): boolean {
+    const event = this.#events[index];
+    return event !== undefined && event.type !== EVENT_ID.POP;
+  }
+
+  /** The event after a node and all that it holds. */
+  #after(node: number): number {
+    let open = 0;
+    let next = node;
+    do {
+      const type = this.#events[next]?.type;
+      if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) open += 1;
+      if (type === EVENT_ID.POP) open -= 1;
+      next += 1;
+    } while (open > 0);
+    return next;
+  }
+}
+
+function isAtOrAround(path: string, wanted: string): boolean {
+  if (!wanted.startsWith(path)) return false;
+  const next = wanted[path.length];
+  return next === undefined || next === '.' || next === '[';
+}
+
+/** Where a node begins; undefined for one without content. */
+export function startOf(event: Event | undefined): number | undefined {
+  if (event?.type === EVENT_ID.SCALAR) return event.valueStart < 0 ? undefined : event.valueStart;
+  if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) return event.start;
+  if (event?.type === EVENT_ID.ALIAS) return event.anchorStart;
+  return undefined;
+}

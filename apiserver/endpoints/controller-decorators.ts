@@ -1,0 +1,86 @@
+import { declarationOf } from './controller-metadata.ts';
+import type { AnyClass, MappingOptions } from './controller-metadata.ts';
+import type { RouteMethod } from './router.ts';
+import type { ServerRequest } from './server-request.ts';
+
+/** Decorates a controller's class. */
+export type ControllerDecorator = (value: AnyClass, context: ClassDecoratorContext) => void;
+
+/**
+ * Decorates a method that answers requests: of a ServerRequest, for TC39 decorators know no parameters of their own. What
+ * it answers is sent as JSON (200), `undefined` as 204, a ServerResponse or the platform's Response as it is.
+ */
+export type MappingDecorator = (
+  // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whichever class bears the method
+  value: (this: any, request: ServerRequest) => unknown,
+  context: ClassMethodDecoratorContext,
+) => void;
+
+/** Declares a class of request methods (spec 4.3). It needs {@link ApiVersion} as well, or it is ignored. */
+export function RestController(): ControllerDecorator {
+  return (_value, context) => {
+    ofClass(context, 'RestController').isController = true;
+  };
+}
+
+/** The path that all methods of a controller are below. */
+export function RequestMapping(path: string): ControllerDecorator {
+  return (_value, context) => {
+    ofClass(context, 'RequestMapping').mapping = path;
+  };
+}
+
+/** Where a controller is served: `<group>/<version>`, in revision 2.9 the version alone (spec 4.3). Checked when the plugin starts. */
+export function ApiVersion(version: string): ControllerDecorator {
+  return (_value, context) => {
+    ofClass(context, 'ApiVersion').apiVersion = version;
+  };
+}
+
+/** Maps GET, and HEAD with it. */
+export function GetMapping(options: string | MappingOptions = {}): MappingDecorator {
+  return mapping('GET', options);
+}
+
+export function PostMapping(options: string | MappingOptions = {}): MappingDecorator {
+  return mapping('POST', options);
+}
+
+export function PutMapping(options: string | MappingOptions = {}): MappingDecorator {
+  return mapping('PUT', options);
+}
+
+export function PatchMapping(options: string | MappingOptions = {}): MappingDecorator {
+  return mapping('PATCH', options);
+}
+
+export function DeleteMapping(options: string | MappingOptions = {}): MappingDecorator {
+  return mapping('DELETE', options);
+}
+
+function mapping(method: RouteMethod, given: string | MappingOptions): MappingDecorator {
+  const options = Object.freeze(typeof given === 'string' ? { path: given } : { ...given });
+  return (_value, context) => {
+    const name = methodName(context);
+    const { methods } = declarationOf(context);
+    methods.set(name, [...(methods.get(name) ?? []), { method, options }]);
+  };
+}
+
+function ofClass(context: ClassDecoratorContext, decorator: string): ReturnType<typeof declarationOf> {
+  if (context?.kind !== 'class')
+    throw new TypeError(`@${decorator} is a standard class decorator: turn experimentalDecorators off`);
+  return declarationOf(context);
+}
+
+function methodName(context: ClassMethodDecoratorContext): string {
+  if (typeof context !== 'object')
+    throw new TypeError('mappings are standard decorators: turn experimentalDecorators off');
+  const { kind, name, private: isPrivate, static: isStatic } = context;
+  if (kind !== 'method' || isPrivate || isStatic || typeof name !== 'string') {
+    throw new TypeError(
+      `a mapping stands on a public instance method, not on ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
+    );
+  }
+  return name;
+}

@@ -1,0 +1,105 @@
+import { readDeclaration, readMethods } from './controller-metadata.ts';
+import type { AnyClass, MappingOptions, MethodMapping } from './controller-metadata.ts';
+import { checkVariables, parsePattern } from './path-pattern.ts';
+import { accept, contentType } from './predicates.ts';
+import type { RequestPredicate } from './predicates.ts';
+import { checkDeadline } from './route-builder.ts';
+import type { EndpointResponse, HandlerFunction, RouteDefinition } from './router.ts';
+import { isServerResponse, ServerResponse } from './server-response.ts';
+
+/** A decorated class, or an instance of one. */
+export interface Controller {
+  readonly className: string;
+  /** What `@ApiVersion` says; undefined when it is missing, and then the controller is ignored. */
+  readonly apiVersion: string | undefined;
+  /** Makes the instance, when a class was given. @throws what its constructor throws; TypeError that names class and method. */
+  routes(): readonly RouteDefinition[];
+}
+
+/**
+ * Reads what the decorators said. undefined when the value has none of them.
+ * @throws TypeError when `@RestController` is missing.
+ */
+export function readController(target: unknown): Controller | undefined {
+  const cls = classOf(target);
+  const declared = cls === undefined ? undefined : readDeclaration(cls);
+  if (cls === undefined || declared === undefined) return undefined;
+  if (!declared.isController) throw new TypeError(`the class ${cls.name} must bear @RestController`);
+  return {
+    className: cls.name,
+    apiVersion: declared.apiVersion,
+    routes: () => routesOf(cls, declared.mapping ?? '', typeof target === 'function' ? construct(cls) : target),
+  };
+}
+
+function classOf(target: unknown): AnyClass | undefined {
+  if (typeof target === 'function') return target as unknown as AnyClass;
+  if (typeof target !== 'object' || target === null) return undefined;
+  const { constructor } = target;
+  return typeof constructor === 'function' ? (constructor as unknown as AnyClass) : undefined;
+}
+
+function construct(cls: AnyClass): object {
+  if (cls.length > 0)
+    throw new TypeError(`the constructor of ${cls.name} takes arguments: add an instance in place of the class`);
+  return new (cls as unknown as new () => object)();
+}
+
+function routesOf(cls: AnyClass, mapping: string, instance: unknown): readonly RouteDefinition[] {
+  return [...readMethods(cls)].flatMap(([name, mappings]) =>
+    mappings.map((each) => {
+      try {
+        return createRoute(each, { mapping, name, instance: instance as Methods });
+      } catch (cause) {
+        throw new TypeError(`${cls.name}.${name}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+          cause,
+        });
+      }
+    }),
+  );
+}
+
+type Methods = Readonly<Record<string, (request: unknown) => unknown>>;
+
+interface Place {
+  readonly mapping: string;
+  readonly name: string;
+  readonly instance: Methods;
+}
+
+function createRoute({ method, options }: MethodMapping, { mapping, name, instance }: Place): RouteDefinition {
+  const segments = Object.freeze([...parsePattern(mapping), ...parsePattern(options.path ?? '')]);
+  checkVariables(segments);
+  checkDeadline('the mapping', options);
+  const handler = handlerOf(instance, name, options);
+  return Object.freeze({ kind: 'route', method, segments, predicate: predicateOf(options), handler, options });
+}
+
+function handlerOf(instance: Methods, name: string, { body }: MappingOptions): HandlerFunction {
+  const call = (request: unknown): unknown => (instance[name] as Methods[string]).call(instance, request);
+  if (body === undefined) return (request) => answerOf(call(request));
+  return async (request) => {
+    await request.json(body);
+    return answerOf(await call(request));
+  };
+}
+
+function answerOf(value: unknown): EndpointResponse | Promise<EndpointResponse> {
+  if (value instanceof Promise) return value.then(answerOf);
+  if (value === undefined) return ServerResponse.noContent();
+  if (isServerResponse(value) || value instanceof Response) return value;
+  return ServerResponse.ok().json(value);
+}
+
+function predicateOf(options: MappingOptions): RequestPredicate | undefined {
+  const conditions = [
+    ...(options.contentType === undefined ? [] : [contentType(...listOf(options.contentType))]),
+    ...(options.accept === undefined ? [] : [accept(...listOf(options.accept))]),
+  ];
+  const [first, second] = conditions;
+  return second === undefined ? first : first?.and(second);
+}
+
+function listOf(value: string | readonly string[]): readonly string[] {
+  return typeof value === 'string' ? [value] : value;
+}

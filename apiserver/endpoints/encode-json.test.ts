@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import { encodeJson } from './encode-json.ts';
+
+describe('the JSON of an answer', () => {
+  // Their bytes differ from what they would be written as, so that a test sees which of the two went out.
+  const one = Object.freeze({ a: 1 });
+  const two = Object.freeze({ a: 2 });
+  const stored = new Map<object, Buffer>([
+    [one, Buffer.from('{ "a":1}')],
+    [two, Buffer.from('{ "a":2}')],
+  ]);
+  const encode = (value: unknown): string => encodeJson(value, (object) => stored.get(object)).toString();
+
+  it('holds the stored bytes of an object, of a list, and of the items of a page', () => {
+    expect(encode(one)).to.equal('{ "a":1}');
+    expect(encode([one, two])).to.equal('[{ "a":1},{ "a":2}]');
+    expect(encode({ total: 2, items: [one, two], none: undefined, more: false })).to.equal(
+      '{"total":2,"items":[{ "a":1},{ "a":2}],"more":false}',
+    );
+    expect(encode({ skipped: undefined, items: [one] })).to.equal('{"items":[{ "a":1}]}');
+    expect(encode({ 'a "key"': one })).to.equal('{"a \\"key\\"":{ "a":1}}');
+  });
+
+  it('writes anew what differs from what is stored', () => {
+    expect(encode({ ...one })).to.equal('{"a":1}');
+    expect(encode([one, { ...two }, undefined, 'x'])).to.equal('[{ "a":1},{"a":2},null,"x"]');
+  });
+
+  it('is that of JSON.stringify for everything else', () => {
+    const values = [
+      null,
+      0,
+      'x',
+      [],
+      [undefined],
+      {},
+      { items: [] },
+      { a: undefined },
+      new Date(0),
+      [[1]],
+      { toJSON: () => 7 },
+    ];
+    for (const value of values) expect(encode(value)).to.equal(JSON.stringify(value));
+    expect(JSON.parse(encode({ toJSON: () => 7, one }))).to.equal(7);
+  });
+
+  it('is refused for what JSON cannot hold', () => {
+    const circle: Record<string, unknown> = {};
+    circle['self'] = circle;
+    for (const value of [undefined, () => 1, 1n, circle]) expect(() => encode(value)).to.throw(TypeError);
+  });
+});

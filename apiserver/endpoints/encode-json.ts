@@ -1,0 +1,75 @@
+/** The JSON of an object that was read from a store and is frozen; undefined for any other. */
+export type StoredBytes = (object: object) => Uint8Array | undefined;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const comma = Buffer.from(',');
+const opening = Buffer.from('[');
+const closing = Buffer.from(']');
+
+/**
+ * A value as JSON. Stored objects go out as the bytes they were read from, where lists of the store have them: as the value
+ * itself, as items of it, or as a field or items of a field. Without any it is a text, which node sends in one piece with
+ * the head.
+ * @throws TypeError for what JSON cannot hold.
+ */
+export function encodeJson(value: unknown, storedBytes: StoredBytes): string | Buffer {
+  if (isStored(value, storedBytes)) return Buffer.concat(storedPieces(value, storedBytes));
+  if (isPlain(value) && Object.values(value).some((field) => isStored(field, storedBytes)))
+    return Buffer.concat(piecesOfFields(value, storedBytes));
+  const text = stringify(value);
+  if (text === undefined) throw new TypeError('the value of the answer cannot be written as JSON');
+  return text;
+}
+
+/** A stored object, or a list that begins with one. */
+function isStored(value: unknown, storedBytes: StoredBytes): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(value) ? isStored(value[0], storedBytes) : storedBytes(value) !== undefined;
+}
+
+/** An object whose own fields are its JSON. */
+function isPlain(value: unknown): value is Fields {
+  if (typeof value !== 'object' || value === null || 'toJSON' in value) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function storedPieces(value: unknown, storedBytes: StoredBytes): readonly Uint8Array[] {
+  if (!Array.isArray(value)) return [pieceOf(value, storedBytes)];
+  const pieces: Uint8Array[] = [opening];
+  for (const item of value) {
+    if (pieces.length > 1) pieces.push(comma);
+    pieces.push(pieceOf(item, storedBytes));
+  }
+  pieces.push(closing);
+  return pieces;
+}
+
+function pieceOf(value: unknown, storedBytes: StoredBytes): Uint8Array {
+  const stored = typeof value === 'object' && value !== null ? storedBytes(value) : undefined;
+  return stored ?? Buffer.from(stringify(value) ?? 'null');
+}
+
+/** Fields that are written anew are gathered into one piece: each piece is a copy of its own. */
+function piecesOfFields(fields: Fields, storedBytes: StoredBytes): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  let text = '{';
+  let separator = '';
+  for (const [name, value] of Object.entries(fields)) {
+    const stored = isStored(value, storedBytes);
+    const json = stored ? '' : stringify(value);
+    if (json === undefined) continue;
+    text += `${separator}${JSON.stringify(name)}:${json}`;
+    separator = ',';
+    if (!stored) continue;
+    pieces.push(Buffer.from(text), ...storedPieces(value, storedBytes));
+    text = '';
+  }
+  return [...pieces, Buffer.from(`${text}}`)];
+}
+
+/** undefined for what JSON leaves out. */
+function stringify(value: unknown): string | undefined {
+  return JSON.stringify(value);
+}

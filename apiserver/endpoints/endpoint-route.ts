@@ -1,0 +1,13 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+
+/** One route of a plugin's own endpoints, as documents describe it. */
+export interface EndpointRoute {
+  readonly method: string;
+  /** Full path, variables as {name}. */
+  readonly path: string;
+  readonly owner: string;
+  readonly summary?: string;
+  readonly body?: JsonSchema;
+  readonly query?: Readonly<Record<string, JsonSchema>>;
+  readonly response?: JsonSchema;
+}

@@ -1,0 +1,56 @@
+import type { EndpointResponse, HandlerFunction } from './router.ts';
+import type { ServerRequest } from './server-request.ts';
+
+/** Stands before a handler: answers by itself, or what `next` answers to the request or to a changed one. */
+export type FilterFunction = (
+  request: ServerRequest,
+  next: HandlerFunction,
+) => EndpointResponse | Promise<EndpointResponse>;
+
+/** Changes a request before it is handled. */
+export type BeforeFunction = (request: ServerRequest) => ServerRequest | Promise<ServerRequest>;
+
+/** Changes an answer before it is sent. */
+export type AfterFunction = (
+  request: ServerRequest,
+  response: EndpointResponse,
+) => EndpointResponse | Promise<EndpointResponse>;
+
+/** Answers in place of a handler that threw or rejected. */
+export type ErrorFunction = (error: unknown, request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
+
+/** The handler behind its filters, the first of which is the outermost. Composed once, so that a request makes no closures. */
+export function withFilters(handler: HandlerFunction, filters: readonly FilterFunction[]): HandlerFunction {
+  return filters.reduceRight<HandlerFunction>((next, filter) => (request) => filter(request, next), handler);
+}
+
+export function beforeFilter(change: BeforeFunction): FilterFunction {
+  return (request, handler) => {
+    const changed = change(request);
+    return changed instanceof Promise ? changed.then(handler) : handler(changed);
+  };
+}
+
+export function afterFilter(change: AfterFunction): FilterFunction {
+  return (request, next) => {
+    const answered = next(request);
+    return answered instanceof Promise
+      ? answered.then((response) => change(request, response))
+      : change(request, answered);
+  };
+}
+
+export function errorFilter(handles: (error: unknown) => boolean, answer: ErrorFunction): FilterFunction {
+  const recover = (error: unknown, request: ServerRequest): EndpointResponse | Promise<EndpointResponse> => {
+    if (handles(error)) return answer(error, request);
+    throw error;
+  };
+  return (request, next) => {
+    try {
+      const answered = next(request);
+      return answered instanceof Promise ? answered.catch((error: unknown) => recover(error, request)) : answered;
+    } catch (error) {
+      return recover(error, request);
+    }
+  };
+}

@@ -1,0 +1,81 @@
+import { matchesPattern, variablesOf } from './path-pattern.ts';
+import { nearest } from './predicates.ts';
+import type { Mismatch } from './predicates.ts';
+import type { HandlerFunction, RouteDefinition, RouterEntry } from './router.ts';
+import type { ServerRequest } from './server-request.ts';
+
+/** What is asked for. */
+export interface RouteQuery {
+  /** Without the variables of any route. */
+  readonly request: ServerRequest;
+  readonly method: string;
+  /** Of the whole path; see `splitPath`. */
+  readonly segments: readonly string[];
+  /** Segments that stand before those of the routes. */
+  readonly offset: number;
+}
+
+export type RouteResult<E> =
+  | { readonly kind: 'found'; readonly entry: E; readonly handler: HandlerFunction; readonly request: ServerRequest }
+  /** Some route has the path, and none has the method. */
+  | { readonly kind: 'method'; readonly allowed: readonly string[] }
+  /** Path and method fit, but no predicate does. */
+  | { readonly kind: 'mismatch'; readonly mismatch: Mismatch }
+  /** A predicate or a router function threw. */
+  | { readonly kind: 'failed'; readonly entry: E; readonly error: unknown };
+
+/** The first entry that takes the request; why none does, where a path fits; undefined when none fits. */
+export function findRoute<E extends { readonly definition: RouterEntry }>(
+  entries: readonly E[],
+  query: RouteQuery,
+): RouteResult<E> | undefined {
+  const { segments, offset } = query;
+  const allowed = new Set<string>();
+  let mismatch: Mismatch | undefined;
+  for (const entry of entries) {
+    const { definition } = entry;
+    if (!matchesPattern(definition.segments, segments, offset)) continue;
+    if (definition.kind === 'route') {
+      if (segments.length !== offset + definition.segments.length) continue;
+      allowed.add(definition.method);
+      if (!takesMethod(definition, query.method)) continue;
+    }
+    const tried = tryEntry(entry, query);
+    if (tried?.kind !== 'mismatch') {
+      if (tried !== undefined) return tried;
+    } else mismatch = nearest(mismatch, tried.mismatch);
+  }
+  if (mismatch !== undefined) return { kind: 'mismatch', mismatch };
+  return allowed.size === 0 ? undefined : { kind: 'method', allowed: [...allowed] };
+}
+
+/** HEAD is answered by the route of GET, unless one of its own stands before it. */
+function takesMethod({ method: own }: RouteDefinition, method: string): boolean {
+  return own === method || (method === 'HEAD' && own === 'GET');
+}
+
+function tryEntry<E extends { readonly definition: RouterEntry }>(
+  entry: E,
+  query: RouteQuery,
+): RouteResult<E> | undefined {
+  const { definition } = entry;
+  try {
+    const request = withVariables(definition, query);
+    if (definition.kind === 'route') {
+      const mismatch = definition.predicate?.mismatch(request);
+      if (mismatch !== undefined) return { kind: 'mismatch', mismatch };
+      return { kind: 'found', entry, handler: definition.handler, request };
+    }
+    const handler: unknown = definition.find(request);
+    if (handler === undefined) return undefined;
+    if (typeof handler !== 'function') throw new TypeError('a router function answers a handler or undefined');
+    return { kind: 'found', entry, handler: handler as HandlerFunction, request };
+  } catch (error) {
+    return { kind: 'failed', entry, error };
+  }
+}
+
+function withVariables({ segments: pattern }: RouterEntry, { request, segments, offset }: RouteQuery): ServerRequest {
+  const hasVariables = pattern.some(({ kind }) => kind === 'variable');
+  return hasVariables ? request.withPathVariables(variablesOf(pattern, segments, offset)) : request;
+}

@@ -1,0 +1,56 @@
+import { checkDnsSubdomain, quoteValue } from '@homeostat/controller-runtime/api';
+
+/** Of the interface that a plugin is written for (spec 9). */
+export type EndpointRevision = '2.15' | '2.9';
+
+const versionPattern = /^v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?$/;
+const versionRule = 'must be like v1, v1alpha1 or v2beta3';
+
+export interface GroupRules {
+  /** The service's own domain, which no plugin may use. */
+  readonly serviceDomain: string;
+  /** Of the owner's manifest; absent: any that nobody has. */
+  readonly ownGroup: string | undefined;
+  /** Domains of others, with their owners: groups of manifests, and groups in which they have kinds. */
+  readonly foreign: readonly { readonly group: string; readonly owner: string }[];
+}
+
+/** Reads `<group>/<version>`. @throws Error that says what it must be. */
+export function parseGroupVersion(value: unknown): { readonly group: string; readonly version: string } {
+  const [group = '', version = '', ...more] = typeof value === 'string' ? value.split('/') : [];
+  if (group === '' || version === '' || more.length > 0)
+    throw new Error(`${quoteValue(value)} must be <group>/<version>, such as api.example.com/v1alpha1`);
+  checkVersion(version);
+  return { group, version };
+}
+
+/** The version alone, as revision 2.9 has it. @throws Error that says what it must be. */
+export function checkVersion(value: unknown): string {
+  if (typeof value === 'string' && versionPattern.test(value)) return value;
+  const form = typeof value === 'string' && value.includes('/') ? 'must be the version alone, and ' : '';
+  throw new Error(`${quoteValue(value)} ${form}${versionRule}`);
+}
+
+/** @throws Error that names the group and whose it is. */
+export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: GroupRules): void {
+  const name = quoteValue(group);
+  if (!group.includes('.') || checkDnsSubdomain(group).length > 0)
+    throw new Error(`the group ${name} must be a domain with at least one dot`);
+  if (isAtOrBelow(group, serviceDomain))
+    throw new Error(`the group ${name} is reserved: ${serviceDomain} and below it are the service's own`);
+  // The groups that consoleGroup, userGroup and publicGroup give are below the plugin's own.
+  if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
+    throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or below it`);
+  const taken = foreign.find((other) => isAtOrBelow(group, other.group) && !isWithin(ownGroup, other.group));
+  if (taken !== undefined)
+    throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
+}
+
+/** A group below another plugin's is the own one all the same, when the manifest says so. */
+function isWithin(ownGroup: string | undefined, group: string): boolean {
+  return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
+}
+
+function isAtOrBelow(group: string, domain: string): boolean {
+  return group === domain || group.endsWith(`.${domain}`);
+}

@@ -1,0 +1,36 @@
+/** Longer headers match nothing: no client needs them. */
+const maxHeaderLength = 1024;
+
+/** True when an Accept header takes the media type: its most specific range decides (RFC 9110, 12.5.1). */
+export function isAccepted(header: string | undefined, type: string): boolean {
+  if (header === undefined || header === '' || header === '*/*' || header === type) return true;
+  if (header.length > maxHeaderLength) return false;
+  const main = `${type.slice(0, type.indexOf('/'))}/*`;
+  let found = { specificity: 0, quality: 0 };
+  for (const range of header.split(',')) {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const specificity = name === type ? 3 : name === main ? 2 : name === '*/*' ? 1 : 0;
+    if (specificity > found.specificity) found = { specificity, quality: qualityOf(parameters) };
+  }
+  return found.quality > 0;
+}
+
+function qualityOf(parameters: readonly string[]): number {
+  const text = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
+  return Number.isNaN(Number(text)) ? 0 : Number(text);
+}
+
+/** Media type of a Content-Type header, without parameters, lower case; '' when there is none. */
+export function mediaType(header: string | undefined): string {
+  if (header === undefined) return '';
+  const end = header.indexOf(';');
+  return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
+}
+
+/** A media type as authors write it: lower case, type and subtype. @throws TypeError for anything else. */
+export function checkMediaType(type: string): string {
+  const lower = typeof type === 'string' ? type.toLowerCase() : '';
+  if (!/^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/.test(lower))
+    throw new TypeError(`"${type}" is no media type such as application/json`);
+  return lower;
+}

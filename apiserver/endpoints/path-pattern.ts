@@ -1,0 +1,106 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+
+/** One segment of a route's path: a text that must be there, or a variable that takes any one segment. */
+export type PatternSegment =
+  { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'variable'; readonly name: string };
+
+/** Longest path that is looked at. */
+const maxPathLength = 2048;
+
+const literalPattern = /^[A-Za-z0-9._~!$&'()+,;=@-]+$/;
+const variablePattern = /^:[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * Reads a path such as `/persons/:name/greeting`; '' and '/' are no segments.
+ * @throws TypeError that quotes the path and says what is wrong with it.
+ */
+export function parsePattern(path: string): readonly PatternSegment[] {
+  if (typeof path !== 'string') throw new TypeError('the path of a route must be a text such as /persons/:name');
+  if (path === '' || path === '/') return [];
+  if (!path.startsWith('/')) throw malformed(path, 'must begin with a slash');
+  if (path.length > maxPathLength) throw malformed(path.slice(0, 64), `must have at most ${maxPathLength} characters`);
+  return Object.freeze(
+    path
+      .slice(1)
+      .split('/')
+      .map((text) => parseSegment(text, path)),
+  );
+}
+
+function parseSegment(text: string, path: string): PatternSegment {
+  if (variablePattern.test(text)) return Object.freeze({ kind: 'variable', name: text.slice(1) });
+  if (literalPattern.test(text) && text !== '.' && text !== '..') return Object.freeze({ kind: 'literal', text });
+  throw malformed(
+    path,
+    `"${text}" is no segment: write it as it is, without percent signs, or as a variable such as :name`,
+  );
+}
+
+/** Refuses a variable that stands twice in a path, which nesting can bring about. */
+export function checkVariables(segments: readonly PatternSegment[]): void {
+  const names = segments.flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw malformed(formatPattern(segments), `has two variables named "${twice}"`);
+}
+
+/** As documents write it: `/persons/{name}/greeting`; '' for no segments. */
+export function formatPattern(segments: readonly PatternSegment[]): string {
+  return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : `{${segment.name}}`}`).join('');
+}
+
+/** Equal for paths that match the same requests. */
+export function patternKey(segments: readonly PatternSegment[]): string {
+  return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : '{}'}`).join('');
+}
+
+/**
+ * The segments of a request's path, each percent-decoded once. undefined when nobody's route can match: an empty segment
+ * inside, or too long. One trailing slash is ignored (objects-and-http "Endpoints").
+ * @throws ApiError BadRequest for bytes that are no percent-encoded UTF-8.
+ */
+export function splitPath(path: string): readonly string[] | undefined {
+  if (path.length > maxPathLength) return undefined;
+  const end = path.length > 1 && path.endsWith('/') ? -1 : path.length;
+  const segments = path.slice(1, end).split('/');
+  if (segments.includes('')) return undefined;
+  return path.includes('%') ? segments.map(decodeSegment) : segments;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new ApiError('BadRequest', 'the path is not valid percent-encoded UTF-8', { cause });
+  }
+}
+
+/** Whether a path's segments, from `offset` on, begin as the pattern says; equal in number is the caller's to know. */
+export function matchesPattern(
+  pattern: readonly PatternSegment[],
+  segments: readonly string[],
+  offset: number,
+): boolean {
+  for (let index = 0; index < pattern.length; index += 1) {
+    const wanted = pattern[index] as PatternSegment;
+    if (wanted.kind === 'literal' && wanted.text !== segments[offset + index]) return false;
+  }
+  return segments.length >= offset + pattern.length;
+}
+
+/** The variables of a path that matches. Frozen, without a prototype: names are the author's, values the client's. */
+export function variablesOf(
+  pattern: readonly PatternSegment[],
+  segments: readonly string[],
+  offset: number,
+): Readonly<Record<string, string>> {
+  const variables = Object.create(null) as Record<string, string>;
+  for (let index = 0; index < pattern.length; index += 1) {
+    const segment = pattern[index] as PatternSegment;
+    if (segment.kind === 'variable') variables[segment.name] = segments[offset + index] as string;
+  }
+  return Object.freeze(variables);
+}
+
+function malformed(path: string, rule: string): TypeError {
+  return new TypeError(`the path "${path}" of a route ${rule}`);
+}

@@ -1,0 +1,87 @@
+import { checkMediaType, isAccepted, mediaType } from './media-type.ts';
+import type { ServerRequest } from './server-request.ts';
+
+/** Why a request is not a route's, and what it should have been; the answer when no other route takes it. */
+export interface Mismatch {
+  readonly reason: 'NotAcceptable' | 'UnsupportedMediaType' | 'NotFound';
+  /** Media types that would do. */
+  readonly types: readonly string[];
+}
+
+/** A condition of a route beside its method and path. Immutable. */
+export interface RequestPredicate {
+  /** undefined when the request is the route's. */
+  mismatch(request: ServerRequest): Mismatch | undefined;
+  /** Both must hold. */
+  and(other: RequestPredicate): RequestPredicate;
+  /** One must hold. */
+  or(other: RequestPredicate): RequestPredicate;
+  /** It must not hold; a request that it refuses then is not found. */
+  negate(): RequestPredicate;
+}
+
+/** Holds when the client takes one of these media types; else 406, when nothing but this stands against the route. */
+export function accept(...types: readonly string[]): RequestPredicate {
+  const known = checkedTypes('accept', types);
+  const refusal: Mismatch = Object.freeze({ reason: 'NotAcceptable', types: known });
+  return createPredicate((request) => {
+    const header = request.header('accept');
+    return known.some((type) => isAccepted(header, type)) ? undefined : refusal;
+  });
+}
+
+/** Holds when the body is of one of these media types; else 415, when nothing but this stands against the route. */
+export function contentType(...types: readonly string[]): RequestPredicate {
+  const known = checkedTypes('contentType', types);
+  const refusal: Mismatch = Object.freeze({ reason: 'UnsupportedMediaType', types: known });
+  return createPredicate((request) =>
+    known.includes(mediaType(request.header('content-type'))) ? undefined : refusal,
+  );
+}
+
+/** Holds when the function answers true; the route is not found otherwise. Synchronous. */
+export function predicate(holds: (request: ServerRequest) => boolean): RequestPredicate {
+  if (typeof holds !== 'function') throw new TypeError('predicate takes a function of the request');
+  return createPredicate((request) => {
+    const answer: unknown = holds(request);
+    if (typeof answer !== 'boolean') throw new TypeError('a predicate of a route must answer true or false');
+    return answer ? undefined : notFound;
+  });
+}
+
+const notFound: Mismatch = Object.freeze({ reason: 'NotFound', types: Object.freeze([]) });
+
+function createPredicate(mismatch: RequestPredicate['mismatch']): RequestPredicate {
+  return Object.freeze<RequestPredicate>({
+    mismatch,
+    and: (other) => createPredicate((request) => worst(mismatch(request), other.mismatch(request))),
+    or: (other) =>
+      createPredicate((request) => {
+        const first = mismatch(request);
+        const second = first === undefined ? undefined : other.mismatch(request);
+        return second === undefined ? undefined : nearest(first, second);
+      }),
+    negate: () => createPredicate((request) => (mismatch(request) === undefined ? notFound : undefined)),
+  });
+}
+
+const ranks: Readonly<Record<Mismatch['reason'], number>> = { NotAcceptable: 1, UnsupportedMediaType: 2, NotFound: 3 };
+
+function rankOf(mismatch: Mismatch | undefined): number {
+  return mismatch === undefined ? 0 : ranks[mismatch.reason];
+}
+
+function worst(a: Mismatch | undefined, b: Mismatch | undefined): Mismatch | undefined {
+  return rankOf(b) > rankOf(a) ? b : a;
+}
+
+/** Of two reasons, the one that the client can do something about; types of both, where they are of one kind. */
+export function nearest(a: Mismatch | undefined, b: Mismatch): Mismatch {
+  if (a === undefined || rankOf(b) < rankOf(a)) return b;
+  return a.reason === b.reason ? { reason: a.reason, types: [...new Set([...a.types, ...b.types])] } : a;
+}
+
+function checkedTypes(name: string, types: readonly string[]): readonly string[] {
+  if (types.length === 0) throw new TypeError(`${name} takes at least one media type`);
+  return Object.freeze(types.map(checkMediaType));
+}

@@ -1,0 +1,175 @@
+import { afterFilter, beforeFilter, errorFilter, withFilters } from './filters.ts';
+import type { AfterFunction, BeforeFunction, ErrorFunction, FilterFunction } from './filters.ts';
+import { findRoute } from './find-route.ts';
+import { checkVariables, parsePattern, splitPath } from './path-pattern.ts';
+import type { PatternSegment } from './path-pattern.ts';
+import type { RequestPredicate } from './predicates.ts';
+import { createRouter, definitionOf } from './router.ts';
+import type { HandlerFunction, RouteMethod, RouteOptions, RouterEntry, RouterFunction } from './router.ts';
+import type { ServerRequest } from './server-request.ts';
+
+/** What follows the path of a route: a condition or none, the handler, and what documents say. */
+export type RouteArguments =
+  | readonly [handler: HandlerFunction, options?: RouteOptions]
+  | readonly [predicate: RequestPredicate, handler: HandlerFunction, options?: RouteOptions];
+
+/** Segments before those of a router's routes: apis, group, version. */
+const mountLength = 3;
+
+/**
+ * Begins a router. `groupVersion` is `<group>/<version>`: its routes are served under `/apis/<group>/<version>`. A router
+ * without one can only be a part of another ({@link RouteBuilder.add}).
+ */
+export function route(groupVersion?: string): RouteBuilder {
+  return new RouteBuilder(groupVersion);
+}
+
+/**
+ * Collects routes (spec 4.3, functional style); the first that matches a request answers it. Filters (`filter`, `before`,
+ * `after`, `onError`) stand before all routes of their builder, in the order in which they are added: the first is outermost.
+ */
+export class RouteBuilder {
+  readonly #groupVersion: string | undefined;
+  readonly #entries: RouterEntry[] = [];
+  readonly #filters: FilterFunction[] = [];
+
+  constructor(groupVersion?: string) {
+    this.#groupVersion = groupVersion;
+  }
+
+  /** HEAD is answered as well, without the body. @throws TypeError for a path that is none; so do the other methods. */
+  GET(path: string, ...rest: RouteArguments): this {
+    return this.#route('GET', path, rest);
+  }
+
+  HEAD(path: string, ...rest: RouteArguments): this {
+    return this.#route('HEAD', path, rest);
+  }
+
+  POST(path: string, ...rest: RouteArguments): this {
+    return this.#route('POST', path, rest);
+  }
+
+  PUT(path: string, ...rest: RouteArguments): this {
+    return this.#route('PUT', path, rest);
+  }
+
+  PATCH(path: string, ...rest: RouteArguments): this {
+    return this.#route('PATCH', path, rest);
+  }
+
+  DELETE(path: string, ...rest: RouteArguments): this {
+    return this.#route('DELETE', path, rest);
+  }
+
+  /** Routes below a path, with filters of their own inside those of this builder. */
+  nest(path: string, define: (builder: RouteBuilder) => unknown): this {
+    const inner = new RouteBuilder();
+    define(inner);
+    return this.#addAll(inner.#wrapped(), parsePattern(path));
+  }
+
+  /**
+   * Another router's routes, or a function that says itself what it takes. The function is not known to documents, nor
+   * are its paths checked against others: generated paths come first.
+   * @throws TypeError when the router has another group or version.
+   */
+  add(router: RouterFunction): this {
+    if (typeof router !== 'function') throw new TypeError('add takes a router, or a function of the request');
+    const definition = definitionOf(router);
+    if (definition === undefined) return this.#addAll([{ kind: 'function', segments: [], find: router }], []);
+    const { groupVersion, entries } = definition;
+    if (groupVersion !== undefined && groupVersion !== this.#groupVersion)
+      throw new TypeError(`a router of ${groupVersion} cannot be a part of one of ${this.#groupVersion ?? 'none'}`);
+    return this.#addAll(entries, []);
+  }
+
+  filter(filter: FilterFunction): this {
+    this.#filters.push(filter);
+    return this;
+  }
+
+  before(change: BeforeFunction): this {
+    return this.filter(beforeFilter(change));
+  }
+
+  after(change: AfterFunction): this {
+    return this.filter(afterFilter(change));
+  }
+
+  /** Answers errors, all or those that a function picks, in place of the routes. Not those of predicates. */
+  onError(answer: ErrorFunction): this;
+  onError(handles: (error: unknown) => boolean, answer: ErrorFunction): this;
+  onError(first: ErrorFunction | ((error: unknown) => boolean), second?: ErrorFunction): this {
+    if (second === undefined) return this.filter(errorFilter(() => true, first as ErrorFunction));
+    return this.filter(errorFilter(first as (error: unknown) => boolean, second));
+  }
+
+  /** The router; what is added to the builder later is not part of it. */
+  build(): RouterFunction {
+    const groupVersion = this.#groupVersion;
+    const entries = Object.freeze(this.#wrapped());
+    return createRouter({ groupVersion, entries }, createFind(groupVersion, entries));
+  }
+
+  #route(method: RouteMethod, path: string, rest: RouteArguments): this {
+    const [predicate, handler, options = {}] = typeof rest[0] === 'function' ? [undefined, ...rest] : rest;
+    if (typeof handler !== 'function') throw new TypeError(`${method} ${path} has no handler`);
+    if (predicate !== undefined && typeof (predicate as Partial<RequestPredicate>).mismatch !== 'function')
+      throw new TypeError(`the predicate of ${method} ${path} is none: make it by accept, contentType or predicate`);
+    checkDeadline(`${method} ${path}`, options as RouteOptions);
+    const entry: RouterEntry = {
+      kind: 'route',
+      method,
+      segments: parsePattern(path),
+      predicate: predicate as RequestPredicate | undefined,
+      handler,
+      options: Object.freeze({ ...(options as RouteOptions) }),
+    };
+    return this.#addAll([entry], []);
+  }
+
+  #addAll(entries: readonly RouterEntry[], prefix: readonly PatternSegment[]): this {
+    for (const entry of entries) {
+      const segments = Object.freeze([...prefix, ...entry.segments]);
+      checkVariables(segments);
+      this.#entries.push(Object.freeze({ ...entry, segments }));
+    }
+    return this;
+  }
+
+  #wrapped(): RouterEntry[] {
+    const filters = [...this.#filters];
+    return filters.length === 0 ? [...this.#entries] : this.#entries.map((entry) => wrapEntry(entry, filters));
+  }
+}
+
+/** @throws RangeError for a deadline that is no time; `where` names the route. */
+export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
+  const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1;
+  if (!isTime) throw new RangeError(`deadlineMs of ${where} must be a number of milliseconds above 0`);
+}
+
+function wrapEntry(entry: RouterEntry, filters: readonly FilterFunction[]): RouterEntry {
+  if (entry.kind === 'route') return Object.freeze({ ...entry, handler: withFilters(entry.handler, filters) });
+  const find: RouterFunction = (request) => {
+    const handler = entry.find(request);
+    return handler === undefined ? undefined : withFilters(handler, filters);
+  };
+  return Object.freeze({ ...entry, find });
+}
+
+/** The router as a function: for those who compose routers themselves. */
+function createFind(groupVersion: string | undefined, definitions: readonly RouterEntry[]): RouterFunction {
+  const entries = definitions.map((definition) => ({ definition }));
+  return (request: ServerRequest) => {
+    const segments = splitPath(request.path);
+    if (segments?.[0] !== 'apis' || segments.length < mountLength) return undefined;
+    if (groupVersion !== undefined && `${segments[1]}/${segments[2]}` !== groupVersion) return undefined;
+    const found = findRoute(entries, { request, method: request.method, segments, offset: mountLength });
+    if (found?.kind === 'failed') throw found.error;
+    if (found?.kind !== 'found') return undefined;
+    const { handler, request: matched } = found;
+    return (handled) => handler(handled.withPathVariables(matched.pathVariables));
+  };
+}

@@ -1,0 +1,33 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+
+/** What a client may keep. */
+export interface CacheableAnswer {
+  readonly bytes: Buffer;
+  readonly type: string;
+  /** Tells versions apart; without its quotes. */
+  readonly tag: string;
+  /** Default: keep it, and ask each time whether it is still the same. */
+  readonly cacheControl?: string;
+}
+
+/** Answers a read; 304 when the client has the very same (If-None-Match). */
+export function sendCacheable(context: Context, answer: CacheableAnswer): void {
+  const { bytes, type, tag, cacheControl = 'no-cache, private' } = answer;
+  context.status = 200;
+  context.set('ETag', `"${tag}"`);
+  context.set('Cache-Control', cacheControl);
+  if (context.fresh) {
+    context.status = 304;
+    return;
+  }
+  context.set('Content-Type', type);
+  context.body = bytes;
+}
+
+/** 405 for whatever is not GET or HEAD. */
+export function requireRead(context: Context): void {
+  if (context.method === 'GET' || context.method === 'HEAD') return;
+  const method = context.method.toLowerCase().slice(0, 16);
+  throw new ApiError('MethodNotAllowed', `${method} is not supported on ${context.path}`);
+}

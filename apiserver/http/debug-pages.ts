@@ -1,0 +1,47 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import { withoutTrailingSlash } from './health.ts';
+import { integerOf } from './query.ts';
+import { sendJson } from './responses.ts';
+
+/** What a part of the program shows of itself at `GET /debug/<name>` and `GET /debug/<name>/<item>`, as JSON. */
+export interface DebugPage {
+  /** Segment of the path: lowercase letters, digits, hyphens. */
+  readonly name: string;
+  /** What there is. */
+  index(): object;
+  /**
+   * One item, whose name may be several segments of the path; undefined when there is none (404). Holds at most `limit`
+   * of whatever may be many, and says how many there are. A thrown ApiError is the answer.
+   */
+  item(name: string, limit: number): object | undefined;
+}
+
+const defaultLimit = 500;
+/** More is asked for by mistake; it gets this many. */
+const maxLimit = 10_000;
+
+/** Names are made of these characters, so that nothing else of a path gets further. */
+const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/-]{1,512}))?$/;
+
+/** Pages come and go while the server runs: they are looked up at each request. */
+export function debugRoutes(pages: readonly DebugPage[]): Middleware {
+  return function answerDebug(context, next) {
+    if (!context.path.startsWith('/debug/')) return next();
+    const [, name, item] = pagePath.exec(withoutTrailingSlash(context.path)) ?? [];
+    const page = pages.find((each) => each.name === name);
+    if (page === undefined) return next();
+    if (context.method !== 'GET' && context.method !== 'HEAD') {
+      const method = context.method.toLowerCase().slice(0, 16);
+      throw new ApiError('MethodNotAllowed', `${method} is not supported on debug pages`);
+    }
+    const answer = item === undefined ? page.index() : page.item(item, readLimit(context));
+    if (answer === undefined) throw new ApiError('NotFound', `${page.name} "${item}" not found`);
+    sendJson(context, answer);
+    return undefined;
+  };
+}
+
+function readLimit(context: Context): number {
+  return Math.min(integerOf(context.query, 'limit', 1) ?? defaultLimit, maxLimit);
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Middleware } from 'koa';
+import { requireRead, sendCacheable } from './cacheable-answer.ts';
+import type { CacheableAnswer } from './cacheable-answer.ts';
+import { docsInitializer, docsPage, docsPolicy } from './docs-page.ts';
+
+const script = 'text/javascript; charset=utf-8';
+
+/** Every path there is, and where its bytes come from: no path of a request reaches the disk. */
+const files: Readonly<Record<string, () => Promise<CacheableAnswer>>> = {
+  '/docs': () => answerOf('text/html; charset=utf-8', docsPage),
+  '/docs/initializer.js': () => answerOf(script, docsInitializer),
+  '/docs/swagger-ui-bundle.js': () => fileOf(script, './docs-assets/swagger-ui-bundle.js'),
+  '/docs/swagger-ui.css': () => fileOf('text/css; charset=utf-8', './docs-assets/swagger-ui.css'),
+  '/docs/favicon-32x32.png': () => fileOf('image/png', './docs-assets/favicon-32x32.png'),
+};
+
+/** `/docs`, the page that shows `/openapi.json`: Swagger UI, which the build puts beside this file. Files are read once, when they are asked for. */
+export function docsRoutes(): Middleware {
+  const read = new Map<string, CacheableAnswer>();
+  return async function answerDocs(context, next) {
+    const path = context.path.replace(/(.)\/$/, '$1');
+    const make = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (make === undefined) {
+      await next();
+      return;
+    }
+    requireRead(context);
+    const answer = read.get(path) ?? (await make());
+    read.set(path, answer);
+    context.set('Content-Security-Policy', docsPolicy);
+    context.set('X-Content-Type-Options', 'nosniff');
+    context.set('Referrer-Policy', 'no-referrer');
+    sendCacheable(context, answer);
+  };
+}
+
+async function fileOf(type: string, file: string): Promise<CacheableAnswer> {
+  return answerOf(type, await readFile(new URL(file, import.meta.url)));
+}
+
+async function answerOf(type: string, content: string | Buffer): Promise<CacheableAnswer> {
+  const bytes = Buffer.from(content);
+  return { bytes, type, tag: createHash('sha256').update(bytes).digest('hex') };
+}

@@ -1,0 +1,49 @@
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+type Names = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'schemaName' | 'components'>;
+
+/**
+ * Names of the schemas of one group version, unique in any document: `com.example.people.v1alpha1.Person`, what else
+ * begins with the kind as `com.example.people.v1alpha1.PersonSpec`, and the rest below the kind, as
+ * `com.example.people.v1alpha1.Person.Address`: two models may each have an Address. The names of a model change with no
+ * other model but one whose kind begins like its own.
+ */
+export class ComponentNames {
+  readonly #kinds: readonly string[];
+
+  /** `models`: those of the group version. */
+  constructor(models: readonly Names[]) {
+    this.#kinds = models.map(({ kind }) => kind);
+  }
+
+  /** The name of a model's component. */
+  of(model: Names, component: string): string {
+    const prefix = prefixOf(model);
+    const { kind } = model;
+    if (component === model.schemaName) return `${prefix}${kind}`;
+    if (this.#ownerOf(component) === kind && component !== kind) return `${prefix}${component}`;
+    if (/^[A-Za-z0-9._-]+$/.test(component)) return `${prefix}${kind}.${component}`;
+    // `$defs` may have any name; a document may not.
+    return `${prefix}${kind}-${Buffer.from(component).toString('hex')}`;
+  }
+
+  /** The name of the envelope of a model's lists. */
+  ofList(model: Names): string {
+    const { kind, components } = model;
+    const isTaken = this.#kinds.includes(`${kind}List`) || Object.hasOwn(components, `${kind}List`);
+    return `${prefixOf(model)}${kind}${isTaken ? '-List' : 'List'}`;
+  }
+
+  /** The longest kind that a component begins with: only one model can have it. */
+  #ownerOf(component: string): string | undefined {
+    if (!/^[A-Za-z0-9]+$/.test(component)) return undefined;
+    const [owner] = this.#kinds.filter((kind) => component.startsWith(kind)).sort((a, b) => b.length - a.length);
+    return owner;
+  }
+}
+
+/** The group's domain turned around, as in Kubernetes' own documents, and the version. */
+function prefixOf({ group, version }: Names): string {
+  const domain = group === '' ? 'core' : group.split('.').reverse().join('.');
+  return `${domain}.${version}.`;
+}

@@ -1,0 +1,162 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect } from 'chai';
+import { groupVersionDocuments, wholeDocument } from './document.ts';
+import type { ApiSurface } from './document.ts';
+import { methods } from './open-api.ts';
+import type { OpenApiDocument, Operation } from './open-api.ts';
+import { routes, servedModels } from './served-models.fixture.ts';
+
+const surface: ApiSurface = { models: servedModels(), routes };
+const whole = wholeDocument(surface, '1');
+const parts = groupVersionDocuments(surface, '1');
+const all: readonly (readonly [string, OpenApiDocument])[] = [['the whole document', whole], ...parts];
+const people = '/apis/people.example.com/v1alpha1';
+
+/** Every `$ref` in a document. */
+function referencesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === '$ref' && typeof inner === 'string' ? [inner] : referencesIn(inner),
+  );
+}
+
+function operationsOf(document: OpenApiDocument): readonly (readonly [path: string, operation: Operation])[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => (item[method] === undefined ? [] : [[path, item[method]] as const])),
+  );
+}
+
+function parameterNames(operation: Operation | undefined): readonly string[] {
+  return (operation?.parameters ?? []).map(({ name }) => name);
+}
+
+describe('OpenAPI documents', () => {
+  it('are one for each group version of models and of endpoints', () => {
+    expect([...parts.keys()]).to.deep.equal([
+      'api/v1',
+      'apis/api.people.example.com/v1alpha1',
+      'apis/old-people.example.com/v1alpha1',
+      'apis/people.example.com/v1alpha1',
+      'apis/plugin.api.homeostat.internal/v1alpha1',
+    ]);
+    const inParts = [...parts.values()].flatMap((document) => Object.keys(document.paths));
+    expect(Object.keys(whole.paths)).to.have.members(inParts);
+  });
+
+  for (const [name, document] of all) {
+    describe(name, () => {
+      it('is valid OpenAPI 3.0 [spec 1-openapi-v3]', async () => {
+        const result = await new Validator().validate({ ...structuredClone(document) });
+        expect(result.errors).to.equal(undefined);
+        expect(result.valid).to.equal(true);
+      });
+
+      it('refers to nothing that it does not hold', () => {
+        const held = [
+          ...Object.keys(document.components.schemas).map((each) => `#/components/schemas/${each}`),
+          ...Object.keys(document.components.responses).map((each) => `#/components/responses/${each}`),
+        ];
+        expect(referencesIn(document)).not.to.have.length(0);
+        expect(referencesIn(document).filter((reference) => !held.includes(reference))).to.deep.equal([]);
+      });
+
+      it('has operation ids that are unique, and a parameter for each variable of a path', () => {
+        const ids = operationsOf(document).map(([, { operationId }]) => operationId);
+        expect(ids.filter((id, index) => ids.indexOf(id) !== index || !/^[A-Za-z0-9_]+$/.test(id))).to.deep.equal([]);
+        for (const [path, { parameters = [] }] of Object.entries(document.paths)) {
+          const variables = [...path.matchAll(/\{([^}]+)\}/g)].map(([, variable]) => variable);
+          expect(parameters.map((parameter) => parameter.name)).to.deep.equal(variables, path);
+        }
+      });
+    });
+  }
+
+  it('are the same for the same models and endpoints, in whatever order they came', () => {
+    const turned = { models: [...surface.models].reverse(), routes: [...routes].reverse() };
+    expect(JSON.stringify(wholeDocument(turned, '1'))).to.equal(JSON.stringify(whole));
+    expect(JSON.stringify([...groupVersionDocuments(turned, '1')])).to.equal(JSON.stringify([...parts]));
+  });
+
+  it('show a model that refers to itself as a cycle of references', () => {
+    const { schemas } = whole.components;
+    const prefix = '#/components/schemas/com.example.people.v1alpha1';
+    expect(schemas['com.example.people.v1alpha1.Person'])
+      .to.have.nested.property('properties.spec')
+      .that.deep.equals({
+        $ref: `${prefix}.PersonSpec`,
+      });
+    expect(schemas['com.example.people.v1alpha1.PersonSpec'])
+      .to.have.nested.property('properties.otherPerson')
+      .that.deep.equals({ description: 'Somebody else', nullable: true, allOf: [{ $ref: `${prefix}.Person` }] });
+  });
+
+  it('name the kind of a schema, as kubectl explain looks for it', () => {
+    expect(whole.components.schemas['com.example.people.v1alpha1.Person']).to.deep.include({
+      'x-kubernetes-group-version-kind': [{ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' }],
+    });
+  });
+
+  it('have every generated operation, each with its action and kind', () => {
+    const actions = operationsOf(whole)
+      .filter(([path]) => path.startsWith(`${people}/persons`))
+      .map(([path, operation]) => `${operation['x-kubernetes-action']} ${path.slice(people.length)}`);
+    expect(actions).to.have.members([
+      'list /persons',
+      'post /persons',
+      'deletecollection /persons',
+      'get /persons/{name}',
+      'put /persons/{name}',
+      'patch /persons/{name}',
+      'delete /persons/{name}',
+      'get /persons/{name}/status',
+      'put /persons/{name}/status',
+      'patch /persons/{name}/status',
+    ]);
+    const gvk = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person' };
+    expect(whole.paths[`${people}/persons/{name}`]?.patch?.['x-kubernetes-group-version-kind']).to.deep.equal(gvk);
+  });
+
+  it('have the list of a Namespaced kind in all namespaces, and everything else in one', () => {
+    expect(Object.keys(whole.paths).filter((path) => path.endsWith('/machines'))).to.deep.equal([
+      `${people}/machines`,
+      `${people}/namespaces/{namespace}/machines`,
+    ]);
+    expect(whole.paths[`${people}/machines`]).to.have.all.keys('get');
+  });
+
+  it('have every parameter of a list, and say which fields are indexed', () => {
+    const list = whole.paths[`${people}/machines`]?.get;
+    const selection = ['labelSelector', 'fieldSelector', 'sort', 'page', 'size', 'limit', 'continue'];
+    const freshness = ['resourceVersion', 'resourceVersionMatch'];
+    const watching = ['watch', 'allowWatchBookmarks', 'sendInitialEvents', 'timeoutSeconds'];
+    expect(parameterNames(list)).to.have.members([...selection, ...freshness, ...watching]);
+    for (const name of ['fieldSelector', 'sort']) {
+      const parameter = list?.parameters?.find((each) => each.name === name);
+      expect(parameter?.description).to.match(/Fields: metadata\.name, .*, spec\.power\.$/);
+    }
+  });
+
+  it('offer PATCH with the parameters without which kubectl refuses to write, and with both patches', () => {
+    const patch = whole.paths[`${people}/persons/{name}`]?.patch;
+    expect(parameterNames(patch)).to.include.members(['dryRun', 'fieldValidation', 'fieldManager']);
+    expect(patch?.requestBody?.content).to.have.all.keys('application/merge-patch+json', 'application/json-patch+json');
+  });
+
+  it('answer errors with a Status', () => {
+    const { responses } = whole.paths[`${people}/persons`]?.post ?? {};
+    expect(responses).to.have.all.keys('201', '400', '409', '422', 'default');
+    expect(responses?.['422']).to.deep.equal({ $ref: '#/components/responses/Invalid' });
+    expect(whole.components.responses['Invalid'])
+      .to.have.nested.property('content.application/json.schema')
+      .that.deep.equals({ $ref: '#/components/schemas/meta.v1.Status' });
+  });
+
+  it('keep apart the schemas of two models that have one name', () => {
+    const { schemas } = whole.components;
+    const gv = 'com.example.people.v1alpha1';
+    expect(schemas[`${gv}.Machine.Address`]).to.have.nested.property('properties.city');
+    expect(schemas[`${gv}.MachineList.Address`]).to.have.nested.property('properties.street');
+    expect(schemas[`${gv}.Machine-List`]).to.have.nested.property('properties.totalPages');
+    expect(schemas[`${gv}.MachineList`]).not.to.have.nested.property('properties.totalPages');
+  });
+});

@@ -1,0 +1,80 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import type { Fragment, Method, OpenApiSchema, Operation, Parameter, PathItem } from './open-api.ts';
+import { methods } from './open-api.ts';
+import { operationId } from './operation-id.ts';
+import { pathParameter } from './parameters.ts';
+import { portableSchema } from './portable-schema.ts';
+import { errorsOf } from './responses.ts';
+
+/** Endpoints that plugins add (spec 4.3). Of two routes for one method and path, the first is shown, as it is served. */
+export function endpointFragment(routes: readonly EndpointRoute[]): Fragment {
+  const paths: Record<string, PathItem> = {};
+  const known = new Map<string, string>();
+  for (const route of routes) {
+    const method = methods.find((each) => each === route.method.toLowerCase());
+    if (method === undefined) continue;
+    // Paths that differ in the names of variables alone are one path, under the first of its names.
+    const shape = route.path.replaceAll(/\{[^}]*\}/g, '{}');
+    const path = known.get(shape) ?? route.path;
+    known.set(shape, path);
+    paths[path] = { ...itemOf(path), [method]: shownOperation(route, method, path), ...paths[path] };
+  }
+  const owners = [...new Set(routes.map(({ owner }) => owner))].sort();
+  return {
+    tags: owners.map((owner) => ({ name: tagOf(owner), description: 'Endpoints of its own.' })),
+    paths,
+    schemas: {},
+  };
+}
+
+function itemOf(path: string): PathItem {
+  const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
+  return names.length === 0 ? {} : { parameters: [...new Set(names)].map((name) => pathParameter(name)) };
+}
+
+/** What an author wrote that is no JSON spoils no document: then its route is shown without what it says of itself. */
+function shownOperation(route: EndpointRoute, method: Method, path: string): Operation {
+  try {
+    return JSON.parse(JSON.stringify(operationOf(route, method, path))) as Operation;
+  } catch {
+    return operationOf({ method: route.method, path: route.path, owner: route.owner }, method, path);
+  }
+}
+
+function operationOf(route: EndpointRoute, method: Method, path: string): Operation {
+  const { owner, summary, body, query, response } = route;
+  const parameters = Object.entries(query ?? {}).map(([name, schema]): Parameter => {
+    return { name, in: 'query', schema: schemaOf(schema) };
+  });
+  const answer = { description: 'The answer of the endpoint.' };
+  return {
+    operationId: operationId(method, path),
+    tags: [tagOf(owner)],
+    ...(summary === undefined ? {} : { summary }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
+    responses: {
+      '200': response === undefined ? answer : { ...answer, content: jsonContent(response) },
+      ...errorsOf(),
+    },
+  };
+}
+
+function tagOf(owner: string): string {
+  return `Plugin ${owner}`;
+}
+
+function jsonContent(schema: JsonSchema): { readonly 'application/json': { readonly schema: OpenApiSchema } } {
+  return { 'application/json': { schema: schemaOf(schema) } };
+}
+
+/** There are no named schemas to refer to. What is no JSON (an object that contains itself) spoils no document. */
+function schemaOf(schema: JsonSchema): OpenApiSchema {
+  try {
+    const text = JSON.stringify(portableSchema(schema, () => undefined));
+    return JSON.parse(text) as OpenApiSchema;
+  } catch (error) {
+    return { description: `This schema cannot be shown: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}

@@ -1,0 +1,189 @@
+import type { OpenApiSchema } from './open-api.ts';
+import { schemaReference } from './open-api.ts';
+
+/** Names of the schemas that all kinds share. No group can be named `meta`: it has no dot. */
+export const meta = {
+  objectMeta: 'meta.v1.ObjectMeta',
+  ownerReference: 'meta.v1.OwnerReference',
+  listMeta: 'meta.v1.ListMeta',
+  deleteOptions: 'meta.v1.DeleteOptions',
+  jsonPatch: 'meta.v1.JsonPatch',
+  status: 'meta.v1.Status',
+  problem: 'meta.v1.Problem',
+  watchEvent: 'meta.v1.WatchEvent',
+} as const;
+
+const text: OpenApiSchema = { type: 'string' };
+const texts: OpenApiSchema = { type: 'object', additionalProperties: text };
+const free: OpenApiSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+const objectMeta: OpenApiSchema = {
+  type: 'object',
+  description: 'Metadata of a stored object.',
+  // Tools make their sample bodies of it: what the server sets itself would be refused at creation.
+  example: { name: 'example' },
+  properties: {
+    name: {
+      ...text,
+      maxLength: 253,
+      description:
+        'Unique within the kind: lowercase letters, digits and hyphens, alphanumeric at both ends. Immutable.',
+    },
+    generateName: { ...text, description: 'Prefix of a generated name, used at creation when name is absent.' },
+    namespace: { ...text, description: 'Only for kinds of scope Namespaced.' },
+    uid: { ...text, readOnly: true, description: 'Random UUID of this incarnation.' },
+    version: {
+      type: 'integer',
+      description:
+        'Optimistic lock: 1 at creation, + 1 per write that changes something. Sent in an update it must match.',
+    },
+    resourceVersion: {
+      ...text,
+      description: 'Revision of the last change. Sent in an update it must match; at creation it is refused.',
+    },
+    generation: {
+      type: 'integer',
+      readOnly: true,
+      description: 'Counts the changes of anything outside metadata and status.',
+    },
+    creationTimestamp: { ...text, format: 'date-time', readOnly: true },
+    deletionTimestamp: {
+      ...text,
+      format: 'date-time',
+      readOnly: true,
+      description: 'Set when the object is declared deleted; it stays readable until its last finalizer is gone.',
+    },
+    deletionGracePeriodSeconds: { type: 'integer', readOnly: true },
+    finalizers: { type: 'array', items: text, description: 'Who must act before the object is removed. A set.' },
+    labels: { ...texts, description: 'What objects are selected by.' },
+    annotations: { ...texts, description: 'Free-form information, at most 256 KiB in all.' },
+    ownerReferences: { type: 'array', items: schemaReference(meta.ownerReference) },
+    managedFields: { type: 'array', items: free },
+  },
+};
+
+const ownerReference: OpenApiSchema = {
+  type: 'object',
+  description: 'An owner of the object; when none of its owners is left, the object is deleted.',
+  required: ['apiVersion', 'kind', 'name', 'uid'],
+  properties: {
+    apiVersion: text,
+    kind: text,
+    name: text,
+    uid: text,
+    controller: { type: 'boolean', description: 'True on the one owner that manages the object.' },
+    blockOwnerDeletion: { type: 'boolean' },
+  },
+};
+
+const listMeta: OpenApiSchema = {
+  type: 'object',
+  required: ['resourceVersion'],
+  properties: {
+    resourceVersion: { ...text, description: 'Revision of the list: a watch from here sees what follows.' },
+    continue: { ...text, description: 'Gives the next chunk; absent in the last one.' },
+    remainingItemCount: { type: 'integer', minimum: 0 },
+  },
+};
+
+const deleteOptions: OpenApiSchema = {
+  type: 'object',
+  properties: {
+    apiVersion: text,
+    kind: { ...text, enum: ['DeleteOptions'] },
+    dryRun: { type: 'array', items: { ...text, enum: ['All'] } },
+    propagationPolicy: { ...text, enum: ['Foreground', 'Background', 'Orphan'] },
+    orphanDependents: { type: 'boolean', deprecated: true },
+    preconditions: { type: 'object', properties: { uid: text, resourceVersion: text } },
+  },
+};
+
+const jsonPatch: OpenApiSchema = {
+  type: 'array',
+  description: 'RFC 6902.',
+  maxItems: 10_000,
+  items: {
+    type: 'object',
+    required: ['op', 'path'],
+    properties: {
+      op: { ...text, enum: ['add', 'remove', 'replace', 'move', 'copy', 'test'] },
+      path: { ...text, description: 'JSON pointer (RFC 6901).' },
+      from: text,
+      value: { description: 'Any JSON value.' },
+    },
+  },
+};
+
+const cause: OpenApiSchema = {
+  type: 'object',
+  properties: {
+    reason: text,
+    message: text,
+    field: { ...text, description: 'Path of the field, such as spec.tags[1].' },
+  },
+};
+
+const status: OpenApiSchema = {
+  type: 'object',
+  description: 'The answer to whatever failed, and to deletions that left nothing.',
+  required: ['apiVersion', 'kind', 'metadata', 'status'],
+  properties: {
+    apiVersion: { ...text, enum: ['v1'] },
+    kind: { ...text, enum: ['Status'] },
+    metadata: free,
+    status: { ...text, enum: ['Success', 'Failure'] },
+    message: text,
+    reason: { ...text, description: 'For machines: NotFound, Conflict, Invalid and so on.' },
+    details: {
+      type: 'object',
+      properties: {
+        name: text,
+        group: text,
+        kind: text,
+        uid: text,
+        causes: { type: 'array', items: cause },
+        retryAfterSeconds: { type: 'integer' },
+      },
+    },
+    code: { type: 'integer', description: 'The status code of the answer.' },
+  },
+};
+
+const problem: OpenApiSchema = {
+  type: 'object',
+  description: 'The same as RFC 9457.',
+  properties: {
+    type: text,
+    title: text,
+    status: { type: 'integer' },
+    detail: text,
+    instance: text,
+    reason: text,
+    causes: { type: 'array', items: cause },
+  },
+};
+
+const watchEvent: OpenApiSchema = {
+  type: 'object',
+  description: 'One line of a watch.',
+  required: ['type', 'object'],
+  properties: {
+    type: { ...text, enum: ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'] },
+    object: {
+      ...free,
+      description: 'The object; of a BOOKMARK only metadata.resourceVersion counts, of an ERROR it is a Status.',
+    },
+  },
+};
+
+/** By name. */
+export const metaSchemas: Readonly<Record<string, OpenApiSchema>> = {
+  [meta.deleteOptions]: deleteOptions,
+  [meta.jsonPatch]: jsonPatch,
+  [meta.listMeta]: listMeta,
+  [meta.objectMeta]: objectMeta,
+  [meta.ownerReference]: ownerReference,
+  [meta.problem]: problem,
+  [meta.status]: status,
+  [meta.watchEvent]: watchEvent,
+};

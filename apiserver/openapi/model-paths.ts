@@ -1,0 +1,222 @@
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ComponentNames } from './component-names.ts';
+import { meta } from './meta-schemas.ts';
+import { modelSchemas } from './model-schemas.ts';
+import type { Fragment, OpenApiSchema, Operation, Parameter, PathItem, RequestBody, Response } from './open-api.ts';
+import { schemaReference } from './open-api.ts';
+import { operationId } from './operation-id.ts';
+import {
+  deleteParameters,
+  getParameters,
+  listParameters,
+  nameParameter,
+  namespaceParameter,
+  selectionParameters,
+  writeParameters,
+} from './parameters.ts';
+import { errorsOf, objectContent } from './responses.ts';
+
+/** The generated part of the API of one kind (spec 4.1). */
+export function modelFragment(model: ModelDescriptor, names: ComponentNames): Fragment {
+  const { kind } = model;
+  const tag = { name: `${kind} (${apiVersionOf(model)})`, description: `Objects of the kind ${kind}.` };
+  const operations = new ModelOperations(model, { names, tag: tag.name });
+  return { tags: [tag], paths: pathsOf(model, operations), schemas: modelSchemas(model, names) };
+}
+
+function pathsOf(model: ModelDescriptor, operations: ModelOperations): Fragment['paths'] {
+  const root = `/${model.group === '' ? 'api' : 'apis'}/${apiVersionOf(model)}`;
+  if (model.scope === 'Cluster') return scopedPaths(`${root}/${model.plural}`, operations, []);
+  return {
+    [`${root}/${model.plural}`]: { get: operations.list('ForAllNamespaces') },
+    ...scopedPaths(`${root}/namespaces/{namespace}/${model.plural}`, operations, [namespaceParameter]),
+  };
+}
+
+function scopedPaths(
+  collection: string,
+  operations: ModelOperations,
+  parameters: readonly Parameter[],
+): Fragment['paths'] {
+  const named: PathItem = { parameters: [...parameters, nameParameter] };
+  return {
+    [collection]: {
+      ...(parameters.length > 0 ? { parameters } : {}),
+      get: operations.list(),
+      post: operations.create(),
+      delete: operations.deleteCollection(),
+    },
+    [`${collection}/{name}`]: {
+      ...named,
+      get: operations.get(),
+      put: operations.update(),
+      patch: operations.patch(),
+      delete: operations.delete(),
+    },
+    [`${collection}/{name}/status`]: {
+      ...named,
+      get: operations.get('Status'),
+      put: operations.update('Status'),
+      patch: operations.patch('Status'),
+    },
+  };
+}
+
+type Part = 'Status' | '';
+
+/** What stands in every operation of a kind, and in one alone. */
+interface Details extends Omit<Operation, 'operationId' | 'tags'> {
+  readonly action: string;
+  /** What the operation's id ends with. */
+  readonly suffix?: string;
+  /** First word of the operation's id. */
+  readonly verb: string;
+}
+
+class ModelOperations {
+  readonly #model: ModelDescriptor;
+  readonly #tag: string;
+  readonly #object: OpenApiSchema;
+  readonly #list: OpenApiSchema;
+
+  constructor(model: ModelDescriptor, parts: { readonly names: ComponentNames; readonly tag: string }) {
+    const { names, tag } = parts;
+    this.#model = model;
+    this.#tag = tag;
+    this.#object = schemaReference(names.of(model, model.schemaName));
+    this.#list = schemaReference(names.ofList(model));
+  }
+
+  list(suffix: 'ForAllNamespaces' | '' = ''): Operation {
+    const content = {
+      ...objectContent(this.#list),
+      'application/json;stream=watch': { schema: schemaReference(meta.watchEvent) },
+      'text/event-stream': { schema: { type: 'string' } },
+    };
+    const description = 'The objects, or with watch=true a stream of WatchEvents.';
+    return this.#operation({
+      verb: 'list',
+      suffix,
+      action: 'list',
+      summary: `List or watch objects of kind ${this.#model.kind}`,
+      parameters: listParameters(this.#model),
+      responses: { '200': { description, content }, ...errorsOf('BadRequest', 'Expired') },
+    });
+  }
+
+  create(): Operation {
+    const headers = { Location: { description: 'Path of the object.', schema: { type: 'string' } } };
+    return this.#operation({
+      verb: 'create',
+      action: 'post',
+      summary: `Create a ${this.#model.kind}`,
+      parameters: writeParameters,
+      requestBody: this.#body(),
+      responses: {
+        '201': { description: 'The object as it is stored.', headers, content: objectContent(this.#object) },
+        ...errorsOf('BadRequest', 'Conflict', 'Invalid'),
+      },
+    });
+  }
+
+  deleteCollection(): Operation {
+    return this.#operation({
+      verb: 'deleteCollection',
+      action: 'deletecollection',
+      summary: `Delete the selected objects of kind ${this.#model.kind}`,
+      parameters: [...selectionParameters(this.#model), ...deleteParameters],
+      requestBody: deleteBody,
+      responses: {
+        '200': { description: 'What was selected.', content: objectContent(this.#list) },
+        ...errorsOf('BadRequest'),
+      },
+    });
+  }
+
+  get(part: Part = ''): Operation {
+    return this.#operation({
+      verb: 'read',
+      suffix: part,
+      action: 'get',
+      summary: `Read ${this.#subject(part)}`,
+      parameters: getParameters,
+      responses: { '200': this.#answer('The object.'), ...errorsOf('NotFound') },
+    });
+  }
+
+  update(part: Part = ''): Operation {
+    return this.#operation({
+      verb: 'replace',
+      suffix: part,
+      action: 'put',
+      summary: `Replace ${this.#subject(part)}`,
+      parameters: writeParameters,
+      requestBody: this.#body(),
+      responses: { '200': this.#answer(), ...errorsOf('BadRequest', 'NotFound', 'Conflict', 'Invalid') },
+    });
+  }
+
+  patch(part: Part = ''): Operation {
+    const content = {
+      'application/merge-patch+json': { schema: { type: 'object', description: 'RFC 7396.' }, example: {} },
+      'application/json-patch+json': { schema: schemaReference(meta.jsonPatch), example: [] },
+    };
+    return this.#operation({
+      verb: 'patch',
+      suffix: part,
+      action: 'patch',
+      summary: `Change parts of ${this.#subject(part)}`,
+      parameters: writeParameters,
+      requestBody: { required: true, content },
+      responses: {
+        '200': this.#answer(),
+        ...errorsOf('BadRequest', 'NotFound', 'Conflict', 'UnsupportedMediaType', 'Invalid'),
+      },
+    });
+  }
+
+  delete(): Operation {
+    const either = { anyOf: [schemaReference(meta.status), this.#object] };
+    const description = 'The object if its finalizers hold it, else a Status of Success.';
+    return this.#operation({
+      verb: 'delete',
+      action: 'delete',
+      summary: `Delete ${this.#subject('')}`,
+      parameters: deleteParameters,
+      requestBody: deleteBody,
+      responses: {
+        '200': { description, content: objectContent(either) },
+        ...errorsOf('BadRequest', 'NotFound', 'Conflict'),
+      },
+    });
+  }
+
+  #operation({ verb, action, suffix = '', ...details }: Details): Operation {
+    const { group, version, kind, scope } = this.#model;
+    const scoped = scope === 'Namespaced' && suffix !== 'ForAllNamespaces' ? 'Namespaced' : '';
+    return {
+      operationId: operationId(verb, group === '' ? 'core' : group, version, scoped, kind, suffix),
+      tags: [this.#tag],
+      ...details,
+      'x-kubernetes-action': action,
+      'x-kubernetes-group-version-kind': { group, version, kind },
+    };
+  }
+
+  #subject(part: Part): string {
+    return part === 'Status' ? `the status of a ${this.#model.kind}` : `a ${this.#model.kind}`;
+  }
+
+  #body(): RequestBody {
+    return { required: true, content: objectContent(this.#object) };
+  }
+
+  #answer(description = 'The object as it is stored.'): Response {
+    return { description, content: objectContent(this.#object) };
+  }
+}
+
+const deleteBody: RequestBody = {
+  content: { 'application/json': { schema: schemaReference(meta.deleteOptions), example: {} } },
+};

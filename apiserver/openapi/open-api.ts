@@ -1,0 +1,70 @@
+/** A schema object of OpenAPI 3.0; `$ref` stands alone. */
+export type OpenApiSchema = Readonly<Record<string, unknown>>;
+
+/** `#/components/schemas/<name>` as a schema. */
+export function schemaReference(name: string): OpenApiSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'query' | 'path';
+  readonly required?: true;
+  readonly description?: string;
+  readonly schema: OpenApiSchema;
+}
+
+/** Schemas by media type. */
+export type Content = Readonly<Record<string, { readonly schema: OpenApiSchema; readonly example?: unknown }>>;
+
+export interface RequestBody {
+  readonly required?: true;
+  readonly description?: string;
+  readonly content: Content;
+}
+
+export type Response =
+  | { readonly $ref: string }
+  | { readonly description: string; readonly headers?: OpenApiSchema; readonly content?: Content };
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary?: string;
+  readonly description?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: RequestBody;
+  /** By status code, or `default`. */
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly 'x-kubernetes-action'?: string;
+  readonly 'x-kubernetes-group-version-kind'?: OpenApiSchema;
+}
+
+export const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
+
+export type Method = (typeof methods)[number];
+
+export type PathItem = { readonly parameters?: readonly Parameter[] } & { readonly [M in Method]?: Operation };
+
+interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** What a part of the API adds to a document. */
+export interface Fragment {
+  readonly tags: readonly Tag[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly schemas: Readonly<Record<string, OpenApiSchema>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.0.3';
+  readonly info: { readonly title: string; readonly version: string };
+  readonly tags: readonly Tag[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, OpenApiSchema>>;
+    readonly responses: Readonly<Record<string, Response>>;
+  };
+}

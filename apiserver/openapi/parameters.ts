@@ -1,0 +1,100 @@
+import { defaultIndexes } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { OpenApiSchema, Parameter } from './open-api.ts';
+
+const text: OpenApiSchema = { type: 'string' };
+const flag: OpenApiSchema = { type: 'boolean' };
+
+/** A variable of a path. */
+export function pathParameter(name: string, description?: string): Parameter {
+  return { name, in: 'path', required: true, ...(description === undefined ? {} : { description }), schema: text };
+}
+
+export const nameParameter: Parameter = pathParameter('name', 'Name of the object.');
+export const namespaceParameter: Parameter = pathParameter('namespace', 'Namespace of the object.');
+
+const dryRun = query('dryRun', { ...text, enum: ['All'] }, 'The same answer, and nothing is stored.');
+const resourceVersion = query('resourceVersion', text, 'At least this fresh; 0: whatever is at hand.');
+
+/** Of GET on an object. */
+export const getParameters: readonly Parameter[] = [resourceVersion];
+
+/** Of POST, PUT and PATCH. kubectl looks for dryRun and fieldValidation of PATCH before it sends either. */
+export const writeParameters: readonly Parameter[] = [
+  dryRun,
+  query(
+    'fieldValidation',
+    { ...text, enum: ['Ignore', 'Warn', 'Strict'] },
+    'What to do with unknown fields: nothing, a Warning header (the default), or 400.',
+  ),
+  query('fieldManager', { ...text, maxLength: 128 }, 'Who writes.'),
+];
+
+/** Of DELETE. */
+export const deleteParameters: readonly Parameter[] = [
+  dryRun,
+  query(
+    'propagationPolicy',
+    { ...text, enum: ['Foreground', 'Background', 'Orphan'] },
+    'What becomes of the objects that this one owns.',
+  ),
+  query('orphanDependents', flag, 'The old form of propagationPolicy.'),
+];
+
+/** Which objects of a kind. */
+export function selectionParameters(model: ModelDescriptor): readonly Parameter[] {
+  // Descriptions are Markdown: outside of code a < begins a tag.
+  const grammar = '`key=value`, `key!=value`, `key`, `!key`, `key in (a,b)`, `key notin (a,b)`';
+  return [
+    query('labelSelector', text, `Requirements on labels, joined by commas: ${grammar}, \`key>n\`, \`key<n\`.`),
+    query(
+      'fieldSelector',
+      text,
+      `Requirements on indexed fields, joined by commas: ${grammar}, \`key=(a,b)\`. Fields: ${fieldsOf(model)}.`,
+    ),
+  ];
+}
+
+/** Of GET on a collection: selection, order, pages or chunks, and watches. */
+export function listParameters(model: ModelDescriptor): readonly Parameter[] {
+  return [...selectionParameters(model), ...orderParameters(model), ...chunkParameters, ...watchParameters];
+}
+
+function orderParameters(model: ModelDescriptor): readonly Parameter[] {
+  return [
+    query(
+      'sort',
+      { type: 'array', maxItems: 8, items: text },
+      `\`field,asc\` or \`field,desc\`, most significant first. Default metadata.creationTimestamp,desc. Fields: ${fieldsOf(model)}.`,
+    ),
+    query('page', { type: 'integer', minimum: 1 }, 'Number of the page, from 1. Not together with limit and continue.'),
+    query('size', { type: 'integer', minimum: 0 }, 'Objects on a page; 0, the default: all.'),
+  ];
+}
+
+const chunkParameters: readonly Parameter[] = [
+  query('limit', { type: 'integer', minimum: 0 }, 'Objects in a chunk; 0, the default: all.'),
+  query('continue', text, 'The next chunk: metadata.continue of the one before.'),
+  resourceVersion,
+  query(
+    'resourceVersionMatch',
+    { ...text, enum: ['Exact', 'NotOlderThan'] },
+    'How resourceVersion counts. With sendInitialEvents: NotOlderThan.',
+  ),
+];
+
+const watchParameters: readonly Parameter[] = [
+  query('watch', flag, 'Answer with changes, from resourceVersion on, until the client leaves or the time is over.'),
+  query('allowWatchBookmarks', flag, 'Of a watch: send bookmarks.'),
+  query('sendInitialEvents', flag, 'Of a watch: send the present objects first.'),
+  query('timeoutSeconds', { type: 'integer', minimum: 0 }, 'Of a watch: when it ends. Default 30 to 60 minutes.'),
+];
+
+function query(name: string, schema: OpenApiSchema, description: string): Parameter {
+  return { name, in: 'query', description, schema };
+}
+
+/** What may be selected and sorted by. */
+function fieldsOf({ indexes }: ModelDescriptor): string {
+  return [...defaultIndexes(), ...indexes].map(({ name }) => name).join(', ');
+}

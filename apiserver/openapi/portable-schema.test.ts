@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { portableSchema } from './portable-schema.ts';
+
+const convert = (schema: JsonSchema): unknown =>
+  portableSchema(schema, (reference) => (reference.endsWith('Known') ? 'a.Known' : undefined));
+const reference = { $ref: '#/components/schemas/a.Known' };
+
+describe('portableSchema', () => {
+  it('keeps what OpenAPI 3.0 knows, at every depth', () => {
+    const schema: JsonSchema = {
+      type: 'object',
+      description: 'd',
+      required: ['a'],
+      properties: {
+        a: { type: 'string', nullable: true, default: 'x', maxLength: 3, pattern: '^a$', format: 'date' },
+        b: { type: 'array', items: { type: 'number', minimum: 1, multipleOf: 2 }, uniqueItems: true },
+      },
+      additionalProperties: { type: 'boolean', deprecated: true },
+      not: { enum: ['x'] },
+    };
+    expect(convert(schema)).to.deep.equal(schema);
+  });
+
+  it('leaves a reference alone as it is, and puts one with siblings into allOf, where they count', () => {
+    const $ref = '#/components/schemas/Known';
+    expect(convert({ $ref })).to.deep.equal(reference);
+    expect(convert({ $ref, nullable: true, allOf: [{ type: 'string' }] })).to.deep.equal({
+      nullable: true,
+      allOf: [reference, { type: 'string' }],
+    });
+  });
+
+  it('makes a reference that leads nowhere admit anything', () => {
+    expect(convert({ $ref: '#/elsewhere' })).to.deep.equal({});
+    expect(convert({ $ref: '#/elsewhere', title: 't' })).to.deep.equal({ title: 't' });
+  });
+
+  it('writes const as an enum, and lists the null of a nullable one', () => {
+    expect(convert({ const: 3 })).to.deep.equal({ enum: [3] });
+    expect(convert({ type: 'string', enum: ['a'], nullable: true })).to.deep.equal({
+      type: 'string',
+      enum: ['a', null],
+      nullable: true,
+    });
+    expect(convert({ enum: ['a', null], nullable: true })).to.deep.equal({ enum: ['a', null], nullable: true });
+  });
+
+  it('writes exclusive bounds as flags, and of two bounds the tighter one', () => {
+    expect(convert({ exclusiveMinimum: 1 })).to.deep.equal({ minimum: 1, exclusiveMinimum: true });
+    expect(convert({ minimum: 1, exclusiveMinimum: 1 })).to.deep.equal({ minimum: 1, exclusiveMinimum: true });
+    expect(convert({ minimum: 3, exclusiveMinimum: 1 })).to.deep.equal({ minimum: 3 });
+    expect(convert({ maximum: 3, exclusiveMaximum: 5 })).to.deep.equal({ maximum: 3 });
+    expect(convert({ maximum: 3, exclusiveMaximum: true })).to.deep.equal({ maximum: 3, exclusiveMaximum: true });
+    expect(convert({ exclusiveMaximum: true })).to.deep.equal({});
+  });
+
+  it('says of int-or-string that it is either', () => {
+    const flag = { 'x-kubernetes-int-or-string': true } as const;
+    const either = [{ type: 'integer' }, { type: 'string' }] as const;
+    expect(convert({ ...flag, type: 'string' })).to.deep.equal({ ...flag, anyOf: either });
+    expect(convert({ ...flag, anyOf: either })).to.deep.equal({ ...flag, anyOf: either });
+  });
+
+  it('leaves out a pattern that JavaScript does not have', () => {
+    expect(convert({ type: 'string', pattern: '(?i)a(?P<x>b)' })).to.deep.equal({ type: 'string' });
+  });
+
+  it('drops what OpenAPI 3.0 forbids: unknown keywords, unknown types, empty lists, arrays without items', () => {
+    const odd = { type: 'null', required: [], anyOf: [], oneOf: [], patternProperties: {}, $defs: {} };
+    expect(convert(odd as unknown as JsonSchema)).to.deep.equal({});
+    expect(convert({ type: 'array' })).to.deep.equal({ type: 'array', items: {} });
+  });
+});

@@ -1,0 +1,120 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import type { OpenApiSchema } from './open-api.ts';
+import { schemaReference } from './open-api.ts';
+
+/** The component that a `$ref` means, by its name in the document; undefined when it leads nowhere. */
+export type NameOfReference = (reference: string) => string | undefined;
+
+// What means the same here and in OpenAPI 3.0, whose schemas admit no keyword that they do not know.
+const sameKeywords = [
+  'title',
+  'description',
+  'minProperties',
+  'maxProperties',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minLength',
+  'maxLength',
+  'format',
+  'multipleOf',
+  'default',
+  'nullable',
+  'example',
+  'deprecated',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-embedded-resource',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-map-type',
+] as const;
+
+const types = new Set<unknown>(['object', 'array', 'string', 'integer', 'number', 'boolean']);
+
+/**
+ * One of our schemas in strict OpenAPI 3.0: `const` is an enum of one value, an exclusive bound is a flag, the null of a
+ * nullable enum is listed, and a `$ref` with siblings stands in `allOf`, since beside it they would be ignored.
+ */
+export function portableSchema(schema: JsonSchema, nameOf: NameOfReference): OpenApiSchema {
+  if (schema.$ref !== undefined) return portableReference(schema, nameOf);
+  const own: Record<string, unknown> = { ...typeOf(schema) };
+  for (const keyword of sameKeywords) if (schema[keyword] !== undefined) own[keyword] = schema[keyword];
+  return { ...own, ...valuesOf(schema), ...patternOf(schema), ...boundsOf(schema), ...childrenOf(schema, nameOf) };
+}
+
+function portableReference({ $ref = '', ...rest }: JsonSchema, nameOf: NameOfReference): OpenApiSchema {
+  const target = nameOf($ref);
+  if (target === undefined) return portableSchema(rest, nameOf);
+  if (Object.keys(rest).length === 0) return schemaReference(target);
+  return portableSchema({ ...rest, allOf: [{ $ref }, ...(rest.allOf ?? [])] }, nameOf);
+}
+
+function typeOf(schema: JsonSchema): OpenApiSchema {
+  // No type at all: it admits both.
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    return schema.anyOf === undefined ? { anyOf: [{ type: 'integer' }, { type: 'string' }] } : {};
+  }
+  if (!types.has(schema.type)) return {};
+  return schema.type === 'array' && schema.items === undefined ? { type: 'array', items: {} } : { type: schema.type };
+}
+
+function valuesOf(schema: JsonSchema): OpenApiSchema {
+  const values = schema.const === undefined ? schema.enum : [schema.const];
+  if (values === undefined) return {};
+  return { enum: schema.nullable === true && !values.includes(null) ? [...values, null] : values };
+}
+
+/** The server's patterns are RE2's; what a browser cannot compile is left out, since tools would fail on it. */
+function patternOf({ pattern }: JsonSchema): OpenApiSchema {
+  if (pattern === undefined) return {};
+  try {
+    new RegExp(pattern, 'u');
+    return { pattern };
+  } catch {
+    return {};
+  }
+}
+
+function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): OpenApiSchema {
+  return {
+    ...boundOf('minimum', minimum, exclusiveMinimum, (a, b) => a > b),
+    ...boundOf('maximum', maximum, exclusiveMaximum, (a, b) => a < b),
+  };
+}
+
+/** A number as exclusive bound is that of 2020-12; where there are two bounds, the tighter one says it all. */
+function boundOf(
+  name: 'minimum' | 'maximum',
+  limit: number | undefined,
+  exclusive: boolean | number | undefined,
+  isTighter: (a: number, b: number) => boolean,
+): OpenApiSchema {
+  const flag = name === 'minimum' ? 'exclusiveMinimum' : 'exclusiveMaximum';
+  if (typeof exclusive === 'number' && (limit === undefined || !isTighter(limit, exclusive))) {
+    return { [name]: exclusive, [flag]: true };
+  }
+  if (limit === undefined) return {};
+  return exclusive === true ? { [name]: limit, [flag]: true } : { [name]: limit };
+}
+
+function childrenOf(schema: JsonSchema, nameOf: NameOfReference): OpenApiSchema {
+  const { properties, required, additionalProperties, items, not } = schema;
+  const children: Record<string, unknown> = {};
+  const convert = (child: JsonSchema): OpenApiSchema => portableSchema(child, nameOf);
+  if (properties !== undefined) {
+    children['properties'] = Object.fromEntries(
+      Object.entries(properties).map(([name, child]) => [name, convert(child)]),
+    );
+  }
+  if (required !== undefined && required.length > 0) children['required'] = required;
+  if (typeof additionalProperties === 'object') children['additionalProperties'] = convert(additionalProperties);
+  if (typeof additionalProperties === 'boolean') children['additionalProperties'] = additionalProperties;
+  if (items !== undefined) children['items'] = convert(items);
+  if (not !== undefined) children['not'] = convert(not);
+  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
+    const branches = schema[keyword];
+    if (branches !== undefined && branches.length > 0) children[keyword] = branches.map(convert);
+  }
+  return children;
+}

@@ -1,0 +1,49 @@
+import { meta } from './meta-schemas.ts';
+import type { Content, OpenApiSchema, Response } from './open-api.ts';
+import { schemaReference } from './open-api.ts';
+
+const descriptions = {
+  BadRequest: 'The body, a parameter or a selector cannot be read; a field to select or sort by is not indexed.',
+  NotFound: 'No such object.',
+  Conflict: 'The name exists, or version, resourceVersion or uid is not the stored one.',
+  Expired: 'The revision is no longer kept: list again.',
+  UnsupportedMediaType: 'The Content-Type is none of those listed.',
+  Invalid: 'A rule of the schema or of metadata is broken; every violation is named, with its field.',
+  Error: 'Everything else that failed.',
+} as const;
+
+const codes: Readonly<Record<keyof typeof descriptions, string>> = {
+  BadRequest: '400',
+  NotFound: '404',
+  Conflict: '409',
+  Expired: '410',
+  UnsupportedMediaType: '415',
+  Invalid: '422',
+  Error: 'default',
+};
+
+export type ErrorName = Exclude<keyof typeof descriptions, 'Error'>;
+
+const errorContent: Content = {
+  'application/json': { schema: schemaReference(meta.status) },
+  'application/problem+json': { schema: schemaReference(meta.problem) },
+};
+
+/** The errors that operations refer to, by name. */
+export const errorResponses: Readonly<Record<string, Response>> = Object.fromEntries(
+  Object.entries(descriptions).map(([name, description]) => [name, { description, content: errorContent }]),
+);
+
+/** Those of one operation, by status code; everything else that may fail is `default`. */
+export function errorsOf(...names: readonly ErrorName[]): Readonly<Record<string, Response>> {
+  return Object.fromEntries([...names, 'Error' as const].map((name) => [codes[name], responseReference(name)]));
+}
+
+/** What the server writes and reads as JSON or YAML. */
+export function objectContent(schema: OpenApiSchema): Content {
+  return { 'application/json': { schema }, 'application/yaml': { schema } };
+}
+
+function responseReference(name: string): Response {
+  return { $ref: `#/components/responses/${name}` };
+}

@@ -1,0 +1,56 @@
+import { storedClaimValue } from './claim-value.ts';
+import type { Claim } from './store.ts';
+
+/** A row of `uniq`. */
+export interface StoredClaim {
+  readonly index: number;
+  /** As {@link storedClaimValue} makes it. */
+  readonly value: string;
+  readonly key: string;
+}
+
+export interface ClaimDifference {
+  /** To be inserted, or given to another holder. */
+  readonly set: readonly StoredClaim[];
+  readonly drop: readonly StoredClaim[];
+}
+
+/** What has to change for the stored claims of a kind to be the wanted ones. Wanted claims are distinct. */
+export function claimDifference(
+  stored: readonly StoredClaim[],
+  wanted: readonly { readonly claim: Claim; readonly key: string }[],
+): ClaimDifference {
+  const stale = new Map(stored.map((row) => [`${row.index} ${row.value}`, row]));
+  const set: StoredClaim[] = [];
+  for (const { claim, key } of wanted) {
+    const row = { index: claim[0], value: storedClaimValue(claim[1]), key };
+    const id = `${row.index} ${row.value}`;
+    if (stale.get(id)?.key !== key) set.push(row);
+    stale.delete(id);
+  }
+  // Given to another holder is set, and no row is left to drop.
+  return { set, drop: [...stale.values()] };
+}
+
+/** Claims in one statement. */
+const claimsPerStatement = 5_000;
+
+interface ColumnsOfClaims {
+  readonly indexes: readonly number[];
+  readonly values: readonly string[];
+  readonly keys: readonly string[];
+}
+
+/** For statements that take arrays: a few that are bounded, however many claims there are. */
+export function columnsOfClaims(claims: readonly StoredClaim[]): readonly ColumnsOfClaims[] {
+  const columns: ColumnsOfClaims[] = [];
+  for (let from = 0; from < claims.length; from += claimsPerStatement) {
+    const part = claims.slice(from, from + claimsPerStatement);
+    columns.push({
+      indexes: part.map(({ index }) => index),
+      values: part.map(({ value }) => value),
+      keys: part.map(({ key }) => key),
+    });
+  }
+  return columns;
+}

@@ -1,0 +1,145 @@
+import { storedClaimValue } from '../claim-value.ts';
+import type { Claim, Operation, Outcome } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+
+/** What a batch needs to know of the database, read under the counter's lock. */
+export interface BatchState {
+  /** The counter. */
+  readonly revision: number;
+  /** Revisions of the present objects among {@link BatchNeeds.keys}. */
+  readonly revisions: ReadonlyMap<string, number>;
+  /** Keys of the holders among {@link BatchNeeds.claims}, by {@link claimId}. */
+  readonly holders: ReadonlyMap<string, string>;
+}
+
+/** A row of `uniq` by its key. */
+export interface ClaimRow {
+  readonly kind: number;
+  readonly index: number;
+  /** As {@link storedClaimValue} makes it. */
+  readonly value: string;
+}
+
+export interface BatchNeeds {
+  readonly keys: ReadonlyMap<number, readonly string[]>;
+  readonly claims: readonly ClaimRow[];
+}
+
+export interface PlannedWrite {
+  readonly operation: Operation;
+  readonly revision: number;
+}
+
+/** What is to be written, and what is to be answered once it is. */
+export interface BatchPlan {
+  readonly outcomes: readonly Outcome[];
+  readonly writes: readonly PlannedWrite[];
+  /** Claims that are to have no holder, or another than now. */
+  readonly dropped: readonly ClaimRow[];
+  readonly taken: readonly (ClaimRow & { readonly key: string })[];
+  /** What the counter is to be. */
+  readonly revision: number;
+}
+
+export function claimId({ kind, index, value }: ClaimRow): string {
+  return `${kind}/${index}/${value}`;
+}
+
+/**
+ * What has to be read before a batch can be decided: keys by kind, and claims. Throws StoreError `refused` for a batch that
+ * breaks the store's contract; nothing of it may be written then.
+ */
+export function needsOf(batch: readonly Operation[]): BatchNeeds {
+  const seen = new Set<string>();
+  const keys = new Map<number, string[]>();
+  const claims = new Map<string, ClaimRow>();
+  for (const operation of batch) {
+    checkOperation(operation);
+    if (seen.has(operation.key)) throw new StoreError('refused', `two operations on ${operation.key} in one batch`);
+    seen.add(operation.key);
+    const ofKind = keys.get(operation.kind);
+    if (ofKind) ofKind.push(operation.key);
+    else keys.set(operation.kind, [operation.key]);
+    for (const row of claimRowsOf(operation)) claims.set(claimId(row), row);
+  }
+  return { keys, claims: [...claims.values()] };
+}
+
+/** Decides a batch: operations in their order, a conflict costing only its own. Pure, and the same in every SQL dialect. */
+export function planBatch(batch: readonly Operation[], state: BatchState): BatchPlan {
+  const holders = new Map(state.holders);
+  const touched = new Map<string, ClaimRow>();
+  const writes: PlannedWrite[] = [];
+  let { revision } = state;
+  const outcomes = batch.map((operation): Outcome => {
+    const conflict = stateConflict(operation, state.revisions.get(operation.key)) ?? lostClaim(operation, holders);
+    if (conflict) return conflict;
+    moveClaims(operation, holders, touched);
+    revision += 1;
+    writes.push({ operation, revision });
+    return { revision };
+  });
+  return { outcomes, writes, revision, ...claimChanges(touched, state.holders, holders) };
+}
+
+function checkOperation({ op, key, kind, data }: Operation): void {
+  // Callers in JavaScript have no compiler to tell them.
+  if (op !== 'create' && op !== 'update' && op !== 'delete') {
+    throw new StoreError('refused', `operation on ${key} is none of create, update, delete`);
+  }
+  if (!Number.isSafeInteger(kind) || kind < 0) throw new StoreError('refused', `operation on ${key} has no kind`);
+  if (op !== 'delete' && data === undefined) throw new StoreError('refused', `${op} of ${key} has no data`);
+}
+
+function stateConflict({ op, expect }: Operation, revision: number | undefined): Outcome | undefined {
+  if (op === 'create') return revision === undefined ? undefined : { conflict: 'exists' };
+  if (revision === undefined) return { conflict: 'notFound' };
+  return revision === expect ? undefined : { conflict: 'revision' };
+}
+
+function lostClaim(operation: Operation, holders: ReadonlyMap<string, string>): Outcome | undefined {
+  for (const claim of operation.unique?.add ?? []) {
+    const holder = holders.get(claimId(rowOf(operation, claim)));
+    if (holder !== undefined && holder !== operation.key) return { conflict: 'unique', holder, claim };
+  }
+  return undefined;
+}
+
+function moveClaims(operation: Operation, holders: Map<string, string>, touched: Map<string, ClaimRow>): void {
+  const { add = [], remove = [] } = operation.unique ?? {};
+  for (const claim of remove) {
+    const row = rowOf(operation, claim);
+    // Only its holder gives a claim back.
+    if (holders.get(claimId(row)) === operation.key) holders.delete(claimId(row));
+    touched.set(claimId(row), row);
+  }
+  for (const claim of add) {
+    const row = rowOf(operation, claim);
+    holders.set(claimId(row), operation.key);
+    touched.set(claimId(row), row);
+  }
+}
+
+function claimChanges(
+  touched: ReadonlyMap<string, ClaimRow>,
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): Pick<BatchPlan, 'dropped' | 'taken'> {
+  const changed = [...touched].filter(([id]) => before.get(id) !== after.get(id));
+  return {
+    dropped: changed.filter(([id]) => before.has(id)).map(([, row]) => row),
+    taken: changed.flatMap(([id, row]) => {
+      const key = after.get(id);
+      return key === undefined ? [] : [{ ...row, key }];
+    }),
+  };
+}
+
+function claimRowsOf(operation: Operation): ClaimRow[] {
+  const { add = [], remove = [] } = operation.unique ?? {};
+  return [...add, ...remove].map((claim) => rowOf(operation, claim));
+}
+
+function rowOf({ kind }: Operation, [index, value]: Claim): ClaimRow {
+  return { kind, index, value: storedClaimValue(value) };
+}

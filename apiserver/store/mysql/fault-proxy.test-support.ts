@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/**
+ * What becomes of bytes that a client sends:
+ * - `pass`: they go to the server
+ * - `cut`: both sides are cut, and the server never sees them
+ * - `cutAfterAnswer`: the server sees them and answers, and the client never sees that
+ * - `swallow`: nobody sees them, and nobody is told
+ * - `orphan`: the client is cut; the server waits on, and gets them with {@link FaultProxy.release}
+ */
+export type Fault = 'pass' | 'cut' | 'cutAfterAnswer' | 'swallow' | 'orphan';
+
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+}
+
+/** A TCP proxy before a database server, which breaks what the test says. */
+export class FaultProxy {
+  /** Asked for everything that a client sends. */
+  faultOf: (sent: Buffer) => Fault = () => 'pass';
+  /** Whether new connections are turned away. */
+  isDown = false;
+  readonly #listener: Server;
+  readonly #links = new Set<Link>();
+  readonly #orphans: { readonly server: Socket; readonly sent: Buffer }[] = [];
+
+  private constructor(target: { readonly host: string; readonly port: number }) {
+    this.#listener = createServer((client) => this.#accept(client, connect(target)));
+  }
+
+  static async start(target: { readonly host: string; readonly port: number }): Promise<FaultProxy> {
+    const proxy = new FaultProxy({ host: target.host, port: target.port });
+    proxy.#listener.listen(0, '127.0.0.1');
+    await once(proxy.#listener, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port;
+  }
+
+  /** From now on, the first bytes that hold the text meet the fault, and `then` is told. All others pass. */
+  breakAt(text: string, fault: Fault, then?: () => void): void {
+    this.faultOf = (sent) => {
+      if (!sent.includes(text)) return 'pass';
+      this.faultOf = () => 'pass';
+      then?.();
+      return fault;
+    };
+  }
+
+  cutAll(): void {
+    for (const { client, server } of this.#links) {
+      client.destroy();
+      server.destroy();
+    }
+  }
+
+  /** Lets the server have what orphans were about to say. */
+  release(): void {
+    for (const { server, sent } of this.#orphans.splice(0)) server.end(sent);
+  }
+
+  async close(): Promise<void> {
+    this.cutAll();
+    for (const { server } of this.#orphans.splice(0)) server.destroy();
+    this.#listener.close();
+    await once(this.#listener, 'close');
+  }
+
+  #accept(client: Socket, server: Socket): void {
+    const link = { client, server };
+    this.#links.add(link);
+    for (const socket of [client, server]) {
+      // Being cut is what this is for.
+      socket.on('error', () => undefined);
+      socket.on('close', () => this.#links.delete(link));
+    }
+    if (this.isDown) return this.#cut(link);
+    client.on('data', (sent) => this.#send(link, sent));
+    client.on('end', () => server.end());
+    server.on('data', (answer) => client.write(answer));
+    server.on('end', () => client.end());
+  }
+
+  #send(link: Link, sent: Buffer): void {
+    const { client, server } = link;
+    switch (this.faultOf(sent)) {
+      case 'pass':
+        server.write(sent);
+        return;
+      case 'swallow':
+        return;
+      case 'cut':
+        this.#cut(link);
+        return;
+      case 'cutAfterAnswer':
+        server.removeAllListeners('data');
+        server.once('data', () => this.#cut(link));
+        server.write(sent);
+        return;
+      case 'orphan':
+        client.removeAllListeners('end');
+        this.#orphans.push({ server, sent });
+        client.destroy();
+        return;
+    }
+  }
+
+  #cut({ client, server }: Link): void {
+    client.destroy();
+    server.destroy();
+  }
+}

@@ -1,0 +1,266 @@
+import { systemClock } from '@homeostat/controller-runtime';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+
+import { FaultProxy } from './fault-proxy.test-support.ts';
+import { GroupCommit } from '../group-commit.ts';
+import { MysqlConnection } from './mysql-connection.ts';
+import {
+  administer,
+  describeWithMysql,
+  dropDatabases,
+  freshDatabase,
+  mysqlServer,
+  storeOn,
+} from './mysql.test-support.ts';
+import type { MysqlDatabase } from './mysql-url.ts';
+import { bytes, create, key, kind, rejectionOf, revisionOf, written } from '../store-operations.fixture.ts';
+import type { Store } from '../store.ts';
+
+/** Real time, ten times as fast: what is waited for is the store's patience. */
+const hurriedClock: Clock = {
+  now: () => systemClock.now(),
+  monotonicMs: () => systemClock.monotonicMs() * 10,
+  setTimeout: (callback, delayMs) => systemClock.setTimeout(callback, delayMs / 10),
+  clearTimeout: (timer) => systemClock.clearTimeout(timer),
+};
+
+const has =
+  (part: string) =>
+  (error: unknown): boolean =>
+    String(error).includes(part);
+
+const lock = `GET_LOCK(CONCAT('homeostat:', SHA1(LOWER(DATABASE()))), 20)`;
+
+describeWithMysql('MySQL store, with faults', () => {
+  let proxy: FaultProxy;
+  let database: MysqlDatabase;
+  let store: Store;
+
+  beforeEach(async () => {
+    proxy = await FaultProxy.start(mysqlServer);
+    database = await freshDatabase();
+    store = storeOn({ ...database, host: '127.0.0.1', port: proxy.port }, { clock: hurriedClock });
+    await store.open();
+    await written(store, create('before', ''));
+  });
+
+  afterEach(async () => {
+    await store.close();
+    await proxy.close();
+    await dropDatabases();
+  });
+
+  /** Names in the log, each as often as it was written. */
+  const history = async (): Promise<string[]> => (await store.changes(0, 10_000)).map((change) => change.key);
+  /** Sessions that use the database, those of the store. */
+  const sessions = async (): Promise<number[]> => {
+    const [rows = []] = await administer(
+      `SELECT id FROM information_schema.processlist WHERE db = '${database.database}'`,
+    );
+    return rows.map(([id]) => Number(id));
+  };
+
+  for (const [text, fault, what] of [
+    ['START TRANSACTION', 'cut', 'before anything was asked'],
+    ['START TRANSACTION', 'cutAfterAnswer', 'with the counter locked'],
+    ['the data', 'cut', 'before the log was written'],
+    ['COMMIT', 'cut', 'before COMMIT arrived'],
+    ['COMMIT', 'cutAfterAnswer', 'after COMMIT, before its answer'],
+  ] as const) {
+    it(`writes once, and says so, when the connection is lost ${what}`, async () => {
+      let isBroken = false;
+      proxy.breakAt(text, fault, () => (isBroken = true));
+      const [outcome] = await store.commit([create('a', 'the data')]);
+      expect(isBroken).to.equal(true);
+      expect(revisionOf(outcome)).to.equal(await store.currentRevision());
+      expect(await history()).to.deep.equal([key('before'), key('a')]);
+      await written(store, create('b', '2'));
+    });
+  }
+
+  it('ends its session of before, which has the locks and a COMMIT on its way, before it decides what became of it', async () => {
+    proxy.breakAt('COMMIT', 'orphan');
+    const [outcome] = await store.commit([create('a', '1')]);
+    proxy.release();
+    await written(store, create('b', '2'));
+    expect(revisionOf(outcome)).to.be.below(await store.currentRevision());
+    expect(await history()).to.deep.equal([key('before'), key('a'), key('b')]);
+  });
+
+  it('takes a server that does not answer for lost, and writes once', async () => {
+    proxy.breakAt('COMMIT', 'swallow');
+    const [outcome] = await store.commit([create('a', '1')]);
+    expect(revisionOf(outcome)).to.equal(await store.currentRevision());
+    expect(await history()).to.deep.equal([key('before'), key('a')]);
+  });
+
+  it('takes its lock again by itself when it was lost while nobody writes', async () => {
+    const query = `SELECT IS_USED_LOCK(CONCAT('homeostat:', SHA1('${database.database}')))`;
+    const holder = async (): Promise<unknown> => (await administer(query))[0]?.[0]?.[0];
+    const before = await holder();
+    for (const id of await sessions()) await administer(`KILL ${id}`);
+    await eventually(async () => ![before, null].includes(await holder()));
+  });
+
+  it('tells a lost batch by its conflicts as well, and looks for the very batch', async () => {
+    proxy.breakAt('COMMIT', 'cutAfterAnswer');
+    const outcomes = await store.commit([
+      create('a', '1', [[1, 'v']]),
+      create('before', ''),
+      create('c', '', [[1, 'w']]),
+    ]);
+    expect(outcomes.map((outcome) => 'revision' in outcome)).to.deep.equal([true, false, true]);
+    expect(await store.commit([create('d', '', [[1, 'v']])])).to.have.nested.property('[0].holder', key('a'));
+  });
+
+  it('answers every writer what became of its write while its sessions are killed again and again', async () => {
+    const group = new GroupCommit(store, { maxOperations: 8, onError: (error) => expect.fail(String(error)) });
+    let acknowledged = 0;
+    let kills = 0;
+    const write = async (name: string): Promise<number> => {
+      const revision = revisionOf(await group.submit(create(name, '')));
+      acknowledged += 1;
+      return revision;
+    };
+    const killer = (async () => {
+      while (acknowledged < 300) {
+        for (const id of await sessions()) await administer(`KILL ${id}`).catch(() => undefined);
+        const target = acknowledged + 20;
+        kills += 1;
+        await eventually(() => acknowledged >= Math.min(target, 400), { timeoutMs: 15_000 });
+      }
+    })();
+    const revisions = await Promise.all(Array.from({ length: 400 }, (_, n) => write(`n${n}`)));
+    await killer;
+    expect(kills).to.be.above(5);
+    const found = await store.changes(0, 10_000);
+    expect(found.slice(1).map(({ revision }) => revision)).to.deep.equal(revisions.sort((a, b) => a - b));
+  }).timeout(60_000);
+
+  describe('while another session has locks', () => {
+    let other: MysqlConnection;
+
+    beforeEach(async () => {
+      other = await MysqlConnection.open(database, systemClock);
+    });
+
+    afterEach(() => other.end());
+
+    /** Waits until a session of the store waits for a lock in a statement, and answers the session. */
+    const waiting = async (statement: string): Promise<number> =>
+      eventually(async () => {
+        const [[[id] = []] = []] = await administer(
+          `SELECT id FROM information_schema.processlist WHERE db = '${database.database}' AND info LIKE '${statement}%'`,
+        );
+        return Number(id ?? 0);
+      });
+
+    it('writes once when its statement is interrupted, and tried again', async () => {
+      await other.query('START TRANSACTION', 'SELECT revision FROM counter WHERE id = 1 FOR UPDATE');
+      const committed = store.commit([create('a', '1')]);
+      await administer(`KILL QUERY ${await waiting('SELECT revision FROM counter')}`);
+      await other.query('ROLLBACK');
+      expect(revisionOf((await committed)[0])).to.equal(2);
+      expect(await history()).to.deep.equal([key('before'), key('a')]);
+    });
+
+    it('writes once when the server undoes its transaction to end a deadlock', async () => {
+      // The server undoes the transaction that has changed less.
+      const ballast = Array.from({ length: 200 }, (_, n) => `(${n})`).join();
+      await other.query('CREATE TABLE ballast (n INT) ENGINE = InnoDB', 'START TRANSACTION');
+      await other.query(`INSERT INTO ballast VALUES ${ballast}`, 'SELECT 1 FROM kv WHERE kind = 1 FOR UPDATE');
+      const update = { op: 'update', key: key('before'), kind, expect: 1, data: bytes('2') } as const;
+      const committed = store.commit([update]);
+      await waiting('UPDATE log');
+      await other.query('SELECT revision FROM counter WHERE id = 1 FOR UPDATE', 'ROLLBACK');
+      expect(await committed).to.deep.equal([{ revision: 2 }]);
+      expect(await history()).to.deep.equal([key('before'), key('before')]);
+    });
+  });
+
+  it('reads on when the connection is lost between two pages', async () => {
+    await store.commit(Array.from({ length: 1500 }, (_, n) => create(`n${n}`, 'x'.repeat(1000))));
+    let rows = 0;
+    for await (const page of store.scan()) {
+      rows += page.length;
+      for (const id of await sessions()) await administer(`KILL ${id}`).catch(() => undefined);
+    }
+    expect(rows).to.equal(1501);
+  });
+
+  it('fails with io while the database is away, at once when it is for longer, and goes on when it is back', async () => {
+    proxy.isDown = true;
+    proxy.cutAll();
+    expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'io' });
+    const before = systemClock.monotonicMs();
+    expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'io' });
+    expect(systemClock.monotonicMs() - before).to.be.below(300);
+    expect(await rejectionOf(store.currentRevision())).to.include({ code: 'io' });
+    proxy.isDown = false;
+    await eventually(() => written(store, create('b', '2')), { timeoutMs: 10_000 });
+    expect(await history()).to.deep.equal([key('before'), key('b')]);
+  });
+
+  it('says that an outcome is unknown when nobody can be asked, and goes on when it turns out as not written', async () => {
+    proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
+    expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
+    proxy.isDown = false;
+    await eventually(() => written(store, create('b', '2')), { timeoutMs: 10_000 });
+    expect(await history()).to.deep.equal([key('before'), key('b')]);
+  });
+
+  it('writes nothing more when a write of unknown outcome went through: what is above it does not know of it', async () => {
+    proxy.breakAt('COMMIT', 'cutAfterAnswer', () => (proxy.isDown = true));
+    expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'unknown' });
+    proxy.isDown = false;
+    const codes = new Set<unknown>();
+    await eventually(async () => {
+      const error = await rejectionOf(store.commit([create('b', '2')]));
+      codes.add((error as { code?: unknown } | undefined)?.code);
+      return codes.has('diverged');
+    });
+    expect(await history()).to.deep.equal([key('before'), key('a')]);
+  });
+
+  describe('whose lock another session takes while it has none', () => {
+    let thief: MysqlConnection;
+
+    beforeEach(async () => {
+      thief = await MysqlConnection.open(database, systemClock);
+      const taken = thief.query(`SELECT ${lock}`);
+      await eventually(async () => {
+        const [waiting] = await administer(
+          `SELECT id FROM information_schema.processlist WHERE id = ${thief.id} AND info LIKE '%GET_LOCK%'`,
+        );
+        return waiting?.length === 1;
+      });
+      for (const id of await sessions()) if (id !== thief.id) await administer(`KILL ${id}`);
+      expect(await taken).to.deep.equal([[[1]]]);
+    });
+
+    afterEach(() => thief.end());
+
+    it('writes nothing until it has the lock again, and says who has it', async () => {
+      const inUse = `in use by another process or store (the server's connection ${thief.id})`;
+      await eventually(async () => {
+        const error = await rejectionOf(store.commit([create('a', '1')]));
+        return expect(error).to.include({ name: 'StoreError', code: 'locked' }).and.satisfy(has(inUse));
+      });
+      await thief.end();
+      await eventually(() => written(store, create('b', '2')), { timeoutMs: 10_000 });
+      expect(await history()).to.deep.equal([key('before'), key('b')]);
+    });
+
+    it('writes never again when the other has written', async () => {
+      await thief.query('UPDATE counter SET revision = revision + 1');
+      await thief.end();
+      await eventually(async () => {
+        const error = await rejectionOf(store.commit([{ op: 'create', key: key('a'), kind, data: bytes('') }]));
+        return expect(error).to.include({ code: 'diverged' });
+      });
+      expect(await history()).to.deep.equal([key('before')]);
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import type { MysqlConnection } from './mysql-connection.ts';
+import * as sql from './mysql-statements.ts';
+import { pendingMigrations } from '../schema-version.ts';
+import { StoreError } from '../store-error.ts';
+
+/** Its own lock, beside the store's: one migrates, and whoever else starts waits and then finds it done. */
+const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
+const lockTimeoutS = 30;
+
+export interface MigrationOptions {
+  /** The database, as messages name it. */
+  readonly name: string;
+  /** Of a new database. */
+  readonly epoch: string;
+}
+
+/**
+ * Brings the tables to this program's version. Every migration can be repeated and its version is noted when it is done,
+ * so that a crash in the middle, which DDL cannot roll back, is made good by the next start.
+ */
+export async function migrate(connection: MysqlConnection, options: MigrationOptions): Promise<void> {
+  const [[[taken] = []] = []] = await connection.query(`SELECT GET_LOCK(${lockName}, ${lockTimeoutS})`);
+  if (taken !== 1) throw new StoreError('locked', `${options.name} is being migrated by another process`);
+  try {
+    await migrateLocked(connection, options);
+  } finally {
+    if (!connection.isLost) await connection.query(`DO RELEASE_LOCK(${lockName})`);
+  }
+}
+
+async function migrateLocked(connection: MysqlConnection, { name, epoch }: MigrationOptions): Promise<void> {
+  const version = await schemaVersion(connection, name);
+  const pending = pendingMigrations({ migrations: sql.migrations, version, name });
+  if (pending.length === 0) return;
+  await connection.query(sql.createMeta);
+  for (const [position, migration] of pending.entries()) {
+    await connection.query(migration, sql.setMeta('schema', String(version + position + 1)));
+  }
+  await connection.query(sql.addMeta('epoch', epoch));
+}
+
+async function schemaVersion(connection: MysqlConnection, name: string): Promise<number> {
+  const [tables = []] = await connection.query(sql.listTables);
+  if (tables.length === 0) return 0;
+  if (!tables.some(([table]) => table === 'meta')) {
+    throw new StoreError('corrupt', `${name} is a database of something else`);
+  }
+  const [[[version] = []] = []] = await connection.query(sql.getMeta('schema'));
+  // Numbers are stored as text, beside the epoch.
+  return Number(String(version ?? 0));
+}

@@ -1,0 +1,207 @@
+import { createServer } from 'node:net';
+import { systemClock } from '@homeostat/controller-runtime';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+
+import { MysqlConnection } from './mysql-connection.ts';
+import { migrate } from './mysql-migrator.ts';
+import { migrations } from './mysql-statements.ts';
+import {
+  administer,
+  describeWithMysql,
+  dropDatabases,
+  freshDatabase,
+  storeOn,
+  warningsOf,
+} from './mysql.test-support.ts';
+import { type MysqlDatabase, nameOf } from './mysql-url.ts';
+import { bytes, create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
+import type { Store } from '../store.ts';
+
+/** Needs no escape in SQL, and is in no other text. */
+const password = 'swordfish-8125';
+
+async function failureToOpen(database: MysqlDatabase): Promise<unknown> {
+  const store = storeOn(database);
+  const error = await rejectionOf(store.open());
+  await store.close();
+  return error;
+}
+
+/** Sets a variable of the server while `body` runs. */
+async function withGlobal(name: string, value: number | string, body: () => Promise<void>): Promise<void> {
+  const [[[before] = []] = []] = await administer(`SELECT @@GLOBAL.${name}`, 'DO 0');
+  const literal = (each: unknown): string => (typeof each === 'number' ? `${each}` : `'${String(each)}'`);
+  await administer(`SET GLOBAL ${name} = ${literal(value)}`);
+  try {
+    await body();
+  } finally {
+    await administer(`SET GLOBAL ${name} = ${literal(before)}`);
+  }
+}
+
+/** What of a store's two sessions the server tells. */
+async function sessionsOf({ database }: MysqlDatabase): Promise<number> {
+  const [rows] = await administer(`SELECT id FROM information_schema.processlist WHERE db = '${database}'`);
+  return rows?.length ?? 0;
+}
+
+describeWithMysql('MySQL store, opening', () => {
+  let database: MysqlDatabase;
+  let store: Store;
+  const users: string[] = [];
+
+  beforeEach(async () => {
+    database = await freshDatabase();
+    store = storeOn(database);
+  });
+
+  afterEach(async () => {
+    await store.close();
+    if (users.length > 0) await administer(`DROP USER ${users.splice(0).join(', ')}`);
+    await dropDatabases();
+  });
+
+  /** The database for a user who may do only what the manual asks for. */
+  const asPlainUser = async (): Promise<MysqlDatabase> => {
+    const user = `u${database.database.slice(-20)}`;
+    users.push(`'${user}'@'%'`);
+    await administer(
+      `CREATE USER '${user}'@'%' IDENTIFIED BY '${password}'`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP ON ${database.database}.* TO '${user}'@'%'`,
+    );
+    return { ...database, user, password };
+  };
+
+  it('refuses a second store by name, and lets the next in when it has closed', async () => {
+    await store.open();
+    const error = await failureToOpen(database);
+    expect(error).to.include({ name: 'StoreError', code: 'locked' });
+    expect(String(error)).to.include(nameOf(database)).and.to.include('in use by another process');
+    await written(store, create('a', '1'));
+    await store.close();
+    expect(await failureToOpen(database)).to.equal(undefined);
+  });
+
+  it('leaves no session behind, closed or refused', async () => {
+    await store.open();
+    await failureToOpen(database);
+    await eventually(async () => (await sessionsOf(database)) === 2);
+    await store.close();
+    await eventually(async () => (await sessionsOf(database)) === 0);
+  });
+
+  it('needs no privilege beyond those on its own database', async () => {
+    store = storeOn(await asPlainUser());
+    await store.open();
+    await written(store, create('a', '1', [[1, 'v']]));
+    expect(await store.compact(1, 10)).to.equal(1);
+    expect(await scanned(store)).to.have.lengthOf(1);
+  });
+
+  it('fails with readOnly on a server that is, and with nothing written', async () => {
+    store = storeOn(await asPlainUser());
+    await store.open();
+    await withGlobal('read_only', 1, async () => {
+      expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'readOnly' });
+    });
+    expect(await scanned(store)).to.deep.equal([]);
+    await written(store, create('b', '2'));
+  });
+
+  it('says which server it cannot reach, and never the password', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await eventually(() => listener.listening);
+    const { port } = listener.address() as { port: number };
+    await new Promise((resolve) => listener.close(resolve));
+    const error = await failureToOpen({ ...database, host: '127.0.0.1', port, password });
+    expect(error).to.include({ code: 'io' });
+    expect(String(error)).to.include(`mysql://127.0.0.1:${port}/`).and.to.include('ECONNREFUSED');
+    expect(JSON.stringify([error, (error as Error).stack, (error as Error).cause])).not.to.include(password);
+  });
+
+  it('says who is not let in and which database is missing, and never the password', async () => {
+    const denied = await failureToOpen({ ...database, user: 'nobody', password });
+    expect(denied).to.include({ code: 'refused' });
+    expect(String(denied)).to.include("'nobody'@").and.not.to.include(password);
+    const missing = await failureToOpen({ ...database, database: 'homeostat_test_missing' });
+    expect(missing).to.include({ code: 'refused' });
+    expect(String(missing)).to.include('homeostat_test_missing');
+  });
+
+  it('refuses a database that a newer program wrote, naming both versions', async () => {
+    await store.open();
+    await store.close();
+    await administer(`UPDATE ${database.database}.meta SET value = '${migrations.length + 1}' WHERE name = 'schema'`);
+    const error = await failureToOpen(database);
+    expect(error).to.include({ code: 'newer' });
+    expect(String(error)).to.include(
+      `schema version ${migrations.length + 1}, this program knows ${migrations.length}`,
+    );
+  });
+
+  it('refuses a database of something else', async () => {
+    await administer(`CREATE TABLE ${database.database}.songs (title TEXT)`);
+    expect(await failureToOpen(database)).to.include({ code: 'corrupt' });
+  });
+
+  it('makes good a first start that ended in the middle', async () => {
+    await administer(
+      `USE ${database.database}`,
+      'CREATE TABLE meta (name VARBINARY(64) NOT NULL PRIMARY KEY, value VARBINARY(255) NOT NULL) ENGINE = InnoDB',
+      (migrations[0] ?? '').split(';').slice(0, 2).join(';'),
+    );
+    const { epoch } = await store.open();
+    expect(epoch).to.match(/^[0-9a-f-]{36}$/);
+    await written(store, create('a', '1', [[1, 'v']]));
+  });
+
+  it('migrates once when several start at once, and all agree on the epoch', async () => {
+    const connections = await Promise.all([1, 2, 3].map(() => MysqlConnection.open(database, systemClock)));
+    const name = nameOf(database);
+    await Promise.all(connections.map((connection, n) => migrate(connection, { name, epoch: `epoch ${n}` })));
+    await Promise.all(connections.map((connection) => connection.end()));
+    const [rows] = await administer(`SELECT value FROM ${database.database}.meta WHERE name IN ('schema', 'epoch')`);
+    expect(rows?.map(String).sort()[0]).to.equal(`${migrations.length}`);
+    expect(rows?.map(String).sort()[1]).to.match(/^epoch [012]$/);
+  });
+
+  it('refuses a key that is too long, where a server may be set up to cut it', async () => {
+    await withGlobal('sql_mode', '', async () => {
+      await store.open();
+      const long = { op: 'create', key: `/${'k'.repeat(700)}`, kind, data: bytes('') } as const;
+      expect(await rejectionOf(store.commit([long, create('a', '1')]))).to.include({ code: 'refused' });
+    });
+    expect(await scanned(store)).to.deep.equal([]);
+  });
+
+  it('warns when the server may lose acknowledged writes, and not when it does not', async () => {
+    const { logger, warnings } = warningsOf();
+    store = storeOn(database, { logger });
+    await store.open();
+    await store.close();
+    expect(warnings).to.deep.equal([]);
+    await withGlobal('innodb_flush_log_at_trx_commit', 2, async () => {
+      store = storeOn(database, { logger });
+      await store.open();
+    });
+    expect(warnings).to.have.lengthOf(1);
+    expect(warnings[0]).to.include('may be lost').and.to.include('innodb_flush_log_at_trx_commit is 2');
+  });
+
+  it('opens once, and closes without having been opened', async () => {
+    await store.open();
+    expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
+    await storeOn(database).close();
+  });
+
+  it('wakes a listener when somebody else moves the counter', async () => {
+    await store.open();
+    const woken: number[] = [];
+    const stop = store.subscribe((revision) => woken.push(revision));
+    await administer(`UPDATE ${database.database}.counter SET revision = 7`);
+    await eventually(() => woken.length > 0);
+    stop();
+    expect(woken).to.deep.equal([7]);
+  });
+});

@@ -1,0 +1,114 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+
+import { ConnectionLink } from './connection-link.ts';
+import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
+import { isTransient, storeErrorFrom } from './mysql-errors.ts';
+import { openSession } from './mysql-session.ts';
+import * as sql from './mysql-statements.ts';
+import { type MysqlDatabase, nameOf } from './mysql-url.ts';
+import { SharedRead } from '../shared-read.ts';
+import { type Change, CompactedError, type Row } from '../store.ts';
+
+/** A page ends at whichever comes first; no page is much larger than the largest object. */
+const maxPageRows = 1000;
+const maxPageBytes = 1024 * 1024;
+
+/** A session that only reads holds nothing up: as long as servers allow by default. */
+const idleTimeoutS = 28_800;
+
+const operationNames = ['create', 'update', 'delete'] as const;
+
+export interface MysqlReaderOptions {
+  readonly database: MysqlDatabase;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The reading side, on a session of its own: a scan holds up no commit. */
+export class MysqlReader {
+  readonly #name: string;
+  readonly #link: ConnectionLink<MysqlConnection>;
+  readonly #revision = new SharedRead(() => this.#readRevision());
+
+  constructor({ database, clock, logger }: MysqlReaderOptions) {
+    this.#name = nameOf(database);
+    this.#link = new ConnectionLink({
+      connect: () => openSession({ database, clock, idleTimeoutS }),
+      clock,
+      onDown: (err) => logger.warn({ err, database: this.#name }, 'the database cannot be read; trying again'),
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.#link.open();
+  }
+
+  async close(): Promise<void> {
+    await this.#link.close();
+  }
+
+  currentRevision(): Promise<number> {
+    return this.#revision.get();
+  }
+
+  /** Kinds that have objects, in the order of their keys: a key belongs to one kind. */
+  async kinds(): Promise<number[]> {
+    const [rows = []] = await this.#read(sql.listKinds);
+    const kinds = rows.map(([kind, key]) => ({ kind: Number(kind), key: key as Uint8Array }));
+    return kinds.sort((a, b) => Buffer.compare(a.key, b.key)).map(({ kind }) => kind);
+  }
+
+  async scan(kind: number, after: string): Promise<{ readonly rows: readonly Row[]; readonly isLast: boolean }> {
+    const page = { maxRows: maxPageRows, maxBytes: maxPageBytes };
+    const [found = []] = await this.#read(sql.scanKind(kind, after, page));
+    const rows = found.map(([key, revision, data]) => {
+      return { key: String(key), revision: Number(revision), data: data as Uint8Array };
+    });
+    return { rows, isLast: isLastPage(found, page) };
+  }
+
+  /** A complete prefix. Rejects with CompactedError. */
+  async changes(after: number, limit: number): Promise<{ readonly changes: Change[]; readonly isLast: boolean }> {
+    const page = { maxRows: Math.min(limit, maxPageRows), maxBytes: maxPageBytes };
+    // The bound is read after the changes: whatever was compacted before they were read shows in it.
+    const [found = [], [[bound] = []] = []] = await this.#read(
+      sql.listChanges(after, page),
+      sql.getMeta('compactRevision'),
+    );
+    const compactRevision = Number(String(bound));
+    if (after < compactRevision) throw new CompactedError(compactRevision);
+    return { changes: found.map(changeOf), isLast: isLastPage(found, page) };
+  }
+
+  async #readRevision(): Promise<number> {
+    const [[[revision] = []] = []] = await this.#read(sql.getCounter);
+    return Number(revision);
+  }
+
+  /** Reads can be repeated: a connection that was lost in the meantime shows to nobody. */
+  async #read(...statements: readonly string[]): Promise<readonly (readonly ResultRow[])[]> {
+    for (let attempts = 1; ; attempts += 1) {
+      const connection = await this.#link.get();
+      try {
+        return await connection.query(...statements);
+      } catch (error) {
+        if (attempts > 1 || !isTransient(error)) throw storeErrorFrom(error, this.#name);
+      }
+    }
+  }
+}
+
+/** Rows end with the bytes of the page so far. */
+function isLastPage(rows: readonly ResultRow[], { maxRows, maxBytes }: sql.Page): boolean {
+  return rows.length < maxRows && Number(rows.at(-1)?.at(-1) ?? 0) < maxBytes;
+}
+
+function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {
+  const name = operationNames[Number(op)];
+  if (name === undefined) throw new TypeError(`the log has an operation ${String(op)}`);
+  // A delete that brought no last state left the one before.
+  const bytes = (data ?? previous) as Uint8Array;
+  const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };
+  if (previous === null || previous === undefined) return change;
+  return { ...change, previous: { revision: Number(previousRevision), data: previous as Uint8Array } };
+}

@@ -1,0 +1,97 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import { MysqlConnection } from './mysql-connection.ts';
+import { storeErrorFrom } from './mysql-errors.ts';
+import { int } from './mysql-statements.ts';
+import { type MysqlDatabase, nameOf } from './mysql-url.ts';
+import { StoreError } from '../store-error.ts';
+
+/** The largest object and the row of its change have to fit: 1.5 MiB, twice in the log. */
+const minPacketBytes = 4 * 1024 * 1024;
+
+export interface SessionOptions {
+  readonly database: MysqlDatabase;
+  readonly clock: Clock;
+  /** Idle for longer, the server ends the session, its locks and its transaction. Seconds. */
+  readonly idleTimeoutS: number;
+}
+
+/**
+ * `sql_mode`: without it a key that is too long is cut. READ COMMITTED: each statement sees all that was committed before
+ * it, so that what is read under the counter's lock is the truth. `innodb_lock_wait_timeout`, in seconds: a stalled session
+ * that holds the counter stops writers for no longer.
+ */
+function settings(idleTimeoutS: number): readonly string[] {
+  return [
+    `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1,
+      SESSION innodb_lock_wait_timeout = 10, SESSION lock_wait_timeout = 30, SESSION wait_timeout = ${int(idleTimeoutS)},
+      SESSION net_read_timeout = 30, SESSION net_write_timeout = 60`,
+    'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+  ];
+}
+
+/** A connection with its settings. Rejects with StoreError, `io` while nobody answers. */
+export async function openSession({ database, clock, idleTimeoutS }: SessionOptions): Promise<MysqlConnection> {
+  let connection: MysqlConnection | undefined;
+  try {
+    connection = await MysqlConnection.open(database, clock);
+    await connection.query(...settings(idleTimeoutS));
+    return connection;
+  } catch (error) {
+    connection?.destroy();
+    throw storeErrorFrom(error, `cannot connect to ${nameOf(database)}`);
+  }
+}
+
+/** What of the server's configuration decides whether it can be used, and how safe it is. */
+export interface ServerFacts {
+  readonly version: string;
+  readonly maxPacketBytes: number;
+  /** 1: every commit is synced to disk. */
+  readonly flushLogAtCommit: number;
+  readonly hasBinaryLog: boolean;
+  /** 1: the binary log is, too. Recovery undoes a transaction that the binary log has lost. */
+  readonly syncBinaryLog: number;
+}
+
+export async function readFacts(connection: MysqlConnection): Promise<ServerFacts> {
+  const [[row = []] = []] = await connection.query(
+    'SELECT VERSION(), @@max_allowed_packet, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog',
+  );
+  const [version, maxPacketBytes, flushLogAtCommit, hasBinaryLog, syncBinaryLog] = row;
+  return {
+    version: String(version),
+    maxPacketBytes: Number(maxPacketBytes),
+    flushLogAtCommit: Number(flushLogAtCommit),
+    hasBinaryLog: Number(hasBinaryLog) === 1,
+    syncBinaryLog: Number(syncBinaryLog),
+  };
+}
+
+/** Throws StoreError `refused` for a server that cannot do what is needed. */
+export function checkServer({ version, maxPacketBytes }: ServerFacts, name: string): void {
+  if (!isSupported(version)) {
+    throw new StoreError('refused', `${name} is ${version}: MySQL 8.0 or MariaDB 10.6 is the oldest that works`);
+  }
+  if (maxPacketBytes < minPacketBytes) {
+    throw new StoreError(
+      'refused',
+      `${name} has max_allowed_packet = ${maxPacketBytes}, less than an object may need: set it to 16M`,
+    );
+  }
+}
+
+/** Why a power cut could take acknowledged writes with it; undefined when it cannot. */
+export function durabilityGap(facts: ServerFacts): string | undefined {
+  const { flushLogAtCommit, hasBinaryLog, syncBinaryLog } = facts;
+  if (flushLogAtCommit !== 1) return `innodb_flush_log_at_trx_commit is ${flushLogAtCommit}, not 1`;
+  if (hasBinaryLog && syncBinaryLog !== 1) return `sync_binlog is ${syncBinaryLog}, not 1`;
+  return undefined;
+}
+
+function isSupported(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  // MariaDB names itself, since its numbers went on from MySQL's 5.5 with 10.0.
+  const [oldestMajor, oldestMinor] = version.includes('MariaDB') ? [10, 6] : [8, 0];
+  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+}

@@ -1,0 +1,207 @@
+import type { BatchNeeds, BatchPlan, ClaimRow, PlannedWrite } from './batch-plan.ts';
+import { packRows } from './statement-packing.ts';
+
+/**
+ * Statements of MySQL 8 and MariaDB 10.6. All values in their text are integers and hexadecimal literals, so that there
+ * is nothing to escape, whatever the server's `sql_mode` and character set. Objects' bytes are sent as they are, as
+ * parameters of {@link insertLog}: in hexadecimal, their parsing took three times as long as their writing.
+ */
+
+/**
+ * One entry a schema version, applied in order; `meta` holds how many were. An entry never changes once released, and can
+ * be repeated: every DDL statement commits, so that a crash leaves half of an entry behind.
+ *
+ * `kv` is clustered by kind and key, the order of a scan (a key belongs to one kind). `size` is the row's bytes, which a
+ * page counts without reading them. A delete's `log.data` is null where it equals `previous`. `uniq.value` is `=` and the
+ * value, or `#` and its hash. `log.batch` is the batch's id, by which an unknown outcome is looked up.
+ */
+export const migrations: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS kv (
+     kind INT UNSIGNED NOT NULL,
+     object_key VARBINARY(700) NOT NULL,
+     revision BIGINT UNSIGNED NOT NULL,
+     size INT UNSIGNED NOT NULL,
+     data MEDIUMBLOB NOT NULL,
+     PRIMARY KEY (kind, object_key)
+   ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+   CREATE TABLE IF NOT EXISTS log (
+     revision BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+     op TINYINT UNSIGNED NOT NULL,
+     kind INT UNSIGNED NOT NULL,
+     object_key VARBINARY(700) NOT NULL,
+     batch BINARY(16) NOT NULL,
+     size INT UNSIGNED NOT NULL,
+     data MEDIUMBLOB,
+     previous MEDIUMBLOB,
+     previous_revision BIGINT UNSIGNED
+   ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+   CREATE TABLE IF NOT EXISTS uniq (
+     kind INT UNSIGNED NOT NULL,
+     idx INT UNSIGNED NOT NULL,
+     value VARBINARY(700) NOT NULL,
+     object_key VARBINARY(700) NOT NULL,
+     PRIMARY KEY (kind, idx, value)
+   ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+   CREATE TABLE IF NOT EXISTS number (
+     id INT UNSIGNED NOT NULL PRIMARY KEY,
+     name VARBINARY(700) NOT NULL UNIQUE
+   ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+   CREATE TABLE IF NOT EXISTS counter (id TINYINT UNSIGNED NOT NULL PRIMARY KEY, revision BIGINT UNSIGNED NOT NULL)
+     ENGINE = InnoDB;
+   INSERT IGNORE INTO counter (id, revision) VALUES (1, 0);
+   INSERT IGNORE INTO meta (name, value) VALUES ('compactRevision', '0')`,
+];
+
+/** Before the first migration: `meta` is what tells the schema version. */
+export const createMeta: string = `CREATE TABLE IF NOT EXISTS meta
+  (name VARBINARY(64) NOT NULL PRIMARY KEY, value VARBINARY(255) NOT NULL) ENGINE = InnoDB`;
+export const listTables = `SELECT LOWER(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()`;
+
+export const begin = 'START TRANSACTION';
+export const commit = 'COMMIT';
+export const rollback = 'ROLLBACK';
+
+export const getCounter = 'SELECT revision FROM counter WHERE id = 1';
+/** Whoever has it is the only writer until the transaction ends. */
+export const lockCounter: string = `${getCounter} FOR UPDATE`;
+export const setCounter = (revision: number): string => `UPDATE counter SET revision = ${int(revision)} WHERE id = 1`;
+
+export const getMeta = (name: string): string => `SELECT value FROM meta WHERE name = ${hex(name)}`;
+export const setMeta = (name: string, value: string): string =>
+  `INSERT INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)}) ON DUPLICATE KEY UPDATE value = ${hex(value)}`;
+/** Leaves a value that is there. */
+export const addMeta = (name: string, value: string): string =>
+  `INSERT IGNORE INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)})`;
+
+export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM log WHERE revision = ${int(revision)}`;
+
+/** Above 200 values statistics serve instead of looking, above 999 MariaDB makes the list a table: below is best. */
+const maxListed = 150;
+
+/** Answers `object_key, revision`. */
+export function findRows({ keys }: BatchNeeds): string[] {
+  return [...keys].flatMap(([kind, ofKind]) =>
+    listsOf(ofKind).map(
+      (list) => `SELECT object_key, revision FROM kv WHERE kind = ${int(kind)} AND object_key IN (${list})`,
+    ),
+  );
+}
+
+/** Answers `kind, idx, value, object_key`. */
+export function findClaims(claims: readonly ClaimRow[]): string[] {
+  return byIndex(claims).map((where) => `SELECT kind, idx, value, object_key FROM uniq WHERE ${where}`);
+}
+
+export const insertLog = (rows: number): string =>
+  `INSERT INTO log (revision, op, kind, object_key, batch, size, data) VALUES ${repeated('(?, ?, ?, ?, ?, ?, ?)', rows)}`;
+
+const joinedLog = 'log STRAIGHT_JOIN kv ON kv.kind = log.kind AND kv.object_key = log.object_key';
+
+/** The objects follow from the log's new rows: their bytes are sent once, and those before never leave the server. */
+export function applyLog(writes: readonly PlannedWrite[]): string[] {
+  const [first, last] = [writes[0], writes.at(-1)];
+  if (!first || !last) return [];
+  const isNew = `log.revision BETWEEN ${int(first.revision)} AND ${int(last.revision)}`;
+  const has = (op: string): boolean => writes.some(({ operation }) => operation.op === op);
+  return [
+    ...(has('update') || has('delete')
+      ? [
+          `UPDATE ${joinedLog} SET log.previous = kv.data, log.previous_revision = kv.revision,
+             log.size = log.size + kv.size WHERE ${isNew} AND log.op <> 0`,
+        ]
+      : []),
+    // Not an UPDATE with a join for those that are there: it copies their bytes to a temporary table first.
+    ...(has('create') || has('update')
+      ? [
+          `INSERT INTO kv (kind, object_key, revision, size, data)
+             SELECT log.kind, log.object_key, log.revision, OCTET_LENGTH(log.data), log.data
+             FROM log WHERE ${isNew} AND log.op <> 2
+             ON DUPLICATE KEY UPDATE revision = log.revision, size = OCTET_LENGTH(log.data), data = log.data`,
+        ]
+      : []),
+    ...(has('delete') ? [`DELETE kv FROM ${joinedLog} WHERE ${isNew} AND log.op = 2`] : []),
+  ];
+}
+
+/** Taken after dropped: a claim that goes to another holder is in both. */
+export function changeClaims({ dropped, taken }: Pick<BatchPlan, 'dropped' | 'taken'>): string[] {
+  const deletes = byIndex(dropped).map((where) => `DELETE FROM uniq WHERE ${where}`);
+  const inserts = packRows(taken, { maxRows: 200, maxBytes: Infinity, sizeOf: () => 0 }).map((rows) => {
+    const values = rows.map((row) => `(${int(row.kind)}, ${int(row.index)}, ${hex(row.value)}, ${hex(row.key)})`);
+    return `INSERT INTO uniq (kind, idx, value, object_key) VALUES ${values.join(', ')}`;
+  });
+  return [...deletes, ...inserts];
+}
+
+export const claimsOfKind = (kind: number): string =>
+  `SELECT idx, value, object_key FROM uniq WHERE kind = ${int(kind)}`;
+
+export const getNumber = (name: string): string => `SELECT id FROM number WHERE name = ${hex(name)}`;
+export const addNumber = (name: string): string =>
+  `INSERT INTO number (id, name) SELECT COALESCE(MAX(id), 0) + 1, ${hex(name)} FROM number`;
+
+/** A loose index scan: one seek a kind. */
+export const listKinds = 'SELECT kind, MIN(object_key) FROM kv GROUP BY kind';
+
+export interface Page {
+  readonly maxRows: number;
+  /** The page ends with the row that reaches it. */
+  readonly maxBytes: number;
+}
+
+/** Answers `object_key, revision, data` and the bytes of the page so far. */
+export function scanKind(kind: number, after: string, { maxRows, maxBytes }: Page): string {
+  return `SELECT kv.object_key, kv.revision, kv.data, sized.running FROM (
+      SELECT object_key, size, SUM(size) OVER (ORDER BY object_key ROWS UNBOUNDED PRECEDING) AS running FROM (
+        SELECT object_key, size FROM kv WHERE kind = ${int(kind)} AND object_key > ${hex(after)}
+        ORDER BY object_key LIMIT ${int(maxRows)}) AS page
+    ) AS sized STRAIGHT_JOIN kv ON kv.kind = ${int(kind)} AND kv.object_key = sized.object_key
+    WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY kv.object_key`;
+}
+
+/** Answers a change's columns, and the bytes of the page so far. */
+export function listChanges(after: number, { maxRows, maxBytes }: Page): string {
+  return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, sized.running FROM (
+      SELECT revision, size, SUM(size) OVER (ORDER BY revision ROWS UNBOUNDED PRECEDING) AS running FROM (
+        SELECT revision, size FROM log WHERE revision > ${int(after)} ORDER BY revision LIMIT ${int(maxRows)}) AS page
+    ) AS sized STRAIGHT_JOIN log ON log.revision = sized.revision
+    WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY log.revision`;
+}
+
+export const compactBound = (upTo: number, maxRows: number): string =>
+  `SELECT revision FROM log WHERE revision <= ${int(upTo)} ORDER BY revision LIMIT 1 OFFSET ${int(maxRows - 1)}`;
+export const deleteChanges = (upTo: number): readonly string[] => [
+  `DELETE FROM log WHERE revision <= ${int(upTo)}`,
+  'SELECT ROW_COUNT()',
+];
+
+/** An integer literal; also the check that nothing else gets into a statement's text. */
+export function int(value: number): string {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an unsigned integer: ${value}`);
+  return String(value);
+}
+
+/** A binary literal. */
+function hex(value: string): string {
+  return `X'${Buffer.from(value, 'utf8').toString('hex')}'`;
+}
+
+function byIndex(claims: readonly ClaimRow[]): string[] {
+  const groups = new Map<string, string[]>();
+  for (const { kind, index, value } of claims) {
+    const where = `kind = ${int(kind)} AND idx = ${int(index)}`;
+    const group = groups.get(where);
+    if (group) group.push(value);
+    else groups.set(where, [value]);
+  }
+  return [...groups].flatMap(([where, values]) => listsOf(values).map((list) => `${where} AND value IN (${list})`));
+}
+
+function listsOf(values: readonly string[]): string[] {
+  const groups = packRows(values, { maxRows: maxListed, maxBytes: Infinity, sizeOf: () => 0 });
+  return groups.map((group) => group.map(hex).join(', '));
+}
+
+function repeated(text: string, times: number): string {
+  return new Array(times).fill(text).join(', ');
+}

@@ -1,0 +1,159 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+
+import { ChangePoller } from './change-poller.ts';
+import { MysqlCommitter } from './mysql-committer.ts';
+import { MysqlReader } from './mysql-reader.ts';
+import * as sql from './mysql-statements.ts';
+import type { MysqlDatabase } from './mysql-url.ts';
+import { MysqlWriter } from './mysql-writer.ts';
+import type { Change, OpenedStore, Operation, Outcome, Row, Store } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+
+export interface MysqlStoreOptions {
+  readonly database: MysqlDatabase;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly uuid: () => string;
+}
+
+/** A store on MySQL 8.0 or MariaDB 10.6 and newer; nothing is connected to before `open`. */
+export function createMysqlStore(options: MysqlStoreOptions): Store {
+  return new MysqlStore(options);
+}
+
+/**
+ * Two sessions with the server, one to write and one to read. The database is the store's for as long as it is open: a
+ * second store, of this or another process, is refused. Connections that are lost are made again. Failures are
+ * {@link StoreError}s.
+ */
+class MysqlStore implements Store {
+  readonly #options: MysqlStoreOptions;
+  readonly #writer: MysqlWriter;
+  readonly #reader: MysqlReader;
+  readonly #committer: MysqlCommitter;
+  #poller: ChangePoller | undefined;
+  /** Reads under way, which `close` lets finish. */
+  readonly #reads = new Set<Promise<unknown>>();
+  #isOpened = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: MysqlStoreOptions) {
+    this.#options = options;
+    this.#writer = new MysqlWriter(options);
+    this.#reader = new MysqlReader(options);
+    this.#committer = new MysqlCommitter(this.#writer, options.uuid);
+  }
+
+  async open(): Promise<OpenedStore> {
+    if (this.#isOpened || this.#closing) throw new StoreError('closed', 'a store opens once');
+    this.#isOpened = true;
+    try {
+      const connection = await this.#writer.open();
+      await this.#reader.open();
+      const [[[compacted] = []] = [], [[epoch] = []] = []] = await connection.query(
+        sql.getMeta('compactRevision'),
+        sql.getMeta('epoch'),
+      );
+      const { revision } = this.#writer;
+      const read = (): Promise<number> => this.#reader.currentRevision();
+      this.#poller = new ChangePoller({ read, revision, clock: this.#options.clock });
+      return { revision, compactRevision: Number(String(compacted)), epoch: String(epoch) };
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async commit(batch: readonly Operation[]): Promise<readonly Outcome[]> {
+    const poller = this.#opened();
+    const outcomes = await this.#committer.commit(batch);
+    poller.notice(this.#writer.revision);
+    return outcomes;
+  }
+
+  async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
+    const kinds = kind === undefined ? await this.#read((reader) => reader.kinds()) : [kind];
+    for (const each of kinds) yield* this.#scanKind(each);
+  }
+
+  async changes(after: number, limit: number): Promise<readonly Change[]> {
+    const found: Change[] = [];
+    this.#opened();
+    while (found.length < limit) {
+      const from = found.at(-1)?.revision ?? after;
+      const { changes, isLast } = await this.#read((reader) => reader.changes(from, limit - found.length));
+      found.push(...changes);
+      if (isLast) break;
+    }
+    return found;
+  }
+
+  async currentRevision(): Promise<number> {
+    return this.#read((reader) => reader.currentRevision());
+  }
+
+  /** The listener must not throw. While there is one, the database is asked every 10 to 50 ms. */
+  subscribe(wake: (revision: number) => void): () => void {
+    return this.#opened().subscribe(wake);
+  }
+
+  async compact(upTo: number, maxRows: number): Promise<number> {
+    this.#opened();
+    return this.#committer.compact(upTo, maxRows);
+  }
+
+  async numberOf(name: string): Promise<number> {
+    this.#opened();
+    return this.#committer.numberOf(name);
+  }
+
+  async replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
+    this.#opened();
+    return this.#committer.replaceClaims(kind, claims);
+  }
+
+  /** Finishes what was asked before, gives the database back and ends the sessions. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#poller?.close();
+    await Promise.allSettled(this.#reads);
+    await Promise.all([this.#writer.close(), this.#reader.close()]);
+  }
+
+  #opened(): ChangePoller {
+    if (!this.#poller || this.#closing) throw new StoreError('closed', 'the store is not open');
+    return this.#poller;
+  }
+
+  async #read<Result>(read: (reader: MysqlReader) => Promise<Result>): Promise<Result> {
+    this.#opened();
+    const result = read(this.#reader);
+    this.#reads.add(result);
+    try {
+      return await result;
+    } finally {
+      this.#reads.delete(result);
+    }
+  }
+
+  async *#scanKind(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
+    let next = this.#read((reader) => reader.scan(kind, ''));
+    for (;;) {
+      const { rows, isLast } = await next;
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      if (!isLast) {
+        // The next page is on its way while this one is used.
+        next = this.#read((reader) => reader.scan(kind, last.key));
+        // Its failure shows when it is awaited; a caller that stops before never asks.
+        next.catch(() => undefined);
+      }
+      yield rows;
+      if (isLast) return;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+
+import { packRows } from './statement-packing.ts';
+
+describe('rows packed into statements', () => {
+  const sizeOf = (size: number): number => size;
+
+  it('stay in their order, within both bounds', () => {
+    const rows = [1, 2, 3, 4, 5, 6, 1, 1, 1, 1];
+    expect(packRows(rows, { maxRows: 3, maxBytes: 9, sizeOf })).to.deep.equal([
+      [1, 2, 3],
+      [4, 5],
+      [6, 1, 1],
+      [1, 1],
+    ]);
+  });
+
+  it('are alone when they exceed the bytes by themselves', () => {
+    expect(packRows([1, 99, 1], { maxRows: 9, maxBytes: 9, sizeOf })).to.deep.equal([[1], [99], [1]]);
+  });
+
+  it('make no statement when there are none', () => {
+    expect(packRows([], { maxRows: 9, maxBytes: 9, sizeOf })).to.deep.equal([]);
+  });
+});

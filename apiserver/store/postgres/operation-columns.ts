@@ -1,0 +1,117 @@
+import { storedClaimValue } from '../claim-value.ts';
+import type { Claim, Operation, Outcome } from '../store.ts';
+
+/** As they stand in `log.op`, in every dialect. */
+export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
+export const operationNames = ['create', 'update', 'delete'] as const;
+
+/** How a statement tells a conflict from a revision. */
+export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4 } as const;
+
+/**
+ * A batch as columns, a value an operation: a statement takes a few arrays, whatever the size of the batch. All payloads
+ * are one run of bytes, since drivers send an array of byte strings as hexadecimal text, at half the speed.
+ */
+export interface OperationColumns {
+  readonly codes: readonly (number | undefined)[];
+  readonly kinds: readonly number[];
+  readonly keys: readonly string[];
+  /** -1, which is no revision, where none is expected. */
+  readonly expects: readonly number[];
+  /** From 1, as `substring` counts. */
+  readonly starts: readonly number[];
+  /** -1: no data. */
+  readonly lengths: readonly number[];
+  readonly bytes: Buffer;
+  readonly claims: ClaimColumns | undefined;
+}
+
+/** Claims as columns: first those to add, then those to remove. `positions`: of their operation in the batch, from 1. */
+interface ClaimColumns {
+  readonly added: ClaimColumn;
+  readonly removed: ClaimColumn;
+  /** The claims to add as they came, in the order of `added`. */
+  readonly wanted: readonly Claim[];
+}
+
+interface ClaimColumn {
+  readonly positions: number[];
+  /** Kind and key of their operation. */
+  readonly kinds: number[];
+  readonly keys: string[];
+  readonly indexes: number[];
+  readonly values: string[];
+}
+
+export function operationColumns(batch: readonly Operation[]): OperationColumns {
+  const lengths = batch.map(({ data }) => data?.byteLength ?? -1);
+  const starts: number[] = [];
+  let total = 0;
+  for (const length of lengths) {
+    starts.push(total + 1);
+    total += Math.max(length, 0);
+  }
+  const bytes = Buffer.allocUnsafe(total);
+  for (const [position, { data }] of batch.entries()) if (data) bytes.set(data, (starts[position] ?? 1) - 1);
+  return {
+    codes: batch.map(({ op }) => operationCodes[op]),
+    kinds: batch.map(({ kind }) => kind),
+    keys: batch.map(({ key }) => key),
+    expects: batch.map(({ expect }) => expect ?? -1),
+    starts,
+    lengths,
+    bytes,
+    claims: claimColumns(batch),
+  };
+}
+
+/** undefined when no operation has any: most change no unique value, and shall not pay for those that do. */
+function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
+  const columns = { added: emptyColumn(), removed: emptyColumn(), wanted: [] as Claim[] };
+  for (const [at, operation] of batch.entries()) {
+    if (!operation.unique) continue;
+    const { add, remove } = operation.unique;
+    for (const claim of add) {
+      push(columns.added, at + 1, operation, claim);
+      columns.wanted.push(claim);
+    }
+    // What is released and claimed again at once is kept: one statement cannot do both to a row.
+    const kept = new Set(add.map(claimId));
+    for (const claim of remove) if (!kept.has(claimId(claim))) push(columns.removed, at + 1, operation, claim);
+  }
+  return columns.added.positions.length + columns.removed.positions.length > 0 ? columns : undefined;
+}
+
+function emptyColumn(): ClaimColumn {
+  return { positions: [], kinds: [], keys: [], indexes: [], values: [] };
+}
+
+function push(column: ClaimColumn, position: number, { kind, key }: Operation, [index, value]: Claim): void {
+  column.positions.push(position);
+  column.kinds.push(kind);
+  column.keys.push(key);
+  column.indexes.push(index);
+  column.values.push(storedClaimValue(value));
+}
+
+function claimId([index, value]: Claim): string {
+  return `${index} ${value}`;
+}
+
+/** What a statement says of one operation. */
+export interface OutcomeRow {
+  /** The revision, or one of {@link conflictCodes}. */
+  readonly code: number;
+  /** Of a lost claim: who has it, and which of the claims to add it is, from 1. */
+  readonly holder?: string | null;
+  readonly claim?: number | null;
+}
+
+export function outcomeOf({ code, holder, claim }: OutcomeRow, claims: ClaimColumns | undefined): Outcome {
+  if (code > 0) return { revision: code };
+  if (code === conflictCodes.exists) return { conflict: 'exists' };
+  if (code === conflictCodes.notFound) return { conflict: 'notFound' };
+  const lost = claims?.wanted[(claim ?? 0) - 1];
+  if (code === conflictCodes.unique && lost) return { conflict: 'unique', holder: holder ?? '', claim: lost };
+  return { conflict: 'revision' };
+}

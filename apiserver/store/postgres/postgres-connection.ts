@@ -1,0 +1,151 @@
+import { Socket } from 'node:net';
+
+import { Client } from 'pg';
+
+import { storeErrorFrom } from './postgres-errors.ts';
+import type { Statement } from './postgres-statements.ts';
+
+/** Until a server has answered and let us in. */
+const connectTimeoutMs = 5_000;
+
+/** Longer than the server works on a statement: who is silent beyond it is gone. */
+const answerTimeoutMs = 40_000;
+
+/** A server that is silent so long does not answer a goodbye. */
+const goodbyeTimeoutMs = 10_000;
+
+/**
+ * `lock_timeout`, `idle_in_transaction_session_timeout`: a stalled session must not hold the counter, which stops every
+ * writer. An asynchronous commit could lose what was acknowledged. The keepalives tell the server of a lost client, whose
+ * locks it would keep. All reads and writes are by key, a few rows at a time: plans are made once, and for indexes, since
+ * a plan made for an empty table reads all of it later.
+ */
+const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
+  SET idle_in_transaction_session_timeout = '10s';
+  SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+  SET plan_cache_mode = force_generic_plan; SET jit = off; SET work_mem = '64MB';
+  SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`;
+
+/** SQLSTATE. */
+const unspecificWarning = '01000';
+
+/** Revisions are well below 2^53. Bytes stay the hexadecimal text they came as, until a page of them is packed. */
+const numeric = new Set([20, 21, 23]);
+const boolean = 16;
+const types = {
+  getTypeParser: (oid: number) => (text: string) => {
+    if (numeric.has(oid)) return Number(text);
+    return oid === boolean ? text === 't' : text;
+  },
+};
+
+/** A session with the server. Statements are sent at once, and answered in their order. */
+export class PostgresConnection {
+  readonly #client: Client;
+  readonly #socket: Socket;
+  #isLost = false;
+  #warnings = 0;
+
+  private constructor(client: Client, socket: Socket) {
+    this.#client = client;
+    this.#socket = socket;
+    const lost = (): void => void (this.#isLost = true);
+    // Whatever was asked rejects as well: nobody has to hear it from here.
+    client.on('error', lost);
+    client.on('end', lost);
+    client.on('notice', ({ code }) => {
+      if (code === unspecificWarning) this.#warnings += 1;
+    });
+  }
+
+  /** Rejects with StoreError, `io` while nobody answers. */
+  static async open(url: string): Promise<PostgresConnection> {
+    const socket = new Socket();
+    const client = new Client({
+      connectionString: url,
+      stream: () => socket,
+      pipeline: true,
+      keepAlive: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: answerTimeoutMs,
+      fallback_application_name: 'homeostat',
+      types,
+    });
+    const connection = new PostgresConnection(client, socket);
+    try {
+      await client.connect();
+      await connection.execute(sessionSettings);
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw storeErrorFrom(error, `cannot connect to ${serverOf(client)}`);
+    }
+  }
+
+  /** Nothing can be asked any more, or all of it fails. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /**
+   * How often the server has warned in general. When it does so at a COMMIT, it has given up waiting for the standby that
+   * is to have the transaction, too: https://www.postgresql.org/docs/current/runtime-config-replication.html
+   */
+  get warnings(): number {
+    return this.#warnings;
+  }
+
+  /** As messages name it: without user and password. */
+  get name(): string {
+    return `${serverOf(this.#client)}/${this.#client.database ?? ''}`;
+  }
+
+  onNotification(listen: (payload: string) => void): void {
+    this.#client.on('notification', ({ payload }) => listen(payload ?? ''));
+  }
+
+  onEnd(listen: () => void): void {
+    this.#client.once('end', listen);
+  }
+
+  /** SQL without parameters, possibly several statements; answers the command that was done last. */
+  async execute(text: string): Promise<string> {
+    const result = await this.#client.query(text);
+    return Array.isArray(result) ? '' : result.command;
+  }
+
+  /** The rows as the statement's columns say; the caller knows them. */
+  async query<Row extends object>(statement: Statement | string, values: readonly unknown[] = []): Promise<Row[]> {
+    const text = typeof statement === 'string' ? { text: statement } : statement;
+    const { rows } = await this.#client.query<Row>({ ...text, values: [...values] });
+    return rows;
+  }
+
+  /** What is sent until the end of `send` leaves together. */
+  together<Result>(send: () => Result): Result {
+    this.#socket.cork();
+    try {
+      return send();
+    } finally {
+      this.#socket.uncork();
+    }
+  }
+
+  /** Waits for what was asked, and says goodbye. */
+  async end(): Promise<void> {
+    if (this.#isLost) return;
+    this.#socket.setTimeout(goodbyeTimeoutMs, () => this.destroy());
+    await this.#client.end();
+  }
+
+  /** Ends it at once; what was asked rejects. */
+  destroy(): void {
+    this.#isLost = true;
+    this.#socket.destroy();
+  }
+}
+
+function serverOf({ host, port }: Client): string {
+  return host.startsWith('/') ? `${host}:${port}` : `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+
+import { databaseOf, PostgresTestServer, runOn } from './postgres-database.test-support.ts';
+import { migrations } from './postgres-statements.ts';
+import { createPostgresStore } from './postgres-store.ts';
+import { create, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
+
+describe('PostgresStore at its start', () => {
+  const server = PostgresTestServer.use();
+
+  it('refuses a second store by name and session, and lets the next in when it has closed', async () => {
+    const { store, url } = await server.open();
+    const error = await rejectionOf(server.store(url).open());
+    expect(error).to.include({ name: 'StoreError', code: 'locked' });
+    expect(String(error)).to.match(new RegExp(`/${databaseOf(url)} is in use by another server .*pid \\d+`));
+    await store.close();
+    await (await server.open(url)).store.close();
+  });
+
+  it('lets stores have schemas of their own in one database', async () => {
+    const [one, other] = [await server.open(), await server.open()];
+    await written(one.store, create('a', '1'));
+    expect([await scanned(other.store), one.opened.epoch === other.opened.epoch]).to.deep.equal([[], false]);
+    await one.store.close();
+    await other.store.close();
+  });
+
+  it('makes its tables once when two processes start at the same time', async () => {
+    const url = await server.createDatabase();
+    const stores = [server.store(url), server.store(url)];
+    const results = await Promise.allSettled(stores.map((store) => store.open()));
+    expect(results.map(({ status }) => status).sort()).to.deep.equal(['fulfilled', 'rejected']);
+    expect(results.find(({ status }) => status === 'rejected')).to.have.nested.property('reason.code', 'locked');
+    const tables = await runOn(url, `SELECT relname FROM pg_class WHERE relname LIKE 'homeostat%' AND relkind = 'r'`);
+    expect(tables).to.have.lengthOf(6);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('refuses a database that a newer program wrote, naming both versions', async () => {
+    const { store, url } = await server.open();
+    await store.close();
+    await runOn(url, `UPDATE homeostat_meta SET value = '${migrations.length + 1}' WHERE name = 'schema'`);
+    const error = await rejectionOf(server.store(url).open());
+    expect(error).to.include({ code: 'newer' });
+    expect(String(error)).to.include(`version ${migrations.length + 1}, this program knows ${migrations.length}`);
+  });
+
+  it('needs no more than a database of its own', async () => {
+    const url = new URL(await server.createDatabase());
+    const role = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
+    await server.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    await server.query(`ALTER DATABASE ${databaseOf(url.href)} OWNER TO ${role}`);
+    try {
+      url.username = role;
+      url.password = 'secret';
+      const { store } = await server.open(url.href);
+      await written(store, create('a', '1'));
+      await server.endSessions(url.href);
+      await written(store, create('b', '2'));
+      await store.close();
+    } finally {
+      await server.query(`DROP DATABASE ${databaseOf(url.href)} WITH (FORCE)`);
+      await server.query(`DROP ROLE ${role}`);
+    }
+  });
+
+  it('waits for a server that is not there, then names it, and never the password', async () => {
+    const clock = new FakeClock();
+    const store = createPostgresStore({ url: 'postgres://me:secret@127.0.0.1:1/data', clock, uuid: randomUUID });
+    let error: unknown;
+    const opening = rejectionOf(store.open()).then((reason) => (error = reason));
+    await eventually(async () => {
+      await clock.advance(100);
+      return error;
+    });
+    await opening;
+    expect(error).to.include({ name: 'StoreError', code: 'io' });
+    expect(clock.monotonicMs()).to.be.at.least(5_000);
+    const text = `${String(error)} ${JSON.stringify(error)} ${String((error as Error).cause)}`;
+    expect(text).to.include('127.0.0.1:1').and.not.to.include('secret');
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  it('fails at once when there is no such database', async () => {
+    const url = new URL(await server.createDatabase());
+    url.pathname = 'no_such_database';
+    const error = await rejectionOf(server.store(url.href, { clock: new FakeClock() }).open());
+    expect(error).to.include({ code: 'refused' });
+    expect(String(error)).to.include('no_such_database');
+  });
+
+  it('opens once, and closes without having been opened', async () => {
+    const { store, url } = await server.open();
+    expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
+    await store.close();
+    await server.store(url).close();
+  });
+});

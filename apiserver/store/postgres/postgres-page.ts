@@ -1,0 +1,57 @@
+import { operationNames } from './operation-columns.ts';
+import type { Change, Row } from '../store.ts';
+
+/** Bytes as the server writes them: `\x`, and two digits each. */
+type Hexadecimal = string;
+
+export interface ScannedRow {
+  readonly key: string;
+  readonly revision: number;
+  readonly data: Hexadecimal;
+}
+
+export interface LoggedRow extends ScannedRow {
+  readonly op: number;
+  readonly kind: number;
+  readonly previous: Hexadecimal | null;
+  readonly previous_revision: number | null;
+}
+
+/** The bytes of a page, in one piece and outside of Buffer's pool: of a small object, one would pin 8 KB. */
+class PageBytes {
+  readonly #bytes: Buffer;
+  #end = 0;
+
+  constructor(size: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(size);
+  }
+
+  take(data: Hexadecimal): Uint8Array {
+    const start = this.#end;
+    this.#end += this.#bytes.write(data.slice(2), start, 'hex');
+    return this.#bytes.subarray(start, this.#end);
+  }
+}
+
+function sizeOf(data: Hexadecimal | null): number {
+  return data === null ? 0 : (data.length - 2) / 2;
+}
+
+/** Bytes in a page. */
+export function pageSize(rows: readonly (ScannedRow & { readonly previous?: Hexadecimal | null })[]): number {
+  return rows.reduce((total, { data, previous = null }) => total + sizeOf(data) + sizeOf(previous), 0);
+}
+
+export function rowsOf(rows: readonly ScannedRow[]): Row[] {
+  const bytes = new PageBytes(pageSize(rows));
+  return rows.map(({ key, revision, data }) => ({ key, revision, data: bytes.take(data) }));
+}
+
+export function changesOf(rows: readonly LoggedRow[]): Change[] {
+  const bytes = new PageBytes(pageSize(rows));
+  return rows.map(({ key, revision, op, kind, data, previous, previous_revision: previousRevision }) => {
+    const change = { revision, op: operationNames[op] ?? 'update', key, kind, data: bytes.take(data) };
+    if (previous === null) return change;
+    return { ...change, previous: { revision: previousRevision ?? 0, data: bytes.take(previous) } };
+  });
+}

@@ -1,0 +1,118 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+/**
+ * What becomes of the next COMMIT.
+ * - `before`: the connection ends before the server has it
+ * - `after`: the server's answer is not passed on, and the connection ends once it is there
+ * - `late`: the client's connection ends, and the server gets the COMMIT when {@link PostgresProxy.releaseCommit} is called
+ */
+export type CommitFault = 'before' | 'after' | 'late';
+
+/** `COMMIT` as a simple query, and the tag that answers it: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+const commitMessage = Buffer.from('Q\0\0\0\x0bCOMMIT\0', 'latin1');
+const commitAnswer = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1');
+
+/** Stands between a store and its server, and loses connections at the worst moment. */
+export class PostgresProxy {
+  readonly #server: Server;
+  readonly #target: URL;
+  readonly #sockets = new Set<Socket>();
+  #fault: CommitFault | undefined;
+  #isDown = false;
+  #releaseCommit: (() => void) | undefined;
+
+  private constructor(target: URL) {
+    this.#target = target;
+    this.#server = createServer((client) => this.#serve(client));
+  }
+
+  static async start(targetUrl: string): Promise<PostgresProxy> {
+    const proxy = new PostgresProxy(new URL(targetUrl));
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  /** The target's URL, through here. */
+  get url(): string {
+    const url = new URL(this.#target);
+    url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return url.href;
+  }
+
+  /** Meets one COMMIT, the next. */
+  failCommit(fault: CommitFault): void {
+    this.#fault = fault;
+  }
+
+  /** The fault has happened. */
+  get hasFailed(): boolean {
+    return this.#fault === undefined;
+  }
+
+  releaseCommit(): void {
+    this.#releaseCommit?.();
+  }
+
+  /** Nobody gets through, until {@link up}. */
+  down(): void {
+    this.#isDown = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** New connections are refused; those that are there go on. */
+  refuse(): void {
+    this.#isDown = true;
+  }
+
+  up(): void {
+    this.#isDown = false;
+  }
+
+  async close(): Promise<void> {
+    this.down();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #serve(client: Socket): void {
+    if (this.#isDown) {
+      client.destroy();
+      return;
+    }
+    const server = connect({ host: this.#target.hostname, port: Number(this.#target.port || 5432) });
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+    }
+    let isHeld = false;
+    client.on('data', (data) => {
+      const at = this.#fault ? data.indexOf(commitMessage) : -1;
+      if (at < 0) server.write(data);
+      else if (this.#fault === 'after') {
+        isHeld = true;
+        server.write(data);
+      } else this.#cut(client, server, { sent: data.subarray(0, at), held: data.subarray(at) });
+    });
+    server.on('data', (data) => {
+      if (!isHeld) client.write(data);
+      else if (data.includes(commitAnswer)) {
+        this.#fault = undefined;
+        client.destroy();
+      }
+    });
+    client.on('close', () => this.#releaseCommit === undefined && server.destroy());
+    server.on('close', () => client.destroy());
+  }
+
+  #cut(client: Socket, server: Socket, data: { readonly sent: Buffer; readonly held: Buffer }): void {
+    const isLate = this.#fault === 'late';
+    this.#fault = undefined;
+    if (isLate) {
+      this.#releaseCommit = () => {
+        if (!server.destroyed) server.write(data.held);
+        this.#releaseCommit = undefined;
+      };
+    }
+    server.write(data.sent, () => client.destroy());
+  }
+}

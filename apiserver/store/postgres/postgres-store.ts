@@ -1,0 +1,147 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import { PostgresListener } from './postgres-listener.ts';
+import { PostgresReader } from './postgres-reader.ts';
+import { PostgresWriter } from './postgres-writer.ts';
+import { StoreError } from '../store-error.ts';
+import type { Change, OpenedStore, Operation, Outcome, Row, Store } from '../store.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; what is absent comes from `PGUSER` and its like. */
+  readonly url: string;
+  readonly clock: Clock;
+  /** Ids of transactions. */
+  readonly uuid: () => string;
+}
+
+/** A store on PostgreSQL 13 or newer; nothing is connected before `open`. */
+export function createPostgresStore(options: PostgresStoreOptions): Store {
+  return new PostgresStore(options);
+}
+
+/**
+ * Two sessions, one that writes and one that reads, and a third while somebody subscribes; each comes back when it is
+ * lost. The writing one holds a lock, so that a second store on the same tables is refused. Failures are StoreErrors.
+ */
+class PostgresStore implements Store {
+  readonly #writer: PostgresWriter;
+  readonly #reader: PostgresReader;
+  readonly #options: PostgresStoreOptions;
+  readonly #listeners = new Set<(revision: number) => void>();
+  #listener: PostgresListener | undefined;
+  /** Listeners know of all up to here. */
+  #announced = 0;
+  #state: 'new' | 'open' | 'closed' = 'new';
+  #closing: Promise<void> | undefined;
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(options: PostgresStoreOptions) {
+    this.#options = options;
+    this.#reader = new PostgresReader(options);
+    this.#writer = new PostgresWriter({ ...options, onNewSession: () => this.#reader.reset() });
+  }
+
+  async open(): Promise<OpenedStore> {
+    if (this.#state !== 'new') throw new StoreError('closed', 'a store opens once');
+    this.#state = 'open';
+    try {
+      const opened = await this.#writer.open();
+      this.#announced = opened.revision;
+      return opened;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async commit(batch: readonly Operation[]): Promise<readonly Outcome[]> {
+    this.#check();
+    if (batch.length === 0) return [];
+    const outcomes = await this.#writer.commit(batch);
+    this.#announce(this.#writer.revision);
+    return outcomes;
+  }
+
+  async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
+    this.#check();
+    const kinds = kind === undefined ? await this.#reader.kinds() : [kind];
+    for (const each of kinds) yield* this.#reader.scan(each);
+  }
+
+  async changes(after: number, limit: number): Promise<readonly Change[]> {
+    this.#check();
+    return this.#reader.changes(after, limit);
+  }
+
+  async currentRevision(): Promise<number> {
+    this.#check();
+    return this.#reader.currentRevision();
+  }
+
+  /** The listener must not throw. */
+  subscribe(wake: (revision: number) => void): () => void {
+    this.#listeners.add(wake);
+    if (!this.#listener && this.#state === 'open') this.#listen();
+    return () => {
+      this.#listeners.delete(wake);
+      if (this.#listeners.size === 0) this.#stopListening();
+    };
+  }
+
+  async compact(upTo: number, maxRows: number): Promise<number> {
+    this.#check();
+    return this.#writer.compact(upTo, maxRows);
+  }
+
+  async numberOf(name: string): Promise<number> {
+    this.#check();
+    return this.#writer.numberOf(name);
+  }
+
+  async replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
+    this.#check();
+    return this.#writer.replaceClaims(kind, claims);
+  }
+
+  /** Finishes what was asked before, and releases the lock. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closed';
+    this.#stopListening();
+    await this.#writer.close();
+    await this.#reader.close();
+    await Promise.all(this.#ending);
+  }
+
+  #check(): void {
+    if (this.#state !== 'open') throw new StoreError('closed', 'the store is not open');
+  }
+
+  #listen(): void {
+    this.#listener = new PostgresListener({
+      ...this.#options,
+      readRevision: () => this.#reader.currentRevision(),
+      onRevision: (revision) => this.#announce(revision),
+    });
+    this.#listener.start();
+  }
+
+  #stopListening(): void {
+    const ending = this.#listener?.close();
+    this.#listener = undefined;
+    if (!ending) return;
+    this.#ending.add(ending);
+    void ending.finally(() => this.#ending.delete(ending));
+  }
+
+  /** Each revision once, however it is heard of. */
+  #announce(revision: number): void {
+    if (!(revision > this.#announced)) return;
+    this.#announced = revision;
+    for (const wake of this.#listeners) wake(revision);
+  }
+}

@@ -1,0 +1,19 @@
+import { StoreError } from './store-error.ts';
+
+export interface Schema {
+  /** One entry a version, applied in order. An entry never changes once released. */
+  readonly migrations: readonly string[];
+  /** Versions that the database has; 0 for a new one. */
+  readonly version: number;
+  /** The database, as messages name it. */
+  readonly name: string;
+}
+
+/** What is left to apply, in one transaction and under a lock. Throws StoreError `newer`, naming both versions. */
+export function pendingMigrations({ migrations, version, name }: Schema): readonly string[] {
+  const known = migrations.length;
+  if (version > known) {
+    throw new StoreError('newer', `${name} has schema version ${version}, this program knows ${known}: update it`);
+  }
+  return migrations.slice(version);
+}

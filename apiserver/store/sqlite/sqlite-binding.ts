@@ -1,0 +1,103 @@
+import { StoreError, type StoreErrorCode } from '../store-error.ts';
+
+type SqlValue = string | number | Uint8Array | null;
+
+export interface SqlStatement {
+  run(...values: SqlValue[]): { readonly changes: number | bigint };
+  get(...values: SqlValue[]): unknown;
+  all(...values: SqlValue[]): unknown[];
+  iterate(...values: SqlValue[]): Iterable<unknown>;
+}
+
+/** What node:sqlite and better-sqlite3 have in common, as far as the store needs it. All calls are synchronous. */
+export interface SqlDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): SqlStatement;
+  close(): unknown;
+}
+
+export interface SqliteBinding {
+  readonly name: string;
+  /** Undefined when this runtime lacks the binding; rejects when it is there and does not load. */
+  load(): Promise<((path: string) => SqlDatabase) | undefined>;
+}
+
+interface NodeSqlite {
+  readonly DatabaseSync: new (path: string) => SqlDatabase;
+}
+
+/** Part of Node from 22.13 without a flag. */
+export const nodeSqlite: SqliteBinding = {
+  name: 'node:sqlite',
+  load: async () => {
+    const module = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
+    return module && ((path) => new module.DatabaseSync(path));
+  },
+};
+
+export const betterSqlite3: SqliteBinding = {
+  name: 'better-sqlite3',
+  load: async () => {
+    const { default: Database } = await import('better-sqlite3');
+    // Waiting for a lock would hold up the worker; who has the file has it for as long as it lives.
+    return (path) => new Database(path, { timeout: 0 });
+  },
+};
+
+/**
+ * Opens a database with the first binding that this runtime has. All bindings were equally fast when measured, so that
+ * the one without a native build comes first.
+ */
+export async function openDatabase(
+  path: string,
+  bindings: readonly SqliteBinding[] = [nodeSqlite, betterSqlite3],
+): Promise<SqlDatabase> {
+  const failures: unknown[] = [];
+  for (const binding of bindings) {
+    const open = await binding.load().catch((error: unknown) => void failures.push(error));
+    if (open) return open(path);
+  }
+  const names = bindings.map(({ name }) => name).join(' and ');
+  throw new StoreError(
+    'refused',
+    `no SQLite in this runtime (looked for ${names}): use Node 22.13 or newer, or install better-sqlite3 12`,
+    { cause: new AggregateError(failures) },
+  );
+}
+
+// SQLite's primary result codes, https://www.sqlite.org/rescode.html
+const codes: Readonly<Record<number, StoreErrorCode>> = {
+  5: 'locked',
+  6: 'locked',
+  8: 'readOnly',
+  10: 'io',
+  11: 'corrupt',
+  13: 'full',
+  14: 'io',
+  26: 'corrupt',
+};
+
+const codesByName: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
+  ['SQLITE_BUSY', 'locked'],
+  ['SQLITE_LOCKED', 'locked'],
+  ['SQLITE_READONLY', 'readOnly'],
+  ['SQLITE_IOERR', 'io'],
+  ['SQLITE_CORRUPT', 'corrupt'],
+  ['SQLITE_FULL', 'full'],
+  ['SQLITE_CANTOPEN', 'io'],
+  ['SQLITE_NOTADB', 'corrupt'],
+];
+
+/** The store's error for whatever a binding threw; what is not the medium's fault is `refused`. */
+export function storeErrorFrom(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const { message } = error instanceof Error ? error : new Error(String(error));
+  return new StoreError(codeOf(error), `SQLite: ${message}`, { cause: error });
+}
+
+function codeOf(error: unknown): StoreErrorCode {
+  // node:sqlite has a numeric `errcode`, extended (the primary code is its low byte); better-sqlite3 a name in `code`.
+  const { errcode, code } = Object(error) as { errcode?: unknown; code?: unknown };
+  if (typeof errcode === 'number') return codes[errcode & 0xff] ?? 'refused';
+  return codesByName.find(([prefix]) => String(code).startsWith(prefix))?.[1] ?? 'refused';
+}

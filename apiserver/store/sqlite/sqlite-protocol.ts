@@ -1,0 +1,178 @@
+import type { SqlitePragmas } from './sqlite-connection.ts';
+import type { Change, Claim, OpenedStore, Operation, Outcome, Row } from '../store.ts';
+import type { StoreErrorCode } from '../store-error.ts';
+
+/**
+ * What the store and its worker say to each other. Bytes of a whole batch or page are one transferred buffer and all
+ * numbers one array: a message per object, or an array of typed arrays, costs more than the commit.
+ */
+export interface SqliteCalls {
+  open: { request: { readonly path?: string }; answer: OpenedStore };
+  commit: { request: PackedBatch; answer: PackedOutcomes };
+  kinds: { request: object; answer: readonly number[] };
+  scan: { request: { readonly kind: number; readonly after: string }; answer: PackedPage };
+  changes: { request: { readonly after: number; readonly limit: number }; answer: PackedPage };
+  compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
+  numberOf: { request: { readonly name: string }; answer: number };
+  replaceClaims: { request: ClaimsOfKind; answer: number };
+  pragmas: { request: object; answer: SqlitePragmas };
+  close: { request: object; answer: undefined };
+}
+
+export interface ClaimsOfKind {
+  readonly kind: number;
+  readonly claims: readonly { readonly claim: Claim; readonly key: string }[];
+}
+
+/** A request as posted; the answer carries the same id. */
+export interface CallMessage<Type extends keyof SqliteCalls = keyof SqliteCalls> {
+  readonly id: number;
+  readonly type: Type;
+  readonly request: SqliteCalls[Type]['request'];
+}
+
+export type AnswerMessage = { readonly id: number } & (
+  | { readonly answer: unknown }
+  | { readonly failure: { readonly code: StoreErrorCode; readonly message: string } }
+  | { readonly compacted: number }
+);
+
+/** `numbers`: op, kind, expect (NaN: none), length of the data (-1: none) for each operation. */
+export interface PackedBatch {
+  readonly keys: readonly string[];
+  readonly numbers: Float64Array;
+  readonly bytes: ArrayBuffer;
+  /** By position; absent when no operation has any. */
+  readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
+}
+
+/** `codes`: the revision, or a number below zero for a conflict. */
+export interface PackedOutcomes {
+  readonly codes: Float64Array;
+  readonly unique: readonly UniqueConflict[];
+}
+
+export interface UniqueConflict {
+  readonly position: number;
+  readonly holder: string;
+  readonly claim: Claim;
+}
+
+/** `numbers`: revision, op, kind, length of the data, length and revision of the row before (-1: none) for each row. */
+export interface PackedPage {
+  readonly keys: readonly string[];
+  readonly numbers: Float64Array;
+  readonly bytes: ArrayBuffer;
+  /** Nothing follows this page. */
+  readonly isLast: boolean;
+}
+
+export const operationNames = ['create', 'update', 'delete'] as const;
+export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4 } as const;
+export const batchStride = 4;
+const pageStride = 6;
+
+export function packBatch(batch: readonly Operation[]): PackedBatch {
+  const keys: string[] = [];
+  const numbers = new Float64Array(batch.length * batchStride);
+  const unique: [number, NonNullable<Operation['unique']>][] = [];
+  let total = 0;
+  for (const { data } of batch) total += data?.byteLength ?? 0;
+  // Never an empty buffer: node:sqlite of Node 22 takes a view of one for NULL.
+  const bytes = new Uint8Array(Math.max(total, 1));
+  let offset = 0;
+  for (const [position, operation] of batch.entries()) {
+    const { data } = operation;
+    keys.push(operation.key);
+    const at = position * batchStride;
+    numbers[at] = operationNames.indexOf(operation.op);
+    numbers[at + 1] = operation.kind;
+    numbers[at + 2] = operation.expect ?? NaN;
+    numbers[at + 3] = data?.byteLength ?? -1;
+    if (data) bytes.set(data, offset);
+    offset += data?.byteLength ?? 0;
+    if (operation.unique) unique.push([position, operation.unique]);
+  }
+  return { keys, numbers, bytes: bytes.buffer, ...(unique.length > 0 ? { unique } : {}) };
+}
+
+export function unpackOutcomes({ codes, unique }: PackedOutcomes): Outcome[] {
+  const outcomes: Outcome[] = [];
+  for (const code of codes) {
+    if (code >= 0) outcomes.push({ revision: code });
+    else if (code === conflictCodes.exists) outcomes.push({ conflict: 'exists' });
+    else if (code === conflictCodes.notFound) outcomes.push({ conflict: 'notFound' });
+    else outcomes.push({ conflict: 'revision' });
+  }
+  for (const { position, holder, claim } of unique) outcomes[position] = { conflict: 'unique', holder, claim };
+  return outcomes;
+}
+
+/** A row as SQLite gives it; a scan has neither op, kind nor previous. */
+export interface StoredRow {
+  readonly key: string;
+  readonly revision: number;
+  readonly data: Uint8Array;
+  readonly op?: number;
+  readonly kind?: number;
+  readonly previous?: Uint8Array | null;
+  readonly previousRevision?: number | null;
+}
+
+export function packPage(rows: readonly StoredRow[], isLast: boolean): PackedPage {
+  const keys: string[] = [];
+  const numbers = new Float64Array(rows.length * pageStride);
+  let total = 0;
+  for (const row of rows) total += row.data.byteLength + (row.previous?.byteLength ?? 0);
+  const bytes = new Uint8Array(total);
+  let offset = 0;
+  for (const [position, row] of rows.entries()) {
+    keys.push(row.key);
+    const length = row.data.byteLength;
+    numbers.set(
+      [row.revision, row.op ?? 0, row.kind ?? 0, length, row.previous?.byteLength ?? -1, row.previousRevision ?? -1],
+      position * pageStride,
+    );
+    bytes.set(row.data, offset);
+    if (row.previous) bytes.set(row.previous, offset + length);
+    offset += length + (row.previous?.byteLength ?? 0);
+  }
+  return { keys, numbers, bytes: bytes.buffer, isLast };
+}
+
+/** Rows that are views into the page's buffer. */
+export function unpackRows({ keys, numbers, bytes }: PackedPage): Row[] {
+  const rows: Row[] = [];
+  let offset = 0;
+  for (const [position, key] of keys.entries()) {
+    const at = position * pageStride;
+    const length = numbers[at + 3] ?? 0;
+    rows.push({ key, revision: numbers[at] ?? 0, data: new Uint8Array(bytes, offset, length) });
+    offset += length;
+  }
+  return rows;
+}
+
+/** Changes that are views into the page's buffer. */
+export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
+  const changes: Change[] = [];
+  let offset = 0;
+  for (const [position, key] of keys.entries()) {
+    const at = position * pageStride;
+    const [revision = 0, op = 0, kind = 0, length = 0, previousLength = -1, previousRevision = -1] = numbers.subarray(
+      at,
+      at + pageStride,
+    );
+    const change = { revision, op: operationNames[op] ?? 'update', key, kind };
+    const data = new Uint8Array(bytes, offset, length);
+    offset += length;
+    if (previousLength < 0) {
+      changes.push({ ...change, data });
+      continue;
+    }
+    const previous = { revision: previousRevision, data: new Uint8Array(bytes, offset, previousLength) };
+    changes.push({ ...change, data, previous });
+    offset += previousLength;
+  }
+  return changes;
+}

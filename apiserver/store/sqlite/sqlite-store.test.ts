@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { expect } from 'chai';
+
+import { openDatabase } from './sqlite-binding.ts';
+import { migrations } from './sqlite-statements.ts';
+import { createSqliteStore } from './sqlite-store.ts';
+import type { Store } from '../store.ts';
+import { describeDurableStore, describeStoreContract } from '../store.contract.ts';
+import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'homeostat-sqlite-'));
+const stores: Store[] = [];
+let files = 0;
+const freshPath = (): string => join(directory, `${files++}`, 'deep', 'homeostat.db');
+
+async function openFile(path: string): Promise<DurableStoreUnderTest> {
+  const store = createSqliteStore({ path });
+  stores.push(store);
+  const opened = await store.open();
+  const reopen = async (): Promise<StoreUnderTest> => {
+    await store.close();
+    return openFile(path);
+  };
+  return { store, opened, reopen };
+}
+
+async function failureToOpen(path: string): Promise<unknown> {
+  const store = createSqliteStore({ path });
+  return store.open().then(
+    async () => store.close(),
+    (error: unknown) => error,
+  );
+}
+
+/** What opening the file in another process fails with. */
+async function openElsewhere(path: string): Promise<string> {
+  const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
+    createSqliteStore({ path: ${JSON.stringify(path)} }).open().catch((error) => process.stdout.write(error.code));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    timeout: 10_000,
+  });
+  return stdout;
+}
+
+after(async () => {
+  // A failed test leaves its store open, whose worker would keep the process.
+  await Promise.allSettled(stores.map((store) => store.close()));
+  rmSync(directory, { recursive: true, force: true });
+});
+
+describeStoreContract('SQLite in a file', () => openFile(freshPath()));
+describeDurableStore('SQLite in a file', () => openFile(freshPath()));
+describeStoreContract('SQLite in memory', async () => {
+  const store = createSqliteStore({ memory: true });
+  return { store, opened: await store.open() };
+});
+
+describe('SqliteStore', () => {
+  it('is durable and exclusive, as the connection itself says', async () => {
+    const { store } = await openFile(freshPath());
+    const pragmas = await (store as ReturnType<typeof createSqliteStore>).pragmas();
+    await store.close();
+    expect(pragmas).to.include({ journalMode: 'wal', synchronous: 2, lockingMode: 'exclusive' });
+    expect(pragmas.walAutocheckpoint).to.be.within(2000, 4000);
+  });
+
+  it('makes the directory and the files readable to its user alone', async () => {
+    const path = freshPath();
+    const { store } = await openFile(path);
+    await store.numberOf('something in the WAL');
+    const modes = [join(path, '..'), path, `${path}-wal`].map((each) => statSync(each).mode & 0o777);
+    await store.close();
+    expect(modes).to.deep.equal([0o700, 0o600, 0o600]);
+  });
+
+  it('refuses a second store on its file by name, and lets the next in when it has closed', async () => {
+    const path = freshPath();
+    const { store } = await openFile(path);
+    const error = await failureToOpen(path);
+    expect(error).to.include({ name: 'StoreError', code: 'locked' });
+    expect(String(error)).to.include(path).and.to.include('in use');
+    // The refusal has cost the first none of its POSIX locks, which are the process's: another process sees it.
+    expect(await openElsewhere(path)).to.equal('locked');
+    await store.close();
+    expect(await failureToOpen(path)).to.equal(undefined);
+  });
+
+  it('refuses a database that a newer program wrote', async () => {
+    const path = freshPath();
+    await (await openFile(path)).store.close();
+    const database = await openDatabase(path);
+    database.exec(`UPDATE meta SET value = ${migrations.length + 1} WHERE name = 'schema'`);
+    database.close();
+    const error = await failureToOpen(path);
+    expect(error).to.include({ code: 'newer' });
+    expect(String(error))
+      .to.include(path)
+      .and.to.include(`version ${migrations.length + 1}`);
+  });
+
+  it('refuses files that are no database, or one of something else', async () => {
+    const text = join(directory, 'text.db');
+    writeFileSync(text, 'not a database, and long enough to be seen as none '.repeat(50));
+    const other = join(directory, 'other.db');
+    const database = await openDatabase(other);
+    database.exec('CREATE TABLE songs (title TEXT)');
+    database.close();
+    for (const path of [text, other]) {
+      const error = await failureToOpen(path);
+      expect(error).to.include({ code: 'corrupt' });
+      expect(String(error)).to.include(path);
+    }
+    expect(await failureToOpen(join(text, 'below-a-file.db'))).to.include({ code: 'io' });
+  });
+
+  it('opens once, and closes without having been opened', async () => {
+    const { store } = await openFile(freshPath());
+    const error = await store.open().catch((reason: unknown) => reason);
+    expect(error).to.include({ code: 'closed' });
+    await store.close();
+    await createSqliteStore({ path: freshPath() }).close();
+  });
+});

@@ -1,0 +1,140 @@
+import type { SqlitePragmas } from './sqlite-connection.ts';
+import { packBatch, unpackChanges, unpackOutcomes, unpackRows } from './sqlite-protocol.ts';
+import type { Change, OpenedStore, Operation, Outcome, Row, Store } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import { WorkerChannel } from './worker-channel.ts';
+
+/** Where the database is: a file (made with mode 0600, its directory too, if missing), or nowhere but in memory. */
+export type SqliteStoreOptions = { readonly path: string } | { readonly memory: true };
+
+/** A store on SQLite; nothing is touched before `open`. */
+export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  return new SqliteStore('path' in options ? options.path : undefined);
+}
+
+/**
+ * SQLite in a worker thread, so that an fsync never holds up the main one. The store has its file for itself: a second
+ * one, of this or another process, is refused. Failures are {@link StoreError}s.
+ */
+class SqliteStore implements Store {
+  readonly #path: string | undefined;
+  readonly #listeners = new Set<(revision: number) => void>();
+  #channel: WorkerChannel | undefined;
+  #revision = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(path: string | undefined) {
+    this.#path = path;
+  }
+
+  async open(): Promise<OpenedStore> {
+    if (this.#channel || this.#closing) throw new StoreError('closed', 'a store opens once');
+    const channel = new WorkerChannel(new URL('./sqlite-worker.js', import.meta.url));
+    this.#channel = channel;
+    try {
+      const opened = await channel.call('open', this.#path === undefined ? {} : { path: this.#path });
+      this.#revision = opened.revision;
+      return opened;
+    } catch (error) {
+      await channel.terminate();
+      throw error;
+    }
+  }
+
+  async commit(batch: readonly Operation[]): Promise<readonly Outcome[]> {
+    const packed = packBatch(batch);
+    const outcomes = unpackOutcomes(await this.#opened().call('commit', packed, [packed.bytes]));
+    const before = this.#revision;
+    for (const outcome of outcomes) if ('revision' in outcome) this.#revision = outcome.revision;
+    if (this.#revision > before) for (const wake of this.#listeners) wake(this.#revision);
+    return outcomes;
+  }
+
+  async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
+    const kinds = kind === undefined ? await this.#opened().call('kinds', {}) : [kind];
+    for (const each of kinds) yield* this.#scanKind(each);
+  }
+
+  async changes(after: number, limit: number): Promise<readonly Change[]> {
+    const found: Change[] = [];
+    while (found.length < limit) {
+      const from = found.at(-1)?.revision ?? after;
+      const page = await this.#opened().call('changes', { after: from, limit: limit - found.length });
+      found.push(...unpackChanges(page));
+      if (page.isLast) break;
+    }
+    return found;
+  }
+
+  // The only writer of its database, so that what it has acknowledged is all there is.
+  async currentRevision(): Promise<number> {
+    this.#opened();
+    return this.#revision;
+  }
+
+  /** The listener must not throw. */
+  subscribe(wake: (revision: number) => void): () => void {
+    this.#listeners.add(wake);
+    return () => this.#listeners.delete(wake);
+  }
+
+  async compact(upTo: number, maxRows: number): Promise<number> {
+    return this.#opened().call('compact', { upTo, maxRows });
+  }
+
+  async numberOf(name: string): Promise<number> {
+    return this.#opened().call('numberOf', { name });
+  }
+
+  async replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
+    return this.#opened().call('replaceClaims', { kind, claims });
+  }
+
+  /** What the connection says of its durability. */
+  async pragmas(): Promise<SqlitePragmas> {
+    return this.#opened().call('pragmas', {});
+  }
+
+  /** Finishes what was asked before, writes the WAL back into the file and ends the worker. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const channel = this.#channel;
+    if (!channel) return;
+    try {
+      await channel.call('close', {});
+      await channel.exited();
+    } catch (error) {
+      await channel.terminate();
+      // A worker that is gone has said so to whoever waited for it.
+      if (!(error instanceof StoreError && error.code === 'crashed')) throw error;
+    }
+  }
+
+  #opened(): WorkerChannel {
+    if (!this.#channel || this.#closing) throw new StoreError('closed', 'the store is not open');
+    return this.#channel;
+  }
+
+  async *#scanKind(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
+    let next = this.#opened().call('scan', { kind, after: '' });
+    for (;;) {
+      const page = await next;
+      const last = page.keys.at(-1);
+      if (last === undefined) return;
+      if (!page.isLast) {
+        // The worker reads the next page while this one is used.
+        next = this.#opened().call('scan', { kind, after: last });
+        // Its failure shows when it is awaited; a caller that stops before never asks.
+        next.catch(() => undefined);
+      }
+      yield unpackRows(page);
+      if (page.isLast) return;
+    }
+  }
+}
+
+export type { SqliteStore };

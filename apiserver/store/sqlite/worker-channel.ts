@@ -1,0 +1,81 @@
+import { Worker } from 'node:worker_threads';
+
+import type { AnswerMessage, SqliteCalls } from './sqlite-protocol.ts';
+import { CompactedError } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+
+interface Waiter {
+  readonly resolve: (answer: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Calls to a worker thread. When the worker ends, whatever waits and whatever comes later is rejected. */
+export class WorkerChannel {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiter>();
+  readonly #exited: Promise<void>;
+  #nextId = 1;
+  #ended: StoreError | undefined;
+
+  constructor(entry: URL) {
+    // On Node 22 node:sqlite warns that it is experimental; the contract suite runs against it, so nobody needs to know.
+    // The process's own flags are not repeated: a worker refuses V8's (--max-old-space-size), which hold for it anyway.
+    this.#worker = new Worker(entry, { execArgv: ['--disable-warning=ExperimentalWarning'] });
+    this.#worker.on('message', (message: AnswerMessage) => this.#settle(message));
+    this.#worker.on('messageerror', (error) => this.#end(crashed(error)));
+    this.#worker.on('error', (error) => this.#end(crashed(error)));
+    this.#exited = new Promise((resolve) => {
+      this.#worker.on('exit', (code) => {
+        this.#end(new StoreError('crashed', `the store's worker ended with code ${code}`));
+        resolve();
+      });
+    });
+  }
+
+  call<Type extends keyof SqliteCalls>(
+    type: Type,
+    request: SqliteCalls[Type]['request'],
+    transfer: readonly ArrayBuffer[] = [],
+  ): Promise<SqliteCalls[Type]['answer']> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, type, request }, transfer);
+    });
+  }
+
+  /** Resolves when the worker has ended by itself; to be called after its `close`. */
+  async exited(): Promise<void> {
+    await this.#exited;
+  }
+
+  /** Ends the worker whatever it does. */
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #settle(message: AnswerMessage): void {
+    const waiter = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if ('answer' in message) waiter?.resolve(message.answer as never);
+    else if ('compacted' in message) waiter?.reject(new CompactedError(message.compacted));
+    else waiter?.reject(new StoreError(message.failure.code, message.failure.message));
+  }
+
+  #end(error: StoreError): void {
+    this.#ended ??= error;
+    for (const waiter of this.#waiting.values()) waiter.reject(this.#ended);
+    this.#waiting.clear();
+  }
+}
+
+function crashed(cause: unknown): StoreError {
+  return new StoreError(
+    'crashed',
+    `the store's worker crashed: ${cause instanceof Error ? cause.message : String(cause)}`,
+    {
+      cause,
+    },
+  );
+}

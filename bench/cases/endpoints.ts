@@ -1,0 +1,38 @@
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import { endpointGroup, greetingPattern, listedPage, listRoute } from '../endpoint-paths.ts';
+import { formatRequest, loadHttp } from '../http-load.ts';
+import { personsPath, threeIndexes } from '../person.ts';
+import { ratioAtLeast } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+
+/** What does a plugin's endpoint cost above a route of koa's, and a list through it above the generated list? */
+export async function endpoints({ settings }: CaseContext): Promise<readonly Row[]> {
+  await using server = new Child('api-server');
+  await using koa = new Child('koa-router');
+  const { rounds, seconds } = settings;
+  const url = await server.call<string>('start', 'memory:');
+  const koaUrl = await koa.call<string>('start');
+  await server.call('register', threeIndexes);
+  await server.call('fill', { count: 1_000 });
+  await server.call('serveEndpoints');
+  const load = (to: string, path: string) => () =>
+    loadHttp({ url: to, connections: 64, seconds, request: () => formatRequest('GET', path) });
+  const greeting = greetingPattern.replace(':name', 'ann');
+  const page = `${personsPath}?sort=${listedPage.sort}&page=${listedPage.page}&size=${listedPage.size}`;
+  const list = `/apis/${endpointGroup}${listRoute}`;
+  await expectSame(url + greeting, koaUrl + greeting);
+  await expectSame(url + list, url + page);
+  const constant = await alternate(rounds, { ours: load(url, greeting), limit: load(koaUrl, greeting) });
+  const lists = await alternate(rounds, { ours: load(url, list), limit: load(url, page) });
+  return [
+    { name: 'endpoint, constant', ...constant, target: ratioAtLeast(0.71, constant) },
+    { name: 'endpoint, list of 20', ...lists, target: ratioAtLeast(0.77, lists) },
+  ];
+}
+
+async function expectSame(one: string, other: string): Promise<void> {
+  const [ours, limit] = await Promise.all([one, other].map(async (url) => (await fetch(url)).text()));
+  if (ours !== limit) throw new Error(`${one} answers ${String(ours?.slice(0, 200))}, ${other} does not`);
+}

@@ -1,0 +1,24 @@
+import type { ApiObject } from './object.ts';
+import type { CauseReason } from './status.ts';
+
+/** What a model's own validation has against an object. */
+export interface FieldViolation {
+  /** Path such as `spec.tags[1]`. */
+  readonly field: string;
+  /** The rule that is broken, in words without the field's path. */
+  readonly message: string;
+  /** Default `FieldValueInvalid`. */
+  readonly reason?: CauseReason;
+}
+
+/**
+ * What a schema cannot say: rules between fields, and of what may follow what. Called with the object that would be
+ * stored, and with the stored one (undefined for a creation), both frozen, after schema and metadata have been found
+ * valid; at every create, update, patch and status write that changes something and leaves the object there.
+ * Answers the violations (422 Invalid), nothing or an empty list when there are none. Synchronous. May throw an ApiError
+ * Invalid instead; anything else that it throws or answers is a bug of its own, which refuses the write as well.
+ */
+export type ModelValidation<T extends ApiObject = ApiObject> = {
+  // A method, so that models of any type are models.
+  validate(next: T, previous: T | undefined): readonly FieldViolation[] | void;
+}['validate'];

@@ -1,0 +1,20 @@
+import { AbstractExtension, GVK, Schema } from 'homeostat';
+
+export type Gender = 'MALE' | 'FEMALE';
+
+/** The example model of the specification, revision 2.9: no spec, the fields stand on the model itself. */
+@GVK({ group: 'contacts.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
+export class Person extends AbstractExtension {
+  @Schema({ type: 'string', maxLength: 100, description: 'Full name' }) name?: string;
+  @Schema({ type: 'integer', minimum: 0, maximum: 150 }) age?: number;
+  @Schema({ enum: ['MALE', 'FEMALE'] }) gender?: Gender;
+  @Schema({ type: () => Person }) otherPerson?: Person;
+  @Schema({ type: () => PersonStatus }) status?: PersonStatus;
+}
+
+/** What the controller found. */
+@Schema({ name: 'PersonStatus' })
+export class PersonStatus {
+  @Schema({ type: 'integer', minimum: 0, description: 'Persons along otherPerson' }) acquaintances?: number;
+  @Schema({ type: 'integer', description: 'Generation of the fields that were counted' }) observedGeneration?: number;
+}

@@ -1,0 +1,31 @@
+/** What is wrong with a plugin's YAML files, and where. */
+export interface DeclarationMistake {
+  /** Relative to the plugin's folder. */
+  readonly file: string;
+  /** Both absent for a file that cannot be read at all. From 1. */
+  readonly document?: number;
+  readonly line?: number;
+  /** As the file has it; absent when it is about no single field. */
+  readonly field?: string;
+  readonly message: string;
+}
+
+/** Most mistakes that one error tells: it becomes a log line, and a status. */
+const maxTold = 100;
+
+/** One error for all mistakes, in the order of files and lines. */
+export function declarationError(mistakes: readonly DeclarationMistake[]): Error {
+  const told = mistakes.toSorted(comparePlaces).slice(0, maxTold).map(formatMistake);
+  const more = mistakes.length > maxTold ? [`and ${mistakes.length - maxTold} more`] : [];
+  return new Error([...told, ...more].join('; '));
+}
+
+function formatMistake({ file, document, line, field, message }: DeclarationMistake): string {
+  const place = document === undefined ? file : `${file}: document ${document}, line ${line ?? '?'}`;
+  return field === undefined ? `${place}: ${message}` : `${place}: ${field}: ${message}`;
+}
+
+function comparePlaces(a: DeclarationMistake, b: DeclarationMistake): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (a.document ?? 0) - (b.document ?? 0) || (a.line ?? 0) - (b.line ?? 0);
+}

@@ -1,0 +1,169 @@
+import { controller, definePlugin, terminal } from 'homeostat';
+import type { ControllerDefinition } from 'homeostat';
+import { eventually, FakeClock, startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { expect } from 'chai';
+import { letter, machine, Person } from './support/models.ts';
+
+interface Page {
+  readonly status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's
+  readonly body: any;
+}
+
+describe('/debug/controllers', () => {
+  let server: TestServer | undefined;
+  let letGo: (() => void) | undefined;
+
+  afterEach(async () => {
+    letGo?.();
+    await server?.stop();
+    server = undefined;
+    letGo = undefined;
+  });
+
+  async function get(path: string, method = 'GET'): Promise<Page> {
+    const response = await fetch(`${server?.url}${path}`, { method });
+    return { status: response.status, body: method === 'HEAD' ? undefined : await response.json() };
+  }
+
+  /** What becomes of a person is told by its name. */
+  const persons: ControllerDefinition = controller(Person, {
+    concurrency: 4,
+    async reconcile({ object, signal }) {
+      const { name } = object.metadata;
+      if (name === 'fails') throw new Error('no luck');
+      if (name === 'gives-up') throw terminal('x'.repeat(5000));
+      if (name === 'waits') return { after: '10m' };
+      if (name !== 'runs') return undefined;
+      await new Promise<void>((resolve) => {
+        letGo = resolve;
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      return undefined;
+    },
+  });
+
+  it('names every controller, with the sizes of its queue', async () => {
+    server = await startTestServer({
+      plugins: [
+        definePlugin({
+          models: [letter, Person],
+          controllers: [
+            controller(letter, { reconcile() {} }),
+            controller(Person, { reconcile: () => ({ after: '1h' }) }),
+          ],
+        }),
+      ],
+    });
+    await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
+    await server.settle();
+    const { status, body } = await get('/debug/controllers');
+    expect(status).to.equal(200);
+    const idle = { processing: 0, parked: 0, delayed: 0, ready: 0 };
+    expect(body).to.deep.equal({
+      items: [
+        { name: 'plugin-1/letter', gvk: 'people.example.com/v1alpha1/Letter', queue: idle },
+        { name: 'plugin-1/person', gvk: 'people.example.com/v1alpha1/Person', queue: { ...idle, delayed: 1 } },
+      ],
+    });
+    expect((await get('/debug/controllers/')).body).to.deep.equal(body);
+    expect((await get('/debug/controllers', 'HEAD')).status).to.equal(200);
+  });
+
+  it('says of each key its state, attempts, time, last error and reasons', async () => {
+    const clock = new FakeClock();
+    server = await startTestServer({ clock, models: [Person], controllers: [persons] });
+    for (const name of ['fails', 'gives-up', 'waits', 'runs']) {
+      await server.client.create(Person, { metadata: { name }, spec: { name } });
+    }
+    const page = await eventually(async () => {
+      const seen = await get('/debug/controllers/test/person');
+      const { processing, parked, delayed } = seen.body.queue;
+      return processing === 1 && parked === 1 && delayed === 2 && seen;
+    });
+    const added = [{ type: 'event', detail: 'ADDED' }];
+    const { name, total, queue, keys } = page.body;
+    expect({ name, total, queue }).to.deep.equal({
+      name: 'test/person',
+      total: 4,
+      queue: { processing: 1, parked: 1, delayed: 2, ready: 0 },
+    });
+    const [runs, parked, ...delayed] = keys;
+    expect(runs).to.deep.equal({ key: 'runs', state: 'processing', priority: 0, attempts: 0, reasons: added });
+    expect(parked).to.include({ key: 'gives-up', state: 'parked', lastError: 'x'.repeat(1024) });
+    const [waits] = delayed.filter(({ key }: { key: string }) => key === 'waits');
+    expect(waits).to.include({ state: 'delayed', attempts: 0 });
+    expect(Date.parse(waits.nextTime) - clock.now()).to.equal(600_000);
+    const [fails] = delayed.filter(({ key }: { key: string }) => key === 'fails');
+    expect(fails).to.include({ state: 'delayed', attempts: 1, lastError: 'no luck' });
+    expect(fails.reasons).to.deep.include({ type: 'retry' });
+  });
+
+  it('shows 500 keys, or as many as ?limit says, and how many there are', async () => {
+    server = await startTestServer({
+      models: [machine],
+      controllers: [controller(machine, { reconcile: () => ({ after: '1h' }) })],
+    });
+    for (let index = 0; index < 510; index += 1)
+      await server.client.create(machine, { metadata: { name: `m${index}` } });
+    await server.settle();
+    for (const [query, shown] of [
+      ['', 500],
+      ['?limit=3', 3],
+      ['?limit=1000000', 510],
+    ] as const) {
+      const { body } = await get(`/debug/controllers/machine${query}`);
+      expect(body.total).to.equal(510);
+      expect(body.keys, query).to.have.length(shown);
+    }
+    for (const limit of ['0', '-1', '1.5', 'all']) {
+      const { status, body } = await get(`/debug/controllers/machine?limit=${limit}`);
+      expect(status).to.equal(400);
+      expect(body.message).to.include('limit: Invalid value');
+    }
+  });
+
+  it('asks for the plugin where two have a controller of one name', async () => {
+    const person = controller(Person, { name: 'same', reconcile() {} });
+    const other = controller(machine, { name: 'same', reconcile() {} });
+    server = await startTestServer({
+      plugins: [
+        definePlugin({ models: [Person], controllers: [person] }),
+        definePlugin({ models: [machine], controllers: [other] }),
+      ],
+    });
+    const { status, body } = await get('/debug/controllers/same');
+    expect(status).to.equal(400);
+    expect(body.message).to.include('plugin-1/same, plugin-2/same');
+    expect((await get('/debug/controllers/plugin-2/same')).body.gvk).to.equal('people.example.com/v1alpha1/Machine');
+  });
+
+  it('is a 404 for what there is not, and a 405 for what is not read', async () => {
+    server = await startTestServer({ models: [Person], controllers: [persons] });
+    for (const path of [
+      '/debug',
+      '/debug/',
+      '/debug/none',
+      '/debug/controllers/none',
+      '/debug/controllers/test/none',
+      '/debug/controllers/test/person/x',
+      '/debug/controllers/..%2fx',
+      '/debug/controllers//',
+      `/debug/controllers/${'x'.repeat(5000)}`,
+    ]) {
+      const { status, body } = await get(path);
+      expect(status, path).to.equal(404);
+      expect(body.reason, path).to.equal('NotFound');
+    }
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      expect((await get('/debug/controllers', method)).body.reason).to.equal('MethodNotAllowed');
+    }
+  });
+
+  it('needs the token as all else', async () => {
+    server = await startTestServer({ token: 'x'.repeat(20), models: [Person], controllers: [persons] });
+    expect((await get('/debug/controllers')).status).to.equal(401);
+    expect((await get('/debug/controllers/person')).status).to.equal(401);
+  });
+});

@@ -1,0 +1,83 @@
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
+import { ApiError, defineModel } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+const base = '/apis/api.example.com/v1';
+const traps = '/apis/traps.example.com/v1/traps';
+
+const circle: Record<string, unknown> = {};
+circle['self'] = circle;
+
+/** Errors that call themselves ApiErrors, and of which no Status can be made. */
+const unwritable: Readonly<Record<string, Error>> = {
+  'details-that-are-no-json': new ApiError('Invalid', 'secret', { details: circle }),
+  'no-code': Object.assign(new Error('secret'), { name: 'ApiError', reason: 'Invalid', details: circle }),
+};
+
+/** Throws the error that is its object's name. */
+const trap = defineModel({
+  gvk: 'traps.example.com/v1/Trap',
+  plural: 'traps',
+  singular: 'trap',
+  schema: { type: 'object', properties: {} },
+  validate: ({ metadata }) => {
+    throw unwritable[metadata.name] ?? new Error('no such trap');
+  },
+});
+
+describe('errors of plugins', () => {
+  let server: TestServer;
+  let errors: number;
+
+  before(async () => {
+    const nothing = (): void => undefined;
+    const logger = { debug: nothing, info: nothing, warn: nothing, error: () => void (errors += 1) };
+    server = await TestServer.start({ logger });
+    server.api.schemeManager.register(trap);
+    await server.api.whenReady(trap);
+    const builder = route('api.example.com/v1')
+      .GET('/errors/:name', (request) => {
+        throw unwritable[request.pathVariable('name')] ?? new Error('no such error');
+      })
+      .GET('/numbers', () =>
+        ServerResponse.ok()
+          .header('content-encoding', 'gzip')
+          .header('set-cookie', 'a=b')
+          .text(7 as never),
+      )
+      .GET('/locked', () => {
+        const pieces = new ReadableStream<string>();
+        pieces.getReader();
+        return ServerResponse.ok().header('content-encoding', 'gzip').header('etag', '"1"').stream(pieces);
+      });
+    const owned = server.api.endpoints.forOwner('errors');
+    owned.add(builder.build());
+    owned.open();
+  });
+
+  beforeEach(() => (errors = 0));
+
+  after(async () => server.stop());
+
+  for (const name of Object.keys(unwritable)) {
+    it(`that cannot be written are a 500 with a Status, and logged: ${name}`, async () => {
+      const created = { apiVersion: 'traps.example.com/v1', kind: 'Trap', metadata: { name } };
+      for (const answer of [await server.get(`${base}/errors/${name}`), await server.post(traps, created)]) {
+        expectRefusal(answer, { reason: 'InternalError' });
+        expect(answer.text).not.to.contain('secret');
+        expect(answer.headers).to.have.property('audit-id');
+      }
+      expect(errors).to.equal(2);
+    });
+  }
+
+  for (const path of ['/numbers', '/locked']) {
+    it(`bear no header of the answer that failed: ${path}`, async () => {
+      const answer = await server.get(base + path);
+      expectRefusal(answer, { reason: 'InternalError' });
+      for (const name of ['content-encoding', 'set-cookie', 'etag']) expect(answer.headers).not.to.have.property(name);
+    });
+  }
+});

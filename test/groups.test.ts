@@ -1,0 +1,101 @@
+import { serviceOwner, startApiServer } from '@homeostat/apiserver';
+import { defineModel, definePlugin } from 'homeostat';
+import type { ModelDescriptor } from 'homeostat';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { expect } from 'chai';
+
+function modelIn(group: string): ModelDescriptor {
+  return defineModel({
+    group,
+    version: 'v1',
+    kind: 'Thing',
+    plural: 'things',
+    schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
+  });
+}
+
+describe('groups of plugins', () => {
+  let server: TestServer | undefined;
+
+  afterEach(async () => {
+    await server?.stop();
+    server = undefined;
+  });
+
+  /** Why a plugin that brings a kind of this group does not start; undefined when it does. */
+  async function refusalOf(group: string, serviceDomain?: string): Promise<string | undefined> {
+    const options = serviceDomain === undefined ? {} : { serviceDomain };
+    try {
+      server = await startTestServer({ ...options, plugins: [definePlugin({ models: [modelIn(group)] })] });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    const answer = await fetch(`${server.url}/apis/${group}/v1/things`);
+    await server.stop();
+    server = undefined;
+    return answer.status === 200 ? undefined : `answers ${answer.status}`;
+  }
+
+  it('may not be empty [spec 2.1-group-empty]', async () => {
+    expect(await refusalOf('')).to.include('group: the empty group is reserved for the service');
+  });
+
+  for (const [serviceDomain, own] of [
+    [undefined, 'homeostat.internal'],
+    ['svc.example.net', 'svc.example.net'],
+  ] as const) {
+    it(`may not be ${own} or below it, where that is the service's domain`, async () => {
+      for (const group of [own, `x.${own}`, `a.b.${own}`]) {
+        expect(await refusalOf(group, serviceDomain), group).to.include(`"${group}" is reserved: ${own}`);
+      }
+    });
+
+    it(`may be a domain that only ends like ${own}`, async () => {
+      expect(await refusalOf(`my${own}`, serviceDomain)).to.equal(undefined);
+      expect(await refusalOf(`${own}.example.com`, serviceDomain)).to.equal(undefined);
+    });
+  }
+
+  it('may be below homeostat.internal where the service has another domain', async () => {
+    expect(await refusalOf('x.homeostat.internal', 'svc.example.net')).to.equal(undefined);
+  });
+
+  it('are the reserved ones in no other spelling', async () => {
+    for (const group of ['x.Homeostat.Internal', 'x.homeostat.internal.', '.homeostat.internal', 'internal']) {
+      expect(await refusalOf(group), group).to.include('group:');
+    }
+  });
+
+  it('may be refused in code as well, and the plugin goes on', async () => {
+    const seen: string[] = [];
+    const plugin = definePlugin({
+      start({ schemeManager }) {
+        for (const group of ['', 'x.homeostat.internal']) {
+          try {
+            schemeManager.register(modelIn(group));
+          } catch (error) {
+            seen.push((error as Error).message);
+          }
+        }
+      },
+    });
+    server = await startTestServer({ plugins: [plugin] });
+    expect(seen).to.have.length(2);
+    expect(server.server.schemeManager.list().map(({ owner }) => owner)).to.deep.equal([serviceOwner]);
+  });
+});
+
+describe('the service domain', () => {
+  it('is refused when it is no domain with a dot, before anything is opened', async () => {
+    for (const serviceDomain of ['', 'internal', 'Svc.example.net', '-a.example', '.example', 'a..b']) {
+      const error: unknown = await startApiServer({ database: 'memory:', port: 0, serviceDomain }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(error, serviceDomain)
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.matches(/^serviceDomain: /);
+    }
+  });
+});

@@ -1,0 +1,172 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { controller, definePlugin, isInvalid } from 'homeostat';
+import type { ApiError, Client, Plugin } from 'homeostat';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { expect } from 'chai';
+import { machine, machines, newMachine } from './support/models.ts';
+
+const serviceDomain = 'svc.example.net';
+const reserved = 'svc.example.net/tier';
+const field = 'metadata.labels';
+
+/** Keys that a refusal names, all of them at metadata.labels. */
+async function refusedKeys(write: Promise<unknown>): Promise<string[]> {
+  const error: unknown = await write.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error === undefined) return [];
+  expect(isInvalid(error), 'invalid').to.equal(true);
+  return (error as ApiError).causes.map((cause) => {
+    expect(cause.field).to.equal(field);
+    return cause.message.split('"')[1] ?? '';
+  });
+}
+
+describe('label keys of plugins, users and the service', () => {
+  let server: TestServer;
+  /** The plugin's own. */
+  let client: Client;
+  let reconciled: string[][] = [];
+
+  before(async () => {
+    const labelled = controller(machine, {
+      async reconcile({ object, client: own, ensure }) {
+        if (object.metadata.name !== 'watched') return;
+        reconciled.push(
+          await refusedKeys(
+            own.patch(machine, 'watched', { type: 'merge', patch: { metadata: { labels: { plain: 'x' } } } }),
+          ),
+          await refusedKeys(
+            ensure(machine, 'child', { metadata: { labels: { plain: 'x', [reserved]: 'x', 'example.com/a': 'x' } } }),
+          ),
+        );
+      },
+    });
+    const plugin = definePlugin({
+      models: [machine],
+      controllers: [labelled],
+      start: (context) => void ({ client } = context),
+    });
+    server = await startTestServer({ serviceDomain, plugins: [plugin] });
+  });
+
+  after(() => server.stop());
+
+  async function machineWith(name: string, labels: Record<string, string>): Promise<void> {
+    await server.client.create(machine, { metadata: { name, labels } });
+  }
+
+  async function http(method: string, path: string, body: object): Promise<{ status: number; causes: string[] }> {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const init = { method, headers: { 'Content-Type': type }, body: JSON.stringify(body) };
+    const response = await fetch(`${server.url}${path}`, init);
+    const answer = (await response.json()) as { details?: { causes?: { field: string; message: string }[] } };
+    const causes = (answer.details?.causes ?? []).map(
+      ({ field: at, message }) => `${at} ${message.split('"')[1] ?? ''}`,
+    );
+    return { status: response.status, causes };
+  }
+
+  it('lets users write keys without a prefix, and none of the service', async () => {
+    const labels = { plain: 'a', 'example.com/x': 'a' };
+    expect((await http('POST', machines, { ...newMachine('u1'), metadata: { name: 'u1', labels } })).status).to.equal(
+      201,
+    );
+    const refused = { status: 422, causes: [`${field} ${reserved}`] };
+    const withReserved = { name: 'u2', labels: { ...labels, [reserved]: 'a' } };
+    expect(await http('POST', machines, { ...newMachine('u2'), metadata: withReserved })).to.deep.equal(refused);
+    expect(await http('PATCH', `${machines}/u1`, { metadata: { labels: { [reserved]: 'a' } } })).to.deep.equal(refused);
+    expect(
+      await http('PUT', `${machines}/u1`, { ...newMachine('u1'), metadata: { ...withReserved, name: 'u1' } }),
+    ).to.deep.equal(refused);
+    expect(await server.client.get(machine, 'u1'))
+      .to.have.nested.property('metadata.labels')
+      .that.deep.equals(labels);
+    const annotations = { [`${serviceDomain}/note`]: 'free', plain: 'free' };
+    expect((await http('PATCH', `${machines}/u1`, { metadata: { annotations } })).status).to.equal(200);
+  });
+
+  it('lets the service write all of them', async () => {
+    await machineWith('s1', { plain: 'a', [reserved]: 'a', [`deep.${reserved}`]: 'a' });
+    const stored = await server.client.get(machine, 's1');
+    const next = {
+      ...stored,
+      metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, [reserved]: 'b' } },
+    };
+    expect((await server.client.update(next)).metadata.labels).to.include({ [reserved]: 'b' });
+  });
+
+  it('refuses a plugin both kinds, by every verb [spec 2.5-unprefixed-reserved, 2.5-service-prefix-reserved]', async () => {
+    const labels = { plain: 'a', [reserved]: 'a', 'example.com/x': 'a' };
+    const both = ['plain', reserved];
+    await machineWith('p1', {});
+    const stored = await server.client.get(machine, 'p1');
+    const next = { ...stored, metadata: { ...stored.metadata, labels } };
+    expect(await refusedKeys(client.create(machine, { metadata: { name: 'p2', labels } }))).to.deep.equal(both);
+    expect(await refusedKeys(client.update(next))).to.deep.equal(both);
+    expect(
+      await refusedKeys(client.patch(machine, 'p1', { type: 'merge', patch: { metadata: { labels } } })),
+    ).to.deep.equal(both);
+    const operations = [{ op: 'add', path: '/metadata/labels', value: labels }] as const;
+    expect(await refusedKeys(client.patch(machine, 'p1', { type: 'json', operations }))).to.deep.equal(both);
+    expect(await refusedKeys(client.ensure(machine, 'p1', { metadata: { labels } }))).to.deep.equal(both);
+    expect(await refusedKeys(client.ensure(machine, 'p3', { metadata: { labels } }))).to.deep.equal(both);
+    expect((await client.list(machine)).items.map(({ metadata }) => metadata.name)).to.not.include.members([
+      'p2',
+      'p3',
+    ]);
+    expect(
+      await refusedKeys(client.create(machine, { metadata: { name: 'p4', labels: { 'example.com/x': 'a' } } })),
+    ).to.deep.equal([]);
+  });
+
+  it('refuses a plugin that says it were somebody else', async () => {
+    const options = { writer: 'service' } as object;
+    const object = { metadata: { name: 'liar', labels: { [reserved]: 'a' } } };
+    expect(await refusedKeys(client.create(machine, object, options))).to.deep.equal([reserved]);
+  });
+
+  it('lets plugins and users write objects that bear such keys, and take them away', async () => {
+    await machineWith('k1', { plain: 'a', [reserved]: 'a' });
+    const stored = await client.get(machine, 'k1');
+    const spec = { power: 3 };
+    expect(await refusedKeys(client.update({ ...stored, spec } as typeof stored))).to.deep.equal([]);
+    expect(await refusedKeys(client.updateStatus(await client.get(machine, 'k1'), { running: true }))).to.deep.equal(
+      [],
+    );
+    const drop = { type: 'merge', patch: { metadata: { labels: { plain: null, 'example.com/y': 'b' } } } } as const;
+    expect(await refusedKeys(client.patch(machine, 'k1', drop))).to.deep.equal([]);
+    expect((await http('PATCH', `${machines}/k1`, { metadata: { labels: { [reserved]: null } } })).status).to.equal(
+      200,
+    );
+    expect((await client.get(machine, 'k1')).metadata.labels).to.deep.equal({ 'example.com/y': 'b' });
+  });
+
+  it("judges what a plugin's controllers write as the plugin's", async () => {
+    reconciled = [];
+    await machineWith('watched', {});
+    await server.settle();
+    expect(reconciled.slice(0, 2)).to.deep.equal([['plain'], ['plain', reserved]]);
+  });
+
+  it('fails the start of a plugin that declares such objects, naming the key', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-labels-'));
+    await mkdir(join(folder, 'resources/extensions'), { recursive: true });
+    await writeFile(join(folder, 'plugin.yaml'), 'name: declares\nversion: 1.0.0\n');
+    await writeFile(join(folder, 'package.json'), '{"type": "module"}');
+    await mkdir(join(folder, 'dist'));
+    await writeFile(join(folder, 'dist/index.js'), 'export default {};');
+    const object =
+      'apiVersion: people.example.com/v1alpha1\nkind: Machine\nmetadata: { name: m, labels: { plain: x } }\n';
+    await writeFile(join(folder, 'resources/extensions/m.yaml'), object);
+    const other: Plugin = definePlugin({ models: [machine] });
+    const started = startTestServer({ plugins: [other, folder] });
+    const error: unknown = await started.catch((thrown: unknown) => thrown);
+    expect(String(error)).to.include('plugin "declares" failed').and.include('metadata.labels: Invalid value: "plain"');
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { person, persons } from './support/models.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+/** `otherPerson` is typed as Person and has no constraint (spec 2.7): the fields of Person count, its envelope is optional. */
+describe('a person in a person', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  after(async () => server.stop());
+
+  const within = (innermost: object): object => ({
+    otherPerson: { spec: { name: 'B', otherPerson: { spec: { name: 'C', ...innermost } } } },
+  });
+
+  it('is judged three deep, and the refusal names the whole path [spec 2.7-other-person]', async () => {
+    const answer = await server.post(persons, person('a', within({ age: 151, gender: 'X', tags: [1] })));
+    const field = 'spec.otherPerson.spec.otherPerson.spec';
+    expectRefusal(answer, {
+      reason: 'Invalid',
+      causes: [
+        `FieldValueInvalid ${field}.age`,
+        `FieldValueNotSupported ${field}.gender`,
+        `FieldValueTypeInvalid ${field}.tags[0]`,
+      ],
+    });
+  });
+
+  it('is pruned and filled in three deep', async () => {
+    const answer = await server.post(persons, person('b', within({ bogus: 1, otherPerson: { spec: { name: 'D' } } })));
+    expect(answer.status).to.equal(201);
+    expect(answer.headers['warning']).to.include('spec.otherPerson.spec.otherPerson.spec.bogus');
+    const { spec } = answer.body;
+    const third = { name: 'C', nick: 'none', otherPerson: { spec: { name: 'D', nick: 'none' } } };
+    expect(spec.otherPerson).to.deep.equal({ spec: { name: 'B', nick: 'none', otherPerson: { spec: third } } });
+  });
+
+  it('needs the spec that every Person needs', async () => {
+    const answer = await server.post(persons, person('c', { otherPerson: {} }));
+    expectRefusal(answer, { reason: 'Invalid', causes: ['FieldValueRequired spec.otherPerson.spec'] });
+  });
+
+  it('needs no envelope, and keeps the one that it has', async () => {
+    const otherPerson = {
+      apiVersion: 'people.example.com/v1alpha1',
+      kind: 'Person',
+      metadata: { name: 'somebody', anything: 1 },
+      spec: { name: 'B', nick: 'b' },
+    };
+    const answer = await server.post(persons, person('d', { otherPerson }));
+    expect(answer.status).to.equal(201);
+    expect(answer.headers['warning']).to.equal(undefined);
+    expect(answer.body.spec.otherPerson).to.deep.equal(otherPerson);
+    const wrong = await server.post(persons, person('e', { otherPerson: { ...otherPerson, kind: 1, metadata: 2 } }));
+    expectRefusal(wrong, {
+      reason: 'Invalid',
+      causes: ['FieldValueTypeInvalid spec.otherPerson.kind', 'FieldValueTypeInvalid spec.otherPerson.metadata'],
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import { apiVersion, machine, persons } from './support/models.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+const groupVersion = `/openapi/v3/apis/${apiVersion}`;
+
+describe('OpenAPI over HTTP', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  after(() => server.stop());
+
+  /** The address of the group version's document, as the index has it. */
+  async function hashedAddress(): Promise<string> {
+    const { body } = await server.get('/openapi/v3');
+    return body.paths[`apis/${apiVersion}`].serverRelativeURL as string;
+  }
+
+  it('is listed at the root', async () => {
+    const { body } = await server.get('/');
+    expect(body.paths).to.include.members(['/docs', '/openapi.json', '/openapi/v3']);
+  });
+
+  it('has an index of the group versions, whose addresses may be kept for ever', async () => {
+    const address = await hashedAddress();
+    expect(address).to.match(new RegExp(`^${groupVersion}\\?hash=[0-9A-F]{64}$`));
+    const { status, headers, body } = await server.get(address);
+    expect(status).to.equal(200);
+    expect(headers['cache-control']).to.equal('private, max-age=31536000, immutable');
+    expect(headers['content-type']).to.equal('application/json');
+    expect(Object.keys(body.paths)).to.include.members([persons, `${persons}/{name}`, `${persons}/{name}/status`]);
+  });
+
+  it('leads from a wrong hash to the right one', async () => {
+    const { status, headers } = await server.get(`${groupVersion}?hash=0123`);
+    expect(status).to.equal(301);
+    expect(headers['cache-control']).to.equal('no-cache, private');
+    expect(headers.location).to.equal(await hashedAddress());
+  });
+
+  for (const path of ['/openapi/v3', groupVersion, '/openapi.json', '/docs', '/docs/swagger-ui.css']) {
+    it(`answers 304 for ${path} to a client that has it, and 200 to one that has another`, async () => {
+      const { status, headers } = await server.get(path);
+      expect(status).to.equal(200);
+      expect(headers['cache-control']).to.equal('no-cache, private');
+      const etag = headers.etag ?? '';
+      const same = await server.get(path, { 'if-none-match': `"x", ${etag}` });
+      expect([same.status, same.text, same.headers.etag]).to.deep.equal([304, '', etag]);
+      expect((await server.get(path, { 'if-none-match': '"x"' })).status).to.equal(200);
+    });
+
+    it(`answers HEAD on ${path} with the headers of GET, and takes no write`, async () => {
+      const [get, head] = [await server.get(path), await server.request('HEAD', path)];
+      expect([head.status, head.text]).to.deep.equal([200, '']);
+      for (const name of ['content-length', 'content-type', 'etag']) {
+        expect(head.headers[name], name).to.equal(get.headers[name]);
+      }
+      expectRefusal(await server.post(path, {}), { reason: 'MethodNotAllowed' });
+    });
+  }
+
+  it('is JSON, whatever a client prefers', async () => {
+    const accept = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
+    const { status, headers } = await server.get(groupVersion, { accept });
+    expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);
+  });
+
+  it('knows no other document, nor a path that goes elsewhere', async () => {
+    const paths = ['/openapi', '/openapi/v3/apis/nobody.example.com/v1', '/openapi/v3/__proto__', '/openapi.json/x'];
+    const files = ['/docs/x', '/docs/package.json', '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/docs//'];
+    for (const path of [...paths, ...files]) expectRefusal(await server.get(path), { reason: 'NotFound' });
+  });
+
+  it('says what there is now: a kind that is taken back is gone from it, and comes back the same', async () => {
+    const before = await hashedAddress();
+    server.api.schemeManager.unregister(machine, 'service');
+    const { text } = await server.get('/openapi.json');
+    expect(text).to.contain('/persons').and.not.to.contain('/machines');
+    expect(await hashedAddress()).not.to.equal(before);
+    server.api.schemeManager.register(machine);
+    await server.api.whenReady(machine);
+    expect(await hashedAddress()).to.equal(before);
+  });
+
+  it('shows a page under a policy that admits its own files alone, and no inline script', async () => {
+    const { headers, text } = await server.get('/docs/');
+    expect(headers['content-type']).to.equal('text/html; charset=utf-8');
+    expect(headers['x-content-type-options']).to.equal('nosniff');
+    const policy = headers['content-security-policy'];
+    expect(policy).to.contain("default-src 'none'; script-src 'self';").and.not.to.contain('unsafe');
+    expect(text).not.to.match(/<script(?![^>]*src=)|style=|\son\w+=|https?:/);
+    for (const [, path = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
+      expect((await server.get(path)).status, path).to.equal(200);
+    }
+  });
+
+  it('serves scripts, styles and images as such', async () => {
+    const types = ['initializer.js', 'swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'].map(
+      async (file) => (await server.request('HEAD', `/docs/${file}`)).headers['content-type'],
+    );
+    const script = 'text/javascript; charset=utf-8';
+    expect(await Promise.all(types)).to.deep.equal([script, script, 'text/css; charset=utf-8', 'image/png']);
+  });
+});

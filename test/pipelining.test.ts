@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
+import type { ServerRequest } from '@homeostat/apiserver/endpoints';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { persons } from './support/models.ts';
+import { TestServer } from './support/test-server.ts';
+
+const endpoints = '/apis/api.example.com/v1';
+
+/** Requests without a body, one behind the other. */
+function requests(...paths: readonly string[]): string {
+  return paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`).join('');
+}
+
+describe('requests behind one that is still being answered, on one connection', () => {
+  let server: TestServer;
+  let began: number;
+  let ended: number;
+
+  before(async () => {
+    server = await TestServer.start({ maxWatches: 4 });
+    const owned = server.api.endpoints.forOwner('pipelining');
+    owned.add(
+      route('api.example.com/v1').GET('/never', never).GET('/stream', stream).GET('/status/:code', ofStatus).build(),
+    );
+    owned.open();
+  });
+
+  beforeEach(() => {
+    began = 0;
+    ended = 0;
+  });
+
+  after(async () => server.stop());
+
+  async function never({ signal }: ServerRequest): Promise<ServerResponse> {
+    began += 1;
+    await once(signal, 'abort');
+    ended += 1;
+    return ServerResponse.noContent();
+  }
+
+  function stream(): ServerResponse {
+    const pieces = async function* produce(): AsyncGenerator<string> {
+      began += 1;
+      try {
+        for (;;) yield 'x'.repeat(4096);
+      } finally {
+        ended += 1;
+      }
+    };
+    return ServerResponse.ok().stream(pieces());
+  }
+
+  function ofStatus(request: ServerRequest): ServerResponse {
+    return ServerResponse.status(Number(request.pathVariable('code'))).text('part of the next answer');
+  }
+
+  async function send(...paths: readonly string[]): Promise<Socket> {
+    const socket = connect({ host: '127.0.0.1', port: server.port });
+    socket.write(requests(...paths));
+    return socket;
+  }
+
+  it('hold no watch any more when the client has gone', async () => {
+    const watch = `${persons}?watch=true`;
+    const socket = await send(watch, watch, watch, watch);
+    await once(socket, 'data');
+    expect((await server.get(`${watch}&timeoutSeconds=1`)).status).to.equal(429);
+    socket.destroy();
+    await eventually(async () => {
+      const four = await Promise.all(Array.from({ length: 4 }, async () => server.watch(watch)));
+      for (const each of four) each.close();
+      return four.every(({ status }) => status === 200);
+    });
+  });
+
+  for (const path of ['/never', '/stream']) {
+    it(`hold no handler any more when the client has gone: ${path}`, async () => {
+      const socket = await send(`${endpoints}/never`, `${endpoints}${path}`, `${endpoints}${path}`);
+      await eventually(() => began === 3);
+      socket.destroy();
+      await eventually(() => ended === 3, { describe: () => `${ended} of 3 have ended` });
+    });
+  }
+
+  it('are answered in their order', async () => {
+    const last = 'GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n';
+    const answers = await server.raw(requests(persons, `${persons}/nobody`, '/livez') + last);
+    const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);
+    expect(codes).to.deep.equal(['200', '404', '200', '200']);
+  });
+
+  it('are not preceded by the body of an answer that must not have one', async () => {
+    const paths = [204, 205, 304].map((code) => `${endpoints}/status/${code}`);
+    const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
+    const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);
+    expect(codes).to.deep.equal(['204', '205', '304', '200']);
+    expect(answers).not.to.contain('part of');
+  });
+});

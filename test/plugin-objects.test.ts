@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { definePlugin } from 'homeostat';
+import type { PluginDefinition } from 'homeostat';
+import { eventually, startTestServer } from 'homeostat/testing';
+import type { TestServer, TestServerOptions } from 'homeostat/testing';
+import { letter } from './support/models.ts';
+import { WatchReader } from './support/watch-reader.ts';
+
+const plugins = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
+const letters = '/apis/people.example.com/v1alpha1/letters';
+
+describe('plugins as objects, over HTTP', () => {
+  let server: TestServer;
+  let folder: string;
+  const watches: WatchReader[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-plugins-'));
+  });
+
+  afterEach(async () => {
+    for (const each of watches.splice(0)) each.close();
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  async function start(definition: PluginDefinition, options: TestServerOptions = {}): Promise<void> {
+    const database = `sqlite:${join(folder, 'h.db')}`;
+    server = await startTestServer({ plugins: [definePlugin(definition)], database, ...options });
+    await server.settle();
+  }
+
+  const call = async (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(server.url + path, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    });
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's
+  const json = async (path: string): Promise<any> => (await call('GET', path)).json();
+
+  async function setEnabled(enabled: boolean): Promise<void> {
+    const object = await json(`${plugins}/plugin-1`);
+    const answer = await call('PUT', `${plugins}/plugin-1`, { ...object, spec: { ...object.spec, enabled } });
+    expect(answer.status).to.equal(200);
+    await server.settle();
+  }
+
+  async function watch(path: string): Promise<WatchReader> {
+    const reader = await WatchReader.open(Number(new URL(server.url).port), path);
+    watches.push(reader);
+    return reader;
+  }
+
+  const phasesOf = (reader: WatchReader): readonly string[] =>
+    reader.events.map(({ type, object }) => `${type} ${object.status?.phase}`);
+
+  it('each phase is an event, in order, over a stop and the next start', async () => {
+    await start({ models: [letter] });
+    const { resourceVersion } = (await json(`${plugins}/plugin-1`)).metadata;
+    await server.stop();
+    await start({ models: [letter] });
+    const seen = await watch(`${plugins}?watch=true&resourceVersion=${resourceVersion}`);
+    await eventually(() => expect(phasesOf(seen).at(-1)).to.equal('MODIFIED Started'));
+    const phases = phasesOf(seen).filter((phase, position, all) => phase !== all[position - 1]);
+    expect(phases).to.deep.equal(
+      ['Stopping', 'Stopped', 'Created', 'Resolved', 'Starting', 'Started'].map((phase) => `MODIFIED ${phase}`),
+    );
+  });
+
+  it('PUT of spec.enabled takes the kind and its watches away, and brings the kind back with its objects', async () => {
+    await start({ models: [letter] });
+    const one = { apiVersion: 'people.example.com/v1alpha1', kind: 'Letter', metadata: { name: 'one' } };
+    const path = letters.replace('letters', 'namespaces/default/letters');
+    expect((await call('POST', path, { ...one, spec: { text: 'a' } })).status).to.equal(201);
+    const seen = await watch(`${letters}?watch=true`);
+    await setEnabled(false);
+    expect((await seen.end()).at(-1)).to.have.nested.property('object.code', 410);
+    expect((await call('GET', `${path}/one`)).status).to.equal(404);
+    expect((await json(`${plugins}/plugin-1`)).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
+    await setEnabled(true);
+    expect((await call('GET', `${path}/one`)).status).to.equal(200);
+    expect((await json(`${plugins}/plugin-1`)).status.phase).to.equal('Started');
+  });
+
+  it('a plugin that was disabled stays so over a restart, and runs no code', async () => {
+    await start({});
+    await setEnabled(false);
+    await server.stop();
+    const calls: string[] = [];
+    await start({ start: () => void calls.push('start') });
+    expect(calls).to.deep.equal([]);
+    expect(server.plugins()).to.deep.equal([{ name: 'plugin-1', version: '0.0.0', phase: 'Stopped' }]);
+    await setEnabled(true);
+    expect(calls).to.deep.equal(['start']);
+  });
+
+  it('can be found by phase, version and whether they are enabled', async () => {
+    await start({});
+    for (const [selector, total] of [
+      ['status.phase=Started', 1],
+      ['status.phase!=Started', 0],
+      ['spec.enabled=true', 1],
+      ['spec.version=0.0.0', 1],
+    ] as const) {
+      const found = await json(`${plugins}?fieldSelector=${encodeURIComponent(selector)}`);
+      expect(found.total, selector).to.equal(total);
+    }
+  });
+
+  it('are under the service domain that was chosen', async () => {
+    await start({}, { serviceDomain: 'svc.example.org' });
+    expect((await json('/apis/plugin.svc.example.org/v1alpha1/plugins')).total).to.equal(1);
+  });
+
+  it('refuse what is no boolean, naming the field', async () => {
+    await start({});
+    const object = await json(`${plugins}/plugin-1`);
+    const answer = await call('PUT', `${plugins}/plugin-1`, { ...object, spec: { enabled: 'no' } });
+    expect(answer.status).to.equal(422);
+    // oxlint-disable-next-line typescript/no-explicit-any -- an answer of the wire
+    const { details } = (await answer.json()) as any;
+    expect(details.causes[0]).to.include({ field: 'spec.enabled' });
+  });
+});

@@ -1,0 +1,70 @@
+import { startApiServer } from '@homeostat/apiserver';
+import { expect } from 'chai';
+import { TestDatabase } from './support/postgres-server.ts';
+import { TestServer } from './support/test-server.ts';
+
+const path = '/apis/people.example.com/v1alpha1/persons';
+
+function person(name: string, slug: string): object {
+  return {
+    apiVersion: 'people.example.com/v1alpha1',
+    kind: 'Person',
+    metadata: { name },
+    spec: { name: `${name} of the test`, slug },
+  };
+}
+
+describe('an API server on PostgreSQL', () => {
+  let database: TestDatabase;
+  let server: TestServer;
+  before(async function start() {
+    const created = await TestDatabase.create();
+    if (!created) return this.skip();
+    database = created;
+    server = await TestServer.start({ database: database.url });
+  });
+  after(async () => {
+    await server?.stop();
+    await database?.drop();
+  });
+
+  it('keeps objects, unique values and the history that watches resume from across a restart', async () => {
+    const ann = await server.create(path, person('ann', 'a'));
+    await server.create(path, person('bob', 'b'));
+    const { body: changed } = await server.patch(`${path}/ann`, { spec: { age: 42 } });
+    await server.delete(`${path}/bob`);
+    await server.stop();
+    server = await TestServer.start({ database: database.url });
+    const { body } = await server.get(path);
+    expect(body.items).to.deep.equal([changed]);
+    const watch = await server.watch(`${path}?watch=true&resourceVersion=${ann.metadata.resourceVersion}`);
+    await watch.count(3);
+    expect(watch.summary).to.deep.equal(['ADDED bob', 'MODIFIED ann', 'DELETED bob']);
+    const taken = await server.post(path, person('carl', 'a'));
+    expect([taken.status, taken.body.details.causes[0].reason]).to.deep.equal([422, 'FieldValueDuplicate']);
+    const dora = await server.create(path, person('dora', 'd'));
+    await watch.count(4);
+    expect(watch.events.at(-1)?.object).to.deep.equal(dora);
+  });
+
+  it('answers writes and watches as if nothing had been, when all of its sessions are ended', async () => {
+    const watch = await server.watch(`${path}?watch=true&resourceVersion=${await server.revision(path)}`);
+    const names = Array.from({ length: 60 }, (_, at) => `p${at}`);
+    const creations = names.map(async (name, at) => {
+      if (at % 20 === 10) await database.endSessions();
+      return server.create(path, person(name, name));
+    });
+    const revisions = (await Promise.all(creations)).map((object) => Number(object.metadata.resourceVersion));
+    await watch.count(names.length);
+    const seen = watch.events.map(({ object }) => Number(object.metadata.resourceVersion));
+    expect(seen).to.deep.equal(revisions.sort((a, b) => a - b));
+  });
+
+  it('refuses a second server on the database', async () => {
+    const error: unknown = await startApiServer({ database: database.url, port: 0 }).then(
+      async (second) => second.stop(),
+      (reason: unknown) => reason,
+    );
+    expect(String(error)).to.include('in use by another server');
+  });
+});

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+
+const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+
+/** A database of a test's own on the PostgreSQL server that `HOMEOSTAT_TEST_POSTGRES` names. */
+export class TestDatabase {
+  readonly url: string;
+  readonly #admin: Client;
+  readonly #name: string;
+
+  private constructor(admin: Client, name: string) {
+    const url = new URL(serverUrl);
+    url.pathname = name;
+    this.url = url.href;
+    this.#admin = admin;
+    this.#name = name;
+  }
+
+  /** undefined where there is no server, which in CI, or when an address was given, is an error. */
+  static async create(): Promise<TestDatabase | undefined> {
+    const admin = new Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000, pipeline: true });
+    try {
+      await admin.connect();
+    } catch (error) {
+      if (process.env['CI'] === 'true' || process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw error;
+      process.stderr.write('skipped, as there is no PostgreSQL (HOMEOSTAT_TEST_POSTGRES says where): ');
+      return undefined;
+    }
+    const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
+    await admin.query(`CREATE DATABASE ${name}`);
+    return new TestDatabase(admin, name);
+  }
+
+  /** What the database's server does when it stops, or is told to end its sessions. */
+  async endSessions(): Promise<void> {
+    await this.#admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [this.#name]);
+  }
+
+  async drop(): Promise<void> {
+    await this.#admin.query(`DROP DATABASE ${this.#name} WITH (FORCE)`);
+    await this.#admin.end();
+  }
+}
