@@ -91,6 +91,7 @@ const value = fc.oneof(
     'a%20in%20(b',
     '',
     '99999999999999999999',
+    '9007199254740992',
     '__proto__',
   ),
   visible.map((text) => encodeURIComponent(text)),
@@ -204,7 +205,9 @@ describe('errors: whatever comes', () => {
           type: sent.type,
           ...(hasBody ? { body: sent.body } : {}),
         });
-        expect(answer.status, answer.text).to.be.within(200, 499);
+        // A revision that is not here yet is waited for, and the client then told to come again.
+        if (answer.status === 504) expect(answer.text).to.include('ResourceVersionTooLarge');
+        else expect(answer.status, answer.text).to.be.within(200, 499);
         const isError = answer.status >= 400 && sent.method !== 'HEAD';
         const isProblem = answer.headers['content-type'] === 'application/problem+json';
         if (isError && !isProblem) expect(answer.body, answer.text).to.include({ kind: 'Status', code: answer.status });

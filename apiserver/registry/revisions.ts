@@ -50,12 +50,15 @@ export class Revisions {
   }
 }
 
-/** 0 for the empty string; 400 for what is no decimal number. */
+/** 0 for the empty string; 400 for what is no decimal number below 2^53. */
 export function parseRevision(text: string): number {
   if (text === '') return 0;
-  if (!/^\d{1,20}$/.test(text))
-    throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text.slice(0, 64))}: must be a decimal number`);
-  return Number(text);
+  const revision = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(revision)) {
+    const value = JSON.stringify(text.slice(0, 64));
+    throw badRequest(`resourceVersion: Invalid value: ${value}: must be a decimal number below 2^53`);
+  }
+  return revision;
 }
 
 function tooLarge(revision: number, current: number): ApiError {
