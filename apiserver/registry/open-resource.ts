@@ -60,7 +60,10 @@ export async function openResource(registration: Registration, parts: OpenParts)
     history: new History(cache, feed),
     indexNumbers: await numberIndexes(cache, parts.store),
   });
-  await parts.store.replaceClaims(kindNumber, resource.claims());
+  await parts.store.setClaims(kindNumber, {
+    ...resource.claims(),
+    revision: await parts.store.currentRevision(),
+  });
   for (const change of log.changes) feed.append(restore(resource, change));
   return resource;
 }

@@ -32,7 +32,7 @@ export function operationOf(resource: Resource, write: Prepared): Operation {
 }
 
 /** A conflict that is decided anew. */
-export type Refusal = 'exists' | 'revision' | 'notFound';
+export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation';
 
 /** A conflict that the caller decides anew; a lost unique claim is final (422). */
 export function refusalOf(resource: Resource, object: ApiObject, outcome: Outcome): Refusal {

@@ -4,7 +4,7 @@ import type { ChangeFeed, FeedChange } from '../index/change-feed.ts';
 import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
-import type { Claim, Operation } from '../store/store.ts';
+import type { Claim, KindClaims, Operation } from '../store/store.ts';
 import type { Rules } from './write-rules.ts';
 
 export interface ResourceParts {
@@ -88,13 +88,14 @@ export class Resource {
     return { add: add.map((unique) => this.#claimOf(unique)), remove: remove.map((unique) => this.#claimOf(unique)) };
   }
 
-  /** Every claim that the present objects have, for the store to hold exactly these. */
-  claims(): { claim: Claim; key: string }[] {
-    return [...this.cache.entries()].flatMap((entry) =>
+  /** The unique indexes, and every claim that the present objects have, for the store to hold exactly these. */
+  claims(): Omit<KindClaims, 'revision'> {
+    const claims = [...this.cache.entries()].flatMap((entry) =>
       this.cache
         .claims(entry.values)
         .map((unique) => ({ claim: this.#claimOf(unique), key: this.keyPrefix + entry.key })),
     );
+    return { indexes: [...this.#indexNumbers.values()].sort((a, b) => a - b), claims };
   }
 
   /** The name of a unique index by the store's number. */

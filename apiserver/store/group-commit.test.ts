@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
-import type { Operation, Outcome, Store } from './store.ts';
+import type { Committed, Operation, Outcome, Store } from './store.ts';
 import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 interface Commit {
@@ -23,11 +23,11 @@ const operation = (key: string, rest: Partial<Operation> = {}): Operation => ({ 
 function manualStore(): { readonly store: Store; readonly commits: Commit[] } {
   const commits: Commit[] = [];
   let revision = 0;
-  const commit = (batch: readonly Operation[]): Promise<readonly Outcome[]> =>
+  const commit = (batch: readonly Operation[]): Promise<Committed> =>
     new Promise((resolve, reject) => {
       const keys = batch.map(({ key }) => key);
       const finish = (outcomes: Readonly<Record<string, Outcome>> = {}): Promise<void> => {
-        resolve(keys.map((key) => outcomes[key] ?? { revision: ++revision }));
+        resolve({ before: revision, outcomes: keys.map((key) => outcomes[key] ?? { revision: ++revision }) });
         return settled();
       };
       const fail = (error: Error): Promise<void> => {
@@ -36,7 +36,7 @@ function manualStore(): { readonly store: Store; readonly commits: Commit[] } {
       };
       commits.push({ keys, finish, fail });
     });
-  return { store: { commit } as Store, commits };
+  return { store: { commit } as Partial<Store> as Store, commits };
 }
 
 function setUp(options: Partial<GroupCommitOptions> = {}): {
@@ -134,11 +134,13 @@ describe('GroupCommit batches', () => {
 
   it('lets everything else have its turn, however fast the store is and however eager the writers', async () => {
     let commits = 0;
-    const commit = async (batch: readonly Operation[]): Promise<readonly Outcome[]> => {
+    const commit = async (batch: readonly Operation[]): Promise<Committed> => {
       commits += 1;
-      return batch.map(() => ({ revision: 1 }));
+      return { before: 0, outcomes: batch.map(() => ({ revision: 1 })) };
     };
-    const group = new GroupCommit({ commit } as Store, { onError: (error) => expect.fail(String(error)) });
+    const group = new GroupCommit({ commit } as Partial<Store> as Store, {
+      onError: (error) => expect.fail(String(error)),
+    });
     let isOver = false;
     const write = async (key: string): Promise<void> => {
       while (!isOver && commits < 1_000) await group.submit(operation(key));
@@ -278,12 +280,14 @@ describe('GroupCommit outcomes', () => {
   it('applies a batch before what is left of a refused one behind it', async () => {
     const applied: string[] = [];
     let commits = 0;
-    const commit = async (batch: readonly Operation[]): Promise<readonly Outcome[]> => {
+    const commit = async (batch: readonly Operation[]): Promise<Committed> => {
       commits += 1;
       if (commits === 2) throw new StoreError('refused', 'one of them');
-      return batch.map((_, at) => ({ revision: commits * 1_000 + at }));
+      return { before: 0, outcomes: batch.map((_, at) => ({ revision: commits * 1_000 + at })) };
     };
-    const group = new GroupCommit({ commit } as Store, { onError: (error) => expect.fail(String(error)) });
+    const group = new GroupCommit({ commit } as Partial<Store> as Store, {
+      onError: (error) => expect.fail(String(error)),
+    });
     const apply = (key: string) => (): void => void applied.push(key);
     const keys = Array.from({ length: 40 }, (_, at) => `/${at}`);
     await Promise.all(keys.map((key) => group.submit(operation(key), apply(key))));

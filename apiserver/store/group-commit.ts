@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-import type { Operation, Outcome, Store } from './store.ts';
+import type { Committed, Operation, Outcome, Store } from './store.ts';
 import { type SettledRevisions, settledOf, StoreError, storeErrorCodeOf } from './store-error.ts';
 
 export interface GroupCommitOptions {
@@ -125,7 +125,7 @@ export class GroupCommit {
     const batch = this.#takeBatch(Math.max(enough, Math.ceil((this.#queued + answered) / 2)));
     this.#inFlight = batch.length;
     this.#write(batch).then(
-      (outcomes) => this.#onCommitted(batch, outcomes),
+      ({ outcomes }) => this.#onCommitted(batch, outcomes),
       (error: unknown) => this.#onFailed(batch, error),
     );
   }
@@ -227,13 +227,13 @@ export class GroupCommit {
 
   async #retry(half: readonly Entry[]): Promise<void> {
     try {
-      this.#settle(half, await this.#write(half));
+      this.#settle(half, (await this.#write(half)).outcomes);
     } catch (error) {
       await this.#fail(half, error);
     }
   }
 
-  #write(batch: readonly Entry[]): Promise<readonly Outcome[]> {
+  #write(batch: readonly Entry[]): Promise<Committed> {
     return this.#store.commit(batch.map(({ operation }) => operation));
   }
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { expect } from 'chai';
 
-import { bytes, create, key, kind, written } from './store-operations.fixture.ts';
-import type { Claim, Operation, Store } from './store.ts';
+import { bytes, committed, create, key, kind, revisionOf, written } from './store-operations.fixture.ts';
+import type { Claim, KindClaims, Operation, Store } from './store.ts';
 
 /** Unique values: one holder each, whatever happens at the same time. */
 export function describeClaims(store: () => Store): void {
@@ -13,20 +13,20 @@ export function describeClaims(store: () => Store): void {
   };
 
   it('gives a claim to one object, and names it and the claim to the other', async () => {
-    const outcomes = await store().commit([create('a', '1', [value]), create('b', '2')]);
+    const outcomes = await committed(store(), [create('a', '1', [value]), create('b', '2')]);
     expect(outcomes.map((outcome) => 'revision' in outcome)).to.deep.equal([true, true]);
-    const [lost] = await store().commit([create('c', '3', [[1, 'free'], value])]);
+    const [lost] = await committed(store(), [create('c', '3', [[1, 'free'], value])]);
     expect(lost).to.deep.equal({ conflict: 'unique', holder: key('a'), claim: value });
   });
 
   it('lets an operation that loses one claim keep none, write nothing and release nothing', async () => {
     const [a = 0] = await written(store(), create('a', '1', [[1, 'mine']]), create('b', '2', [value]));
     const before = await store().currentRevision();
-    const [lost] = await store().commit([update('a', a, { add: [[2, 'won'], value], remove: [[1, 'mine']] })]);
+    const [lost] = await committed(store(), [update('a', a, { add: [[2, 'won'], value], remove: [[1, 'mine']] })]);
     expect(lost).to.deep.equal({ conflict: 'unique', holder: key('b'), claim: value });
     expect(await store().currentRevision()).to.equal(before);
     await written(store(), create('c', '3', [[2, 'won']]));
-    expect(await store().commit([create('d', '4', [[1, 'mine']])])).to.deep.equal([
+    expect(await committed(store(), [create('d', '4', [[1, 'mine']])])).to.deep.equal([
       { conflict: 'unique', holder: key('a'), claim: [1, 'mine'] },
     ]);
   });
@@ -34,7 +34,7 @@ export function describeClaims(store: () => Store): void {
   it('moves a claim with its release, in one operation and from one object to the next', async () => {
     const [a = 0] = await written(store(), create('a', '1', [value]));
     const [again = 0] = await written(store(), update('a', a, { add: [value], remove: [value] }));
-    expect(await store().commit([create('b', '2', [value])])).to.have.nested.property('[0].conflict', 'unique');
+    expect(await committed(store(), [create('b', '2', [value])])).to.have.nested.property('[0].conflict', 'unique');
     await written(store(), update('a', again, { add: [[1, 'other']], remove: [value] }));
     await written(store(), create('b', '2', [value]));
   });
@@ -42,7 +42,7 @@ export function describeClaims(store: () => Store): void {
   it('removes no claim that another object holds', async () => {
     const [, b = 0] = await written(store(), create('a', '1', [value]), create('b', '2'));
     await written(store(), update('b', b, { add: [], remove: [value] }));
-    expect(await store().commit([create('c', '3', [value])])).to.deep.equal([
+    expect(await committed(store(), [create('c', '3', [value])])).to.deep.equal([
       { conflict: 'unique', holder: key('a'), claim: value },
     ]);
   });
@@ -62,35 +62,93 @@ export function describeClaims(store: () => Store): void {
       ),
       kind: 2,
     });
-    const lost = await store().commit(values.map((each, at) => create(`l${at}`, '', [[1, each]])));
+    const lost = await committed(
+      store(),
+      values.map((each, at) => create(`l${at}`, '', [[1, each]])),
+    );
     expect(lost).to.deep.equal(
       values.map((each, at) => ({ conflict: 'unique', holder: key(`n${at}`), claim: [1, each] })),
     );
   });
 }
 
-export function describeReplaceClaims(store: () => Store): void {
-  it('makes the claims of a kind what they are said to be, and counts what differed', async () => {
+/** What a kind claims, as a whole, and who may write to it. */
+export function describeKindClaims(store: () => Store): void {
+  const nothing = { indexes: [], claims: [] };
+  const holder = (name: string, ...claim: Claim): KindClaims['claims'][number] => ({ claim, key: key(name) });
+
+  it('makes the claims of a kind what they are said to be', async () => {
     await written(
       store(),
       create('a', '1', [[1, 'stays']]),
       create('b', '2', [[1, 'goes']]),
       create('c', '3', [[1, 'moves']]),
     );
-    await written(store(), { ...create('other', '', [[1, 'goes']]), kind: 2 });
-    const wanted = [
-      { claim: [1, 'stays'], key: key('a') },
-      { claim: [1, 'moves'], key: key('a') },
-      { claim: [2, 'x'.repeat(300)], key: key('b') },
-    ] as const;
-    expect(await store().replaceClaims(kind, wanted)).to.equal(3);
-    expect(await store().replaceClaims(kind, wanted)).to.equal(0);
-    const lost = await store().commit(wanted.map(({ claim }, at) => create(`l${at}`, '', [claim])));
-    expect(lost).to.deep.equal(wanted.map(({ claim, key: holder }) => ({ conflict: 'unique', holder, claim })));
+    const [revision = 0] = await written(store(), { ...create('other', '', [[1, 'goes']]), kind: 2 });
+    const claims = [holder('a', 1, 'stays'), holder('a', 1, 'moves'), holder('b', 2, 'x'.repeat(300))];
+    const wanted = { indexes: [1, 2], claims, revision };
+    expect(await store().compareClaims(kind, wanted)).to.deep.equal({ refused: 'different' });
+    const first = await store().setClaims(kind, wanted);
+    expect(first).to.have.property('generation').that.is.above(0);
+    expect(await store().compareClaims(kind, wanted)).to.deep.equal(first);
+    expect(await store().setClaims(kind, wanted)).to.deep.equal(first);
+    const lost = await committed(
+      store(),
+      claims.map(({ claim }, at) => create(`l${at}`, '', [claim])),
+    );
+    expect(lost).to.deep.equal(claims.map(({ claim, key: of }) => ({ conflict: 'unique', holder: of, claim })));
     await written(store(), create('d', '4', [[1, 'goes']]));
-    expect(await store().commit([{ ...create('e', '', [[1, 'goes']]), kind: 2 }])).to.have.nested.property(
+    expect(await committed(store(), [{ ...create('e', '', [[1, 'goes']]), kind: 2 }])).to.have.nested.property(
       '[0].holder',
       key('other'),
     );
+  });
+
+  it('is a new generation with other indexes, even of no object, and with other claims of the same', async () => {
+    const generations = new Set<unknown>();
+    const set = async (claims: Omit<KindClaims, 'revision'>): Promise<void> => {
+      const outcome = await store().setClaims(kind, { ...claims, revision: await store().currentRevision() });
+      generations.add('generation' in outcome ? outcome.generation : outcome.refused);
+    };
+    await set(nothing);
+    await set({ ...nothing, indexes: [1] });
+    await set({ ...nothing, indexes: [1] });
+    await set({ ...nothing, indexes: [1, 2] });
+    await written(store(), create('a', '1'));
+    await set({ claims: [holder('a', 1, 'x')], indexes: [1, 2] });
+    await set({ claims: [holder('a', 1, 'y')], indexes: [1, 2] });
+    await set(nothing);
+    expect([...generations].every((generation) => typeof generation === 'number')).to.equal(true);
+    expect(generations.size).to.equal(6);
+  });
+
+  it('writes for nobody who knows the indexes of another generation', async () => {
+    const old = await store().setClaims(kind, { ...nothing, revision: 0 });
+    const generation = 'generation' in old ? old.generation : Number.NaN;
+    const [a = 0] = await written(store(), { ...create('a', '1'), generation });
+    const next = await store().setClaims(kind, { ...nothing, indexes: [1], revision: a });
+    const outcomes = await committed(store(), [
+      { ...create('b', '2', [[1, 'v']]), generation },
+      { ...create('c', '3'), kind: 2 },
+      { op: 'update', key: key('a'), kind, expect: a, data: bytes('4'), generation },
+      { ...create('d', '5', [[1, 'v']]), ...next },
+    ]);
+    expect(outcomes[0]).to.deep.equal({ conflict: 'generation' });
+    expect(outcomes[2]).to.deep.equal({ conflict: 'generation' });
+    expect([outcomes[1], outcomes[3]].map(revisionOf)).to.deep.equal([a + 1, a + 2]);
+  });
+
+  it('refuses what is behind the objects of the kind, and of no other', async () => {
+    const [a = 0] = await written(store(), create('a', '1'));
+    const claims = { ...nothing, indexes: [1], revision: a };
+    await written(store(), { ...create('of another kind', '2'), kind: 2 });
+    const set = await store().setClaims(kind, claims);
+    expect(set).to.have.property('generation');
+    const [b = 0] = await written(store(), create('b', '3'));
+    expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
+    expect(await store().compareClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
+    expect(await store().compareClaims(kind, { ...claims, revision: b })).to.deep.equal(set);
+    await store().compact(b, 10);
+    expect(await store().setClaims(kind, { ...claims, revision: a })).to.deep.equal({ refused: 'behind' });
   });
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import {
   bytes,
+  committed,
   create,
   key,
   kind,
@@ -51,7 +52,7 @@ export function describeChanges(store: () => Store): void {
     const woken: number[] = [];
     const stop = store().subscribe((revision) => woken.push(revision));
     const revisions = await written(store(), create('a', '1'), create('b', '2'));
-    await store().commit([create('a', '1')]);
+    await committed(store(), [create('a', '1')]);
     stop();
     await written(store(), create('c', '3'));
     expect(woken).to.deep.equal(revisions.slice(1));

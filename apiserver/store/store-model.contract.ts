@@ -61,7 +61,7 @@ class StoreModel {
 
   async commit(store: Store, draws: readonly Draw[]): Promise<void> {
     const batch = apart(draws.map((each) => this.#operation(each)));
-    const outcomes = await store.commit(batch);
+    const { outcomes } = await store.commit(batch);
     expect(outcomes).to.have.lengthOf(batch.length);
     for (const [position, operation] of batch.entries()) this.#check(operation, outcomes[position]);
   }
@@ -88,8 +88,8 @@ class StoreModel {
     expect(rows).to.deep.equal(expected.sort((a, b) => (a.key < b.key ? -1 : 1)));
     expect((await store.changes(this.#compactRevision, 1000)).map(plain)).to.deep.equal(this.#changes.map(plain));
     expect(await store.currentRevision()).to.equal(this.#revision);
-    // The holders agree when nothing has to be replaced.
-    expect(await store.replaceClaims(this.#kind, [...this.#holders.values()])).to.equal(0);
+    const claims = { indexes: [], claims: [...this.#holders.values()], revision: this.#revision };
+    expect(await store.compareClaims(this.#kind, claims)).to.deep.equal({ generation: 0 });
   }
 
   #operation({ op, name, isStale, data, add, removeHeld }: Draw): Operation {

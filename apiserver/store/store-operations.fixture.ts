@@ -24,8 +24,12 @@ export function revisionOf(outcome: Outcome | undefined): number {
   return outcome.revision;
 }
 
+export async function committed(store: Store, batch: readonly Operation[]): Promise<readonly Outcome[]> {
+  return (await store.commit(batch)).outcomes;
+}
+
 export async function written(store: Store, ...batch: Operation[]): Promise<number[]> {
-  return (await store.commit(batch)).map(revisionOf);
+  return (await committed(store, batch)).map(revisionOf);
 }
 
 export async function scanned(store: Store, only?: number): Promise<Row[]> {

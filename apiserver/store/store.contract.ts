@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import {
   bytes,
+  committed,
   create,
   key,
   kind,
@@ -12,7 +13,7 @@ import {
   written,
 } from './store-operations.fixture.ts';
 import type { Claim, OpenedStore, Operation, Store } from './store.ts';
-import { describeClaims, describeReplaceClaims } from './store-claims.contract.ts';
+import { describeClaims, describeKindClaims } from './store-claims.contract.ts';
 import { describeChanges, describeCompaction, describeGroups } from './store-history.contract.ts';
 import { describeStoreModel } from './store-model.contract.ts';
 
@@ -40,7 +41,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
 
     describeCommits(store);
     describeClaims(store);
-    describeReplaceClaims(store);
+    describeKindClaims(store);
     describeChanges(store);
     describeCompaction(store);
     describeScan(store);
@@ -62,9 +63,17 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
+  it('tells the revision before the batch, whatever becomes of it', async () => {
+    const first = await store().commit([create('a', '1'), create('b', '2')]);
+    expect(first.before).to.equal(0);
+    const [, b = 0] = first.outcomes.map(revisionOf);
+    expect((await store().commit([create('a', 'again')])).before).to.equal(b);
+    expect((await store().commit([create('c', '3')])).before).to.equal(b);
+  });
+
   it('fails a conflicting operation and writes its neighbours', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
-    const outcomes = await store().commit([
+    const outcomes = await committed(store(), [
       create('x', 'x'),
       create('a', 'again'),
       { op: 'update', key: key('missing'), kind, expect: a, data: bytes('u') },
@@ -84,9 +93,9 @@ function describeCommits(store: () => Store): void {
     const [a = 0] = await written(store(), create('a', '1'));
     for (const expected of [{ expect: a + 1 }, { expect: a - 1 }, {}]) {
       const update = { op: 'update', key: key('a'), kind, data: bytes('2'), ...expected } as const;
-      expect(await store().commit([update])).to.deep.equal([{ conflict: 'revision' }]);
+      expect(await committed(store(), [update])).to.deep.equal([{ conflict: 'revision' }]);
       const remove = { op: 'delete', key: key('a'), kind, ...expected } as const;
-      expect(await store().commit([remove])).to.deep.equal([{ conflict: 'revision' }]);
+      expect(await committed(store(), [remove])).to.deep.equal([{ conflict: 'revision' }]);
     }
     expect(await store().currentRevision()).to.equal(a);
   });
@@ -106,8 +115,10 @@ function describeCommits(store: () => Store): void {
     await written(store(), create('a', '2', [[1, 'v']]));
     const late = { op: 'update', key: key('a'), kind, expect: a, data: bytes('3') } as const;
     const remove: Claim[] = [[1, 'v']];
-    expect(await store().commit([{ ...late, unique: { add: [], remove } }])).to.deep.equal([{ conflict: 'revision' }]);
-    expect(await store().commit([create('b', '4', [[1, 'v']])])).to.deep.equal([
+    expect(await committed(store(), [{ ...late, unique: { add: [], remove } }])).to.deep.equal([
+      { conflict: 'revision' },
+    ]);
+    expect(await committed(store(), [create('b', '4', [[1, 'v']])])).to.deep.equal([
       { conflict: 'unique', holder: key('a'), claim: [1, 'v'] },
     ]);
   });
@@ -181,7 +192,21 @@ function describeRest(current: () => StoreUnderTest): void {
     const { store, opened } = current();
     expect(opened).to.include({ revision: 0, compactRevision: 0 });
     expect(opened.epoch).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect([await scanned(store), await store.changes(0, 1), await store.commit([])]).to.deep.equal([[], [], []]);
+    expect([await scanned(store), await store.changes(0, 1), await committed(store, [])]).to.deep.equal([[], [], []]);
+  });
+
+  it('begins its history anew where no object is, and nowhere else', async () => {
+    const { store, opened } = current();
+    const begun = await store.startHistory(1_000_000);
+    expect(begun).to.include({ revision: 1_000_000, compactRevision: 1_000_000 });
+    expect(begun.epoch)
+      .to.match(/^[0-9a-f-]{36}$/)
+      .and.not.equal(opened.epoch);
+    expect(await store.currentRevision()).to.equal(1_000_000);
+    expect(await rejectionOf(store.changes(999_999, 1))).to.have.property('name', 'CompactedError');
+    expect(await written(store, create('a', '1'))).to.deep.equal([1_000_001]);
+    expect(await rejectionOf(store.startHistory(2_000_000))).to.include({ name: 'StoreError', code: 'refused' });
+    expect(await store.currentRevision()).to.equal(1_000_001);
   });
 
   it('numbers names from 1, the same at every call', async () => {
@@ -194,7 +219,7 @@ function describeRest(current: () => StoreUnderTest): void {
     const { store } = current();
     const last = store.commit([create('a', '1')]);
     await Promise.all([store.close(), store.close()]);
-    expect(revisionOf((await last)[0])).to.be.above(0);
+    expect(revisionOf((await last).outcomes[0])).to.be.above(0);
     const late = [store.commit([create('b', '')]), store.changes(0, 1), store.currentRevision(), store.numberOf('n')];
     for (const error of await Promise.all([...late, scanned(store)].map(rejectionOf))) {
       expect(error).to.include({ name: 'StoreError', code: 'closed' });
@@ -209,12 +234,15 @@ export function describeDurableStore(name: string, open: () => Promise<DurableSt
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');
     await store.compact(a, 10);
+    const claims = { indexes: [1], claims: [{ claim: [1, 'v'], key: key('a') }], revision: b } as const;
+    const generation = await store.setClaims(kind, claims);
     const next = await reopen();
+    expect(await next.store.compareClaims(kind, claims)).to.deep.equal(generation);
     expect(next.opened).to.deep.equal({ revision: b, compactRevision: a, epoch: opened.epoch });
     expect((await scanned(next.store)).map((row) => text(row.data))).to.deep.equal(['1', '2']);
     expect((await next.store.changes(a, 10)).map(({ revision }) => revision)).to.deep.equal([b]);
     expect([await next.store.numberOf('second'), await next.store.numberOf('first')]).to.deep.equal([2, 1]);
-    const [lost, won] = await next.store.commit([create('c', '3', [[1, 'v']]), create('d', '4')]);
+    const [lost, won] = await committed(next.store, [create('c', '3', [[1, 'v']]), create('d', '4')]);
     expect(lost).to.include({ conflict: 'unique', holder: key('a') });
     expect(revisionOf(won)).to.be.above(b);
     await next.store.close();

@@ -12,16 +12,45 @@ export interface Operation {
   /** The object's bytes; required by create and update. A delete may carry the last state that its log row shall hold. */
   readonly data?: Uint8Array;
   readonly unique?: { readonly add: readonly Claim[]; readonly remove: readonly Claim[] };
+  /**
+   * Of the kind's unique indexes, as {@link Store.setClaims} answered it: who knows other indexes would claim too little,
+   * and does not write. Absent: not checked.
+   */
+  readonly generation?: number;
 }
 
 export type Outcome =
   | { readonly revision: number }
-  | { readonly conflict: 'revision' | 'exists' | 'notFound' }
+  | { readonly conflict: 'revision' | 'exists' | 'notFound' | 'generation' }
   | {
       readonly conflict: 'unique';
       /** Key of the object that has the value. */ readonly holder: string;
       readonly claim: Claim;
     };
+
+/** What became of a batch. */
+export interface Committed {
+  /** The database's revision just before: what others have written up to here comes before the batch's own. */
+  readonly before: number;
+  /** In the order of the batch. */
+  readonly outcomes: readonly Outcome[];
+}
+
+/** The unique indexes of a kind and all that its objects claim. */
+export interface KindClaims {
+  /** Numbers of the indexes, whether anything is claimed under them or not. */
+  readonly indexes: readonly number[];
+  /** Distinct. */
+  readonly claims: readonly { readonly claim: Claim; readonly key: string }[];
+  /** The objects are those of this revision. */
+  readonly revision: number;
+}
+
+/**
+ * `behind`: objects of the kind have changed after the revision, or it is compacted and nobody can tell.
+ * `different`: the stored indexes or claims are others.
+ */
+export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' | 'different' };
 
 export interface Row {
   readonly key: string;
@@ -65,9 +94,11 @@ export class CompactedError extends Error {
  * revision is visible, so is every smaller one that will ever exist; a conflict fails its operation, never a neighbour.
  */
 export interface Store {
+  /** Other processes may write to the same database: who keeps anything in memory has to follow {@link changes}. */
+  readonly isShared: boolean;
   open(): Promise<OpenedStore>;
-  /** One transaction; outcomes in the order of the batch. At most one operation a key, and none that share a claim. */
-  commit(batch: readonly Operation[]): Promise<readonly Outcome[]>;
+  /** One transaction. At most one operation a key, and none that share a claim. */
+  commit(batch: readonly Operation[]): Promise<Committed>;
   /** Present rows in pages, by key; all kinds, or one. */
   scan(kind?: number): AsyncIterable<readonly Row[]>;
   /** Changes after a revision, in revision order, a complete prefix of at most `limit`. Rejects with CompactedError. */
@@ -81,9 +112,16 @@ export interface Store {
   /** The durable number of a name (`kind:<group>/<plural>`, `index:…`), made at first use; from 1. */
   numberOf(name: string): Promise<number>;
   /**
-   * Makes the unique claims of a kind exactly these, in one transaction; answers how many differed. For start-up, when
-   * an index may have come, gone or changed. Claims are distinct.
+   * Makes the unique indexes of a kind, and its claims, exactly these, in one transaction. For start-up, when an index may
+   * have come, gone or changed. The generation is a new one when anything was changed.
    */
-  replaceClaims(kind: number, claims: readonly { readonly claim: Claim; readonly key: string }[]): Promise<number>;
+  setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
+  /** The same without a change: whether these are the indexes and claims that are stored, and under which generation. */
+  compareClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
+  /**
+   * Begins the history of an empty database anew: at a revision, and with an epoch of its own. Rejects with StoreError
+   * `refused` where an object is.
+   */
+  startHistory(revision: number): Promise<OpenedStore>;
   close(): Promise<void>;
 }

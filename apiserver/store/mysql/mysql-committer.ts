@@ -4,7 +4,7 @@ import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import * as sql from './mysql-statements.ts';
 import type { MysqlWriter } from './mysql-writer.ts';
 import { packRows } from './statement-packing.ts';
-import type { Operation, Outcome, Store } from '../store.ts';
+import type { Operation, Outcome, KindClaims } from '../store.ts';
 
 /** Of one INSERT into the log. Each number of rows is a prepared statement of its own, of which a session keeps 256. */
 const chunk = {
@@ -51,7 +51,7 @@ export class MysqlCommitter {
     });
   }
 
-  async replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
+  async replaceClaims(kind: number, claims: KindClaims['claims']): Promise<number> {
     return this.#writer.transaction(async (connection) => {
       const [rows = []] = await connection.query(sql.claimsOfKind(kind));
       const stored = rows.map(([index, value, key]) => ({

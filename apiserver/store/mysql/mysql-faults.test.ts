@@ -15,7 +15,7 @@ import {
   storeOn,
 } from './mysql.test-support.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
-import { bytes, create, key, kind, rejectionOf, revisionOf, written } from '../store-operations.fixture.ts';
+import { bytes, committed, create, key, kind, rejectionOf, revisionOf, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
 /** Real time, ten times as fast: what is waited for is the store's patience. */
@@ -72,7 +72,7 @@ describeWithMysql('MySQL store, with faults', () => {
     it(`writes once, and says so, when the connection is lost ${what}`, async () => {
       let isBroken = false;
       proxy.breakAt(text, fault, () => (isBroken = true));
-      const [outcome] = await store.commit([create('a', 'the data')]);
+      const [outcome] = await committed(store, [create('a', 'the data')]);
       expect(isBroken).to.equal(true);
       expect(revisionOf(outcome)).to.equal(await store.currentRevision());
       expect(await history()).to.deep.equal([key('before'), key('a')]);
@@ -82,7 +82,7 @@ describeWithMysql('MySQL store, with faults', () => {
 
   it('ends its session of before, which has the locks and a COMMIT on its way, before it decides what became of it', async () => {
     proxy.breakAt('COMMIT', 'orphan');
-    const [outcome] = await store.commit([create('a', '1')]);
+    const [outcome] = await committed(store, [create('a', '1')]);
     proxy.release();
     await written(store, create('b', '2'));
     expect(revisionOf(outcome)).to.be.below(await store.currentRevision());
@@ -91,7 +91,7 @@ describeWithMysql('MySQL store, with faults', () => {
 
   it('takes a server that does not answer for lost, and writes once', async () => {
     proxy.breakAt('COMMIT', 'swallow');
-    const [outcome] = await store.commit([create('a', '1')]);
+    const [outcome] = await committed(store, [create('a', '1')]);
     expect(revisionOf(outcome)).to.equal(await store.currentRevision());
     expect(await history()).to.deep.equal([key('before'), key('a')]);
   });
@@ -106,13 +106,13 @@ describeWithMysql('MySQL store, with faults', () => {
 
   it('tells a lost batch by its conflicts as well, and looks for the very batch', async () => {
     proxy.breakAt('COMMIT', 'cutAfterAnswer');
-    const outcomes = await store.commit([
+    const outcomes = await committed(store, [
       create('a', '1', [[1, 'v']]),
       create('before', ''),
       create('c', '', [[1, 'w']]),
     ]);
     expect(outcomes.map((outcome) => 'revision' in outcome)).to.deep.equal([true, false, true]);
-    expect(await store.commit([create('d', '', [[1, 'v']])])).to.have.nested.property('[0].holder', key('a'));
+    expect(await committed(store, [create('d', '', [[1, 'v']])])).to.have.nested.property('[0].holder', key('a'));
   });
 
   it('answers every writer what became of its write while its sessions are killed again and again', async () => {
@@ -159,10 +159,10 @@ describeWithMysql('MySQL store, with faults', () => {
 
     it('writes once when its statement is interrupted, and tried again', async () => {
       await other.query('START TRANSACTION', 'SELECT revision FROM counter WHERE id = 1 FOR UPDATE');
-      const committed = store.commit([create('a', '1')]);
+      const commit = store.commit([create('a', '1')]);
       await administer(`KILL QUERY ${await waiting('SELECT revision FROM counter')}`);
       await other.query('ROLLBACK');
-      expect(revisionOf((await committed)[0])).to.equal(2);
+      expect(revisionOf((await commit).outcomes[0])).to.equal(2);
       expect(await history()).to.deep.equal([key('before'), key('a')]);
     });
 

@@ -6,7 +6,7 @@ import { MysqlReader } from './mysql-reader.ts';
 import * as sql from './mysql-statements.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
 import { MysqlWriter } from './mysql-writer.ts';
-import type { Change, OpenedStore, Operation, Outcome, Row, Store } from '../store.ts';
+import type { Change, ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 export interface MysqlStoreOptions {
@@ -27,6 +27,7 @@ export function createMysqlStore(options: MysqlStoreOptions): Store {
  * {@link StoreError}s.
  */
 class MysqlStore implements Store {
+  readonly isShared = true;
   readonly #options: MysqlStoreOptions;
   readonly #writer: MysqlWriter;
   readonly #reader: MysqlReader;
@@ -64,11 +65,11 @@ class MysqlStore implements Store {
     }
   }
 
-  async commit(batch: readonly Operation[]): Promise<readonly Outcome[]> {
+  async commit(batch: readonly Operation[]): Promise<Committed> {
     const poller = this.#opened();
     const outcomes = await this.#committer.commit(batch);
     poller.notice(this.#writer.revision);
-    return outcomes;
+    return { before: 0, outcomes };
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
@@ -107,9 +108,16 @@ class MysqlStore implements Store {
     return this.#committer.numberOf(name);
   }
 
-  async replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
-    this.#opened();
-    return this.#committer.replaceClaims(kind, claims);
+  setClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
+    throw new Error('to come');
+  }
+
+  compareClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
+    throw new Error('to come');
+  }
+
+  startHistory(_revision: number): Promise<OpenedStore> {
+    throw new Error('to come');
   }
 
   /** Finishes what was asked before, gives the database back and ends the sessions. May be called again. */

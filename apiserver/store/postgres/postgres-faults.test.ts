@@ -3,7 +3,17 @@ import { expect } from 'chai';
 
 import { databaseOf, PostgresTestServer, runOn, withCounterLocked } from './postgres-database.test-support.ts';
 import { type CommitFault, PostgresProxy } from './postgres-proxy.test-support.ts';
-import { bytes, create, key, kind, rejectionOf, revisionOf, scanned, written } from '../store-operations.fixture.ts';
+import {
+  bytes,
+  committed,
+  create,
+  key,
+  kind,
+  rejectionOf,
+  revisionOf,
+  scanned,
+  written,
+} from '../store-operations.fixture.ts';
 import { settledOf, type StoreErrorCode, storeErrorCodeOf } from '../store-error.ts';
 import type { Outcome, Store } from '../store.ts';
 
@@ -61,7 +71,7 @@ describe('PostgresStore when connections fail', () => {
       const { store, proxy } = await openThroughProxy();
       const [a = 0, old = 0] = await written(store, create('a', '1', [[1, 'v']]), create('old', '2'));
       proxy.failCommit(fault);
-      const [exists, b, updated, taken] = await store.commit([
+      const [exists, b, updated, taken] = await committed(store, [
         create('a', 'again'),
         create('b', '3', [[1, 'w']]),
         { op: 'update', key: key('old'), kind, expect: old, data: bytes('4') },
@@ -93,7 +103,7 @@ describe('PostgresStore when connections fail', () => {
       await eventually(async () => (await server.endSessions(url, 'waiting')) === 1);
       return { commit };
     });
-    const [outcome] = await committing.commit;
+    const [outcome] = (await committing.commit).outcomes;
     expect(await historyOf(store)).to.deep.equal([[key('a'), revisionOf(outcome)]]);
     await store.close();
   });
@@ -203,7 +213,7 @@ describe('PostgresStore when connections fail', () => {
     proxy.up();
     const commit = store.commit([create('a', '1')]);
     await other.close();
-    const [outcome]: readonly Outcome[] = await commit;
+    const [outcome] = (await commit).outcomes;
     expect(await historyOf(store)).to.deep.equal([[key('a'), revisionOf(outcome)]]);
     await store.close();
   });

@@ -4,7 +4,7 @@ import { PostgresListener } from './postgres-listener.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 import { StoreError } from '../store-error.ts';
-import type { Change, OpenedStore, Operation, Outcome, Row, Store } from '../store.ts';
+import type { Change, ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; what is absent comes from `PGUSER` and its like. */
@@ -24,6 +24,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
  * lost. The writing one holds a lock, so that a second store on the same tables is refused. Failures are StoreErrors.
  */
 class PostgresStore implements Store {
+  readonly isShared = true;
   readonly #writer: PostgresWriter;
   readonly #reader: PostgresReader;
   readonly #options: PostgresStoreOptions;
@@ -54,12 +55,12 @@ class PostgresStore implements Store {
     }
   }
 
-  async commit(batch: readonly Operation[]): Promise<readonly Outcome[]> {
+  async commit(batch: readonly Operation[]): Promise<Committed> {
     this.#check();
-    if (batch.length === 0) return [];
+    if (batch.length === 0) return { before: this.#writer.revision, outcomes: [] };
     const outcomes = await this.#writer.commit(batch);
     this.#announce(this.#writer.revision);
-    return outcomes;
+    return { before: 0, outcomes };
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
@@ -98,9 +99,16 @@ class PostgresStore implements Store {
     return this.#writer.numberOf(name);
   }
 
-  async replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
-    this.#check();
-    return this.#writer.replaceClaims(kind, claims);
+  setClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
+    throw new Error('to come');
+  }
+
+  compareClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
+    throw new Error('to come');
+  }
+
+  startHistory(_revision: number): Promise<OpenedStore> {
+    throw new Error('to come');
   }
 
   /** Finishes what was asked before, and releases the lock. May be called again. */

@@ -10,7 +10,7 @@ import { openWritingSession, type SessionIdentity, transaction } from './postgre
 import * as sql from './postgres-statements.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError } from '../store-error.ts';
-import type { OpenedStore, Operation, Outcome, Store } from '../store.ts';
+import type { OpenedStore, Operation, Outcome, KindClaims } from '../store.ts';
 import { BatchOutcomes, UnansweredCommit } from './unanswered-commit.ts';
 
 /** Times that a transaction whose connection is lost is sent, in all. */
@@ -83,7 +83,7 @@ export class PostgresWriter {
   }
 
   /** Answers how many claims differed. */
-  replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
+  replaceClaims(kind: number, claims: KindClaims['claims']): Promise<number> {
     return this.#transaction(async (connection) => {
       await connection.query(sql.lockCounter);
       const { set, drop } = claimDifference(await connection.query<StoredClaim>(sql.listClaims, [kind]), claims);

@@ -1,3 +1,4 @@
+import { claimDifference, type StoredClaim } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import {
@@ -10,7 +11,8 @@ import {
   type UniqueConflict,
 } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
-import type { Claim, Operation } from '../store.ts';
+import type { Claim, ClaimsOutcome, Operation } from '../store.ts';
+import { StoreError } from '../store-error.ts';
 
 interface PackedOperation {
   readonly op: (typeof operationNames)[number] | undefined;
@@ -19,11 +21,15 @@ interface PackedOperation {
   readonly expect: number;
   readonly data: Uint8Array | null;
   readonly unique: Operation['unique'];
+  /** -1: not to be checked. */
+  readonly generation: number;
 }
 
 /** The writing side of a database: all transactions go through here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
+  /** Of the kinds that were written to. */
+  readonly #generations = new Map<number, number>();
   #revision: number;
 
   constructor(database: SqlDatabase) {
@@ -40,6 +46,7 @@ export class SqliteCommitter {
   commit(batch: PackedBatch): PackedOutcomes {
     const codes = new Float64Array(batch.keys.length);
     const lost: UniqueConflict[] = [];
+    const before = this.#revision;
     const revision = this.transaction(() => {
       let next = this.#revision;
       for (const [position, operation] of operationsOf(batch).entries()) {
@@ -51,27 +58,52 @@ export class SqliteCommitter {
       return next;
     });
     this.#revision = revision;
-    return { codes, unique: lost };
+    return { before, codes, unique: lost };
   }
 
-  /** Answers how many claims differed. */
-  replaceClaims({ kind, claims }: ClaimsOfKind): number {
+  /** Makes a kind's unique indexes and claims the wanted ones, unless it is only to say whether they are. */
+  alignClaims({ kind, wanted, isComparison }: ClaimsOfKind, compactRevision: number): ClaimsOutcome {
+    const { claimsOfKind, dropClaim, setClaim, setMeta, changedAfter } = this.#statements;
     return this.transaction(() => {
-      const rows = this.#statements.claimsOfKind.all(kind) as { idx: number; value: string; key: string }[];
-      const stale = new Map(rows.map((row) => [`${row.idx} ${row.value}`, row]));
-      let changed = 0;
-      for (const { claim, key } of claims) {
-        const value = storedClaimValue(claim[1]);
-        const id = `${claim[0]} ${value}`;
-        if (stale.get(id)?.key !== key) {
-          this.#statements.setClaim.run(kind, claim[0], value, key);
-          changed += 1;
-        }
-        stale.delete(id);
-      }
-      for (const { idx, value, key } of stale.values()) this.#statements.dropClaim.run(kind, idx, value, key);
-      return changed + stale.size;
+      const isBehind = changedAfter.get(wanted.revision, kind) !== undefined;
+      if (isBehind || wanted.revision < compactRevision) return { refused: 'behind' };
+      const { set, drop } = claimDifference(claimsOfKind.all(kind) as unknown as StoredClaim[], wanted.claims);
+      const { indexes, generation } = this.#indexesOf(kind);
+      if (set.length + drop.length === 0 && indexes === wanted.indexes.join()) return { generation };
+      if (isComparison) return { refused: 'different' };
+      for (const { index, value, key } of drop) dropClaim.run(kind, index, value, key);
+      for (const { index, value, key } of set) setClaim.run(kind, index, value, key);
+      setMeta.run(`indexes:${kind}`, `${generation + 1} ${wanted.indexes.join()}`);
+      this.#generations.delete(kind);
+      return { generation: generation + 1 };
     });
+  }
+
+  /** Of a kind that was never opened: none, under the generation 0. */
+  #indexesOf(kind: number): { generation: number; indexes: string } {
+    const row = this.#statements.getMeta.get(`indexes:${kind}`) as { value: string } | undefined;
+    const [generation = '0', indexes = ''] = row?.value.split(' ') ?? [];
+    return { generation: Number(generation), indexes };
+  }
+
+  #generationOf(kind: number): number {
+    const known = this.#generations.get(kind);
+    if (known !== undefined) return known;
+    const { generation } = this.#indexesOf(kind);
+    this.#generations.set(kind, generation);
+    return generation;
+  }
+
+  startHistory(revision: number): void {
+    const { findAnyRow, setCounter, setMeta, setEpoch, dropLog } = this.#statements;
+    this.transaction(() => {
+      if (findAnyRow.get() !== undefined) throw new StoreError('refused', 'the database has objects already');
+      dropLog.run(Number.MAX_SAFE_INTEGER);
+      setCounter.run(revision);
+      setMeta.run('compactRevision', revision);
+      setEpoch.run();
+    });
+    this.#revision = revision;
   }
 
   transaction<Result>(body: () => Result): Result {
@@ -90,6 +122,7 @@ export class SqliteCommitter {
   #apply(operation: PackedOperation, revision: number, onLost: (holder: string, claim: Claim) => void): number {
     const { kind, key, unique } = operation;
     const row = this.#statements.findRow.get(kind, key) as { id: number; revision: number } | undefined;
+    if (operation.generation >= 0 && operation.generation !== this.#generationOf(kind)) return conflictCodes.generation;
     const conflict = stateConflict(operation, row);
     if (conflict !== undefined) return conflict;
     if (unique) {
@@ -162,6 +195,12 @@ const statementTexts = {
   setClaim: sql.setClaim,
   dropClaim: sql.dropClaim,
   claimsOfKind: sql.claimsOfKind,
+  changedAfter: sql.changedAfter,
+  getMeta: sql.getMeta,
+  setMeta: sql.setMeta,
+  setEpoch: sql.setEpoch,
+  findAnyRow: sql.findAnyRow,
+  dropLog: sql.deleteChanges,
 };
 
 function prepareStatements(database: SqlDatabase): Statements {
@@ -187,6 +226,7 @@ function operationsOf({ keys, numbers, bytes, unique }: PackedBatch): PackedOper
     const data = length < 0 ? null : new Uint8Array(bytes, offset, length);
     offset += Math.max(length, 0);
     const op = operationNames[numbers[at] ?? -1];
-    return { op, key, kind: numbers[at + 1] ?? 0, expect: numbers[at + 2] ?? NaN, data, unique: claims?.get(position) };
+    const [, kind = 0, expect = NaN, , generation = -1] = numbers.subarray(at, at + batchStride);
+    return { op, key, kind, expect, data, unique: claims?.get(position), generation };
   });
 }

@@ -1,5 +1,5 @@
 import type { SqlitePragmas } from './sqlite-connection.ts';
-import type { Change, Claim, OpenedStore, Operation, Outcome, Row } from '../store.ts';
+import type { Change, Claim, ClaimsOutcome, KindClaims, OpenedStore, Operation, Outcome, Row } from '../store.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 
 /**
@@ -14,14 +14,17 @@ export interface SqliteCalls {
   changes: { request: { readonly after: number; readonly limit: number }; answer: PackedPage };
   compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
   numberOf: { request: { readonly name: string }; answer: number };
-  replaceClaims: { request: ClaimsOfKind; answer: number };
+  alignClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
+  startHistory: { request: { readonly revision: number }; answer: OpenedStore };
   pragmas: { request: object; answer: SqlitePragmas };
   close: { request: object; answer: undefined };
 }
 
 export interface ClaimsOfKind {
   readonly kind: number;
-  readonly claims: readonly { readonly claim: Claim; readonly key: string }[];
+  readonly wanted: KindClaims;
+  /** Nothing is changed. */
+  readonly isComparison: boolean;
 }
 
 /** A request as posted; the answer carries the same id. */
@@ -37,7 +40,7 @@ export type AnswerMessage = { readonly id: number } & (
   | { readonly compacted: number }
 );
 
-/** `numbers`: op, kind, expect (NaN: none), length of the data (-1: none) for each operation. */
+/** `numbers`: op, kind, expect (NaN: none), length of the data (-1: none), generation (-1: none) for each operation. */
 export interface PackedBatch {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
@@ -48,6 +51,7 @@ export interface PackedBatch {
 
 /** `codes`: the revision, or a number below zero for a conflict. */
 export interface PackedOutcomes {
+  readonly before: number;
   readonly codes: Float64Array;
   readonly unique: readonly UniqueConflict[];
 }
@@ -68,8 +72,8 @@ export interface PackedPage {
 }
 
 export const operationNames = ['create', 'update', 'delete'] as const;
-export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4 } as const;
-export const batchStride = 4;
+export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4, generation: -5 } as const;
+export const batchStride = 5;
 const pageStride = 6;
 
 export function packBatch(batch: readonly Operation[]): PackedBatch {
@@ -89,6 +93,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
     numbers[at + 1] = operation.kind;
     numbers[at + 2] = operation.expect ?? NaN;
     numbers[at + 3] = data?.byteLength ?? -1;
+    numbers[at + 4] = operation.generation ?? -1;
     if (data) bytes.set(data, offset);
     offset += data?.byteLength ?? 0;
     if (operation.unique) unique.push([position, operation.unique]);
@@ -96,12 +101,13 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
   return { keys, numbers, bytes: bytes.buffer, ...(unique.length > 0 ? { unique } : {}) };
 }
 
-export function unpackOutcomes({ codes, unique }: PackedOutcomes): Outcome[] {
+export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outcome[] {
   const outcomes: Outcome[] = [];
   for (const code of codes) {
     if (code >= 0) outcomes.push({ revision: code });
     else if (code === conflictCodes.exists) outcomes.push({ conflict: 'exists' });
     else if (code === conflictCodes.notFound) outcomes.push({ conflict: 'notFound' });
+    else if (code === conflictCodes.generation) outcomes.push({ conflict: 'generation' });
     else outcomes.push({ conflict: 'revision' });
   }
   for (const { position, holder, claim } of unique) outcomes[position] = { conflict: 'unique', holder, claim };

@@ -49,11 +49,13 @@ export const countTables = `SELECT count(*) AS tables, coalesce(sum(name = 'meta
 
 export const getMeta = 'SELECT value FROM meta WHERE name = ?';
 export const setMeta = 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
+export const setEpoch: string = `UPDATE meta SET value = ${randomUuid} WHERE name = 'epoch'`;
 
 export const getCounter = 'SELECT revision FROM counter WHERE id = 1';
 export const setCounter = 'UPDATE counter SET revision = ? WHERE id = 1';
 
 export const findRow = 'SELECT id, revision FROM kv WHERE kind = ? AND key = ?';
+export const findAnyRow = 'SELECT id FROM kv LIMIT 1';
 export const insertRow = 'INSERT INTO kv (kind, key, revision, data) VALUES (?, ?, ?, ?)';
 export const updateRow = 'UPDATE kv SET revision = ?, data = ? WHERE id = ?';
 export const deleteRow = 'DELETE FROM kv WHERE id = ?';
@@ -68,7 +70,8 @@ export const setClaim = `INSERT INTO uniq (kind, idx, value, key) VALUES (?, ?, 
   ON CONFLICT DO UPDATE SET key = excluded.key`;
 /** Only its holder gives a claim back. */
 export const dropClaim = 'DELETE FROM uniq WHERE kind = ? AND idx = ? AND value = ? AND key = ?';
-export const claimsOfKind = 'SELECT idx, value, key FROM uniq WHERE kind = ?';
+export const claimsOfKind = 'SELECT idx AS "index", value, key FROM uniq WHERE kind = ?';
+export const changedAfter = 'SELECT revision FROM log WHERE revision > ? AND kind = ? LIMIT 1';
 
 /** A loose index scan: one seek a kind. Kinds own their keys' prefixes, so this order makes one order of all keys. */
 export const listKinds = `WITH RECURSIVE kinds (kind) AS (

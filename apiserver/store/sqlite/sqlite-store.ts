@@ -1,6 +1,6 @@
 import type { SqlitePragmas } from './sqlite-connection.ts';
 import { packBatch, unpackChanges, unpackOutcomes, unpackRows } from './sqlite-protocol.ts';
-import type { Change, OpenedStore, Operation, Outcome, Row, Store } from '../store.ts';
+import type { Change, ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
@@ -17,6 +17,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
  * one, of this or another process, is refused. Failures are {@link StoreError}s.
  */
 class SqliteStore implements Store {
+  readonly isShared = false;
   readonly #path: string | undefined;
   readonly #listeners = new Set<(revision: number) => void>();
   #channel: WorkerChannel | undefined;
@@ -41,13 +42,14 @@ class SqliteStore implements Store {
     }
   }
 
-  async commit(batch: readonly Operation[]): Promise<readonly Outcome[]> {
+  async commit(batch: readonly Operation[]): Promise<Committed> {
     const packed = packBatch(batch);
-    const outcomes = unpackOutcomes(await this.#opened().call('commit', packed, [packed.bytes]));
-    const before = this.#revision;
+    const answer = await this.#opened().call('commit', packed, [packed.bytes]);
+    const { before } = answer;
+    const outcomes = unpackOutcomes(answer);
     for (const outcome of outcomes) if ('revision' in outcome) this.#revision = outcome.revision;
     if (this.#revision > before) for (const wake of this.#listeners) wake(this.#revision);
-    return outcomes;
+    return { before, outcomes };
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
@@ -86,8 +88,18 @@ class SqliteStore implements Store {
     return this.#opened().call('numberOf', { name });
   }
 
-  async replaceClaims(kind: number, claims: Parameters<Store['replaceClaims']>[1]): Promise<number> {
-    return this.#opened().call('replaceClaims', { kind, claims });
+  async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
+    return this.#opened().call('alignClaims', { kind, wanted, isComparison: false });
+  }
+
+  async compareClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
+    return this.#opened().call('alignClaims', { kind, wanted, isComparison: true });
+  }
+
+  async startHistory(revision: number): Promise<OpenedStore> {
+    const opened = await this.#opened().call('startHistory', { revision });
+    this.#revision = opened.revision;
+    return opened;
   }
 
   /** What the connection says of its durability. */

@@ -35,7 +35,8 @@ const handlers: Handlers = {
   changes: ({ after, limit }) => session().reader.changes(after, limit),
   compact: ({ upTo, maxRows }) => compact(session(), upTo, maxRows),
   numberOf: ({ name }) => numberOf(session(), name),
-  replaceClaims: (request) => session().committer.replaceClaims(request),
+  alignClaims: (request) => session().committer.alignClaims(request, session().reader.compactRevision),
+  startHistory: ({ revision }) => startHistory(session(), revision),
   pragmas: () => readPragmas(session().database),
   close: () => {
     const { database } = session();
@@ -68,6 +69,12 @@ function numberOf({ committer, database }: Session, name: string): number {
     database.prepare(sql.addNumber).run(name);
     return (database.prepare(sql.getNumber).get(name) as { id: number }).id;
   });
+}
+
+function startHistory(current: Session, revision: number): OpenedStore {
+  current.committer.startHistory(revision);
+  current.reader.compacted(revision);
+  return describeOpened(current);
 }
 
 async function serve(port: MessagePort, message: CallMessage): Promise<void> {
