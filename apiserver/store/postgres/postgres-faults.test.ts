@@ -15,7 +15,7 @@ import {
   written,
 } from '../store-operations.fixture.ts';
 import { settledOf, type StoreErrorCode, storeErrorCodeOf } from '../store-error.ts';
-import type { Outcome, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 
 /** Moves time on until a promise is settled whose work waits for the network as well. */
 async function passTime<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
