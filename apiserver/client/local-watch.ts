@@ -81,6 +81,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     const { lister, revisions } = this.#parts;
     const { signal, sendInitialEvents, allowBookmarks } = this.#options;
     const resource = await this.#parts.resource();
+    const reached = revisions.reach(this.#options.resourceVersion);
+    if (reached !== undefined) await reached;
     const selection = selectionOf(lister, resource, this.#options);
     const after = parseRevision(this.#options.resourceVersion ?? '');
     const withInitial = sendInitialEvents ?? after === 0;

@@ -1,4 +1,4 @@
-import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
+import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { Lister } from '../registry/lister.ts';
@@ -40,19 +40,26 @@ export class WatchHandler {
   }
 
   /** Answers 4xx before the stream begins; after that, errors are events. */
-  handle(context: Context, path: ResourcePath, resource: Resource): void {
-    const start = this.#plan(context, path, resource);
+  handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
+    const from = readStart(context.query, context.get('Last-Event-ID'));
+    const reached = this.#parts.revisions.reach(from.resourceVersion);
+    if (reached === undefined) return this.#start(context, this.#plan(context, { path, resource, from }));
+    return reached.then(() => this.#start(context, this.#plan(context, { path, resource, from })));
+  }
+
+  #start(context: Context, start: WatchStreamOptions): void {
+    if (start.resource.isClosed) throw noLongerServed(start.resource);
     if (this.#streams.size >= this.#parts.maxWatches) {
       throw new ApiError('TooManyRequests', 'too many watches, please try again later', { retryAfterSeconds: 1 });
     }
     context.respond = false;
     const stream: WatchStream = new WatchStream(start, () => this.#streams.delete(stream));
-    this.#streams.set(stream, resource);
+    this.#streams.set(stream, start.resource);
   }
 
   /** Ends the watches of a kind that is no longer served: 410, list again. */
   closeKind(resource: Resource): void {
-    const gone = new ApiError('Expired', `${apiVersionOf(resource.model)} ${resource.model.kind} is no longer served`);
+    const gone = noLongerServed(resource);
     for (const [stream, watched] of this.#streams) if (watched === resource) stream.fail(gone);
   }
 
@@ -61,11 +68,13 @@ export class WatchHandler {
     for (const stream of this.#streams.keys()) stream.end();
   }
 
-  #plan(context: Context, path: ResourcePath, resource: Resource): WatchStreamOptions {
+  #plan(
+    context: Context,
+    { path, resource, from }: { path: ResourcePath; resource: Resource; from: WatchStart },
+  ): WatchStreamOptions {
     const { lister, revisions, clock, random, bookmarkIntervalMs } = this.#parts;
     const { query } = context;
     const format = negotiate(context.headers.accept, ['json', 'sse']) === 'sse' ? serverSentEvents : jsonLines;
-    const from = readStart(query, context.get('Last-Event-ID'));
     const selection = lister.select(resource, readWatchSelection(query, path));
     const bookmarks = booleanOf(query, 'allowWatchBookmarks', options) === true;
     const timeoutSeconds = integerOf(query, 'timeoutSeconds', 0) ?? 0;
@@ -98,10 +107,16 @@ function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister
   };
 }
 
+function noLongerServed({ apiVersion, model }: Resource): ApiError {
+  return new ApiError('Expired', `${apiVersion} ${model.kind} is no longer served`);
+}
+
 interface WatchStart {
   readonly initial: boolean;
   readonly markEnd: boolean;
   readonly revision: number;
+  /** What memory has to have first; absent: all that is acknowledged. */
+  readonly resourceVersion: string | undefined;
 }
 
 /** Where the stream begins (objects-and-http "Watch"). */
@@ -122,7 +137,13 @@ function readStart(query: Query, lastEventId: string): WatchStart {
     const message = 'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided';
     throw refuse(options, 'resourceVersionMatch', { reason: 'FieldValueForbidden', message });
   }
-  const revision = parseRevision(lastEventId === '' ? (firstOf(query, 'resourceVersion') ?? '') : lastEventId);
+  const resourceVersion = lastEventId === '' ? firstOf(query, 'resourceVersion') : lastEventId;
+  const revision = parseRevision(resourceVersion ?? '');
   const resumed = lastEventId !== '';
-  return { initial: !resumed && (send ?? revision === 0), markEnd: !resumed && send === true, revision };
+  return {
+    initial: !resumed && (send ?? revision === 0),
+    markEnd: !resumed && send === true,
+    revision,
+    resourceVersion,
+  };
 }

@@ -66,14 +66,32 @@ export class ChangeFeed {
     return this.#changes.length - this.#head;
   }
 
+  /** Begins with what the log had: changes up to `floor` are gone, and these followed it. Nobody is told. */
+  restore(floor: number, changes: readonly FeedChange[]): void {
+    this.#floor = floor;
+    this.#revision = floor;
+    this.#changes = [];
+    this.#head = 0;
+    this.#bytes = 0;
+    for (const change of changes) this.#push(change);
+  }
+
+  /**
+   * Goes on from a later revision, changes up to which are not known one by one: who has a place in the window has lost
+   * it. Subscribers are told how the objects differ, each once, before it returns.
+   */
+  leap(revision: number, differences: readonly FeedChange[]): void {
+    this.restore(revision, []);
+    this.#undelivered.push(...differences);
+    this.#deliver();
+  }
+
   /** Takes a change, which must be later than all before, and tells the subscribers before it returns. */
   append(change: FeedChange): void {
     if (change.revision <= this.#revision) {
       throw new RangeError(`change ${change.revision} of ${change.entry.key} comes after revision ${this.#revision}`);
     }
-    this.#changes.push(change);
-    this.#revision = change.revision;
-    this.#bytes += change.entry.bytes.length;
+    this.#push(change);
     this.#undelivered.push(change);
     this.#deliver();
   }
@@ -110,6 +128,12 @@ export class ChangeFeed {
     const subscriber = { listener, after: this.#revision };
     this.#subscribers.add(subscriber);
     return () => void this.#subscribers.delete(subscriber);
+  }
+
+  #push(change: FeedChange): void {
+    this.#changes.push(change);
+    this.#revision = change.revision;
+    this.#bytes += change.entry.bytes.length;
   }
 
   // A listener that causes a change waits for its own turn like the others: all see one order.

@@ -55,10 +55,11 @@ export class Lister {
 
   async list(resource: Resource, request: ListRequest): Promise<ListPage> {
     const query = compileQuery(resource.cache, request);
-    const { resourceVersion = '0', chunk } = request;
-    await this.#options.revisions.reach(resourceVersion);
+    const { resourceVersion, chunk } = request;
     if (chunk?.token !== undefined) return this.#nextChunk(resource, query, { limit: chunk.limit, token: chunk.token });
-    const revision = request.exact === true ? parseRevision(resourceVersion) : this.#options.revisions.current;
+    const reached = this.#options.revisions.reach(resourceVersion);
+    if (reached !== undefined) await reached;
+    const revision = request.exact === true ? parseRevision(resourceVersion ?? '') : this.#options.revisions.current;
     if (chunk !== undefined && chunk.limit > 0)
       return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
     if (request.exact === true) {
@@ -90,8 +91,10 @@ export class Lister {
     return new ListPage({ resource, entries, total, revision, page, size });
   }
 
-  #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): ListPage {
+  async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
     const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#options.epoch, query });
+    // The chunk before may be from another replica.
+    await this.#options.revisions.reach(String(revision));
     return this.#chunk(resource, query, { limit: chunk.limit, revision, offset });
   }
 

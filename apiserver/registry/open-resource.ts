@@ -1,23 +1,26 @@
 import { defaultIndexes } from '@homeostat/controller-runtime/api';
 import { ChangeFeed } from '../index/change-feed.ts';
-import type { FeedChange } from '../index/change-feed.ts';
-import { createEntry } from '../index/entry.ts';
-import type { Entry } from '../index/entry.ts';
 import { History } from '../index/history.ts';
-import { IndexValueError } from '../index/index-value-error.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
-import type { Change, Row, Store } from '../store/store.ts';
+import type { Change, Store } from '../store/store.ts';
+import { alignClaims } from './align-claims.ts';
+import { IndexBuildError, numberIndexes } from './index-build.ts';
 import { modelValidator } from './model-validator.ts';
-import { allocateFrom, decodeObject, maxRevisionBytes, withRevision } from './object-codec.ts';
-import type { Allocate } from './object-codec.ts';
+import { readKind } from './read-kind.ts';
 import { feedChange, Resource } from './resource.ts';
+import type { Revisions } from './revisions.ts';
 import type { Registration } from './scheme-manager.ts';
+import { lenientEntry } from './stored-entry.ts';
+import type { UnservedLog } from './unserved-log.ts';
+
+export { IndexBuildError };
 
 export interface OpenParts {
   readonly store: Store;
-  /** The kind's part of the log, taken once; without one, history begins now. */
-  readonly takeLog: (kind: number) => KindLog;
+  /** Has what other processes write to the kind until it is served. */
+  readonly log: UnservedLog;
+  readonly revisions: Revisions;
   readonly onError: (error: unknown) => void;
   /** The model's `validate` threw what it must not, or answered what it must not. */
   readonly onValidateBug: (error: unknown) => void;
@@ -25,108 +28,81 @@ export interface OpenParts {
   readonly onProgress: (indexed: number) => void;
 }
 
-/** What the log still has of one kind. */
-export interface KindLog {
-  /** Changes up to here are gone. */
-  readonly floor: number;
-  readonly changes: readonly Change[];
-}
-
-/** The kind cannot be served with these indexes; nothing of it is registered. */
-export class IndexBuildError extends Error {
-  override readonly name = 'IndexBuildError';
-}
-
 /**
  * Reads a kind's objects, builds its indexes, makes the store's unique claims agree with them, and fills the watch window
- * from the log, so that watchers resume across a restart. Rejects with IndexBuildError, naming index, value and objects.
+ * from the log, so that watchers resume across a restart. `serve` is called in the turn in which memory has the kind as
+ * it is at the present revision: the next change is the resource's own. Rejects with IndexBuildError, naming index, value
+ * and objects.
  */
-export async function openResource(registration: Registration, parts: OpenParts): Promise<Resource> {
-  const { descriptor: model, owner } = registration;
-  const schema = compileSchema(model);
-  const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-  const kindNumber = await parts.store.numberOf(`kind:${model.group}/${model.plural}`);
-  const entries = await readEntries(cache, kindNumber, parts);
-  cache.load(entries);
-  checkUnique(cache);
-  const log = parts.takeLog(kindNumber);
-  const feed = new ChangeFeed({ floor: log.floor, onError: parts.onError });
-  const resource = new Resource({
-    rules: { model, schema, validateModel: modelValidator(model, parts.onValidateBug) },
+export async function openResource(
+  registration: Registration,
+  parts: OpenParts,
+  serve: (resource: Resource) => void,
+): Promise<Resource> {
+  const { store, log, revisions } = parts;
+  const { descriptor: model } = registration;
+  const kindNumber = await store.numberOf(`kind:${model.group}/${model.plural}`);
+  for (;;) {
+    const place = log.begin(kindNumber, revisions.current);
+    const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
+    cache.load(await readKind(cache, { ...parts, kindNumber }));
+    const resource = await createResource(registration, { ...parts, cache, kindNumber, floor: place.revision });
+    let replayed = place.revision;
+    const replay = (upTo: number): void => {
+      for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
+      replayed = upTo;
+    };
+    const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
+    if (!isAligned) continue;
+    replay(revisions.current);
+    const { floor, changes } = log.take(kindNumber);
+    resource.feed.restore(
+      floor,
+      changes.map((change) => restore(resource, change)),
+    );
+    serve(resource);
+    return resource;
+  }
+}
+
+interface Created extends OpenParts {
+  readonly cache: KindCache;
+  readonly kindNumber: number;
+  readonly floor: number;
+}
+
+async function createResource(
+  { descriptor: model, owner }: Registration,
+  { store, cache, kindNumber, floor, onError, onValidateBug }: Created,
+): Promise<Resource> {
+  const feed = new ChangeFeed({ floor, onError });
+  return new Resource({
+    rules: { model, schema: compileSchema(model), validateModel: modelValidator(model, onValidateBug) },
     owner,
     kindNumber,
     cache,
     feed,
     history: new History(cache, feed),
-    indexNumbers: await numberIndexes(cache, parts.store),
+    indexNumbers: await numberIndexes(cache, store),
   });
-  await parts.store.setClaims(kindNumber, {
-    ...resource.claims(),
-    revision: await parts.store.currentRevision(),
-  });
-  for (const change of log.changes) feed.append(restore(resource, change));
-  return resource;
 }
 
-async function readEntries(cache: KindCache, kindNumber: number, parts: OpenParts): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  for await (const rows of parts.store.scan(kindNumber)) {
-    const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
-    const allocate = allocateFrom(total);
-    for (const row of rows) entries.push(entryOf(cache, row, allocate));
-    parts.onProgress(entries.length);
-  }
-  return entries;
-}
-
-function entryOf(cache: KindCache, row: Row, allocate: Allocate): Entry {
-  const bytes = withRevision(row.data, row.revision, allocate);
-  const object = decodeObject(bytes);
-  try {
-    return createEntry(object, { bytes, revision: row.revision, values: cache.draft(object) });
-  } catch (error) {
-    if (!(error instanceof IndexValueError)) throw error;
-    const message = `index ${error.index} of ${cache.descriptor.kind}: cannot index "${object.metadata.name}": ${error.message}`;
-    throw new IndexBuildError(message, { cause: error });
-  }
-}
-
-function checkUnique(cache: KindCache): void {
-  const found = cache.duplicate();
-  if (found === undefined) return;
-  const [first, second] = found.keys;
-  const value = JSON.stringify(found.value);
-  throw new IndexBuildError(
-    `index ${found.index} of ${cache.descriptor.kind} is unique, but "${first}" and "${second}" both have ${value}`,
-  );
-}
-
-async function numberIndexes(cache: KindCache, store: Store): Promise<Map<string, number>> {
-  const { group, plural } = cache.descriptor;
-  const numbers = new Map<string, number>();
-  for (const { spec } of cache.indexes) {
-    if (!spec.unique || spec.name === 'metadata.name') continue;
-    numbers.set(spec.name, await store.numberOf(`index:${group}/${plural}/${spec.name}`));
-  }
-  return numbers;
+/** Brings an object up to date that was read before, or after, the change. */
+function replayOnto({ cache, keyPrefix }: Resource, { op, key, data, revision }: Change): void {
+  const name = key.slice(keyPrefix.length);
+  const present = cache.get(name);
+  if (present !== undefined && present.revision >= revision) return;
+  if (op === 'delete') cache.remove(name);
+  else cache.put(lenientEntry(cache, { data, revision }));
 }
 
 /** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
-function restore({ cache, keyPrefix }: Resource, { op, key, data, revision, previous }: Change): FeedChange {
-  const before = previous === undefined ? undefined : pastEntry(cache, previous.data, previous.revision);
+function restore(
+  { cache, keyPrefix }: Resource,
+  { op, key, data, revision, previous }: Change,
+): ReturnType<typeof feedChange> {
+  const before = previous === undefined ? undefined : lenientEntry(cache, previous);
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
-  const entry = present?.revision === revision ? present : pastEntry(cache, data, revision);
+  const entry = present?.revision === revision ? present : lenientEntry(cache, { data, revision });
   return feedChange(op, entry, before);
-}
-
-/** A past state. One that today's index functions cannot read has no values; it must not keep the kind from starting. */
-function pastEntry(cache: KindCache, data: Uint8Array, revision: number): Entry {
-  const bytes = withRevision(data, revision);
-  const object = decodeObject(bytes);
-  try {
-    return createEntry(object, { bytes, revision, values: cache.draft(object) });
-  } catch (error) {
-    if (!(error instanceof IndexValueError)) throw error;
-    return createEntry(object, { bytes, revision, values: cache.indexes.map(() => []) });
-  }
 }

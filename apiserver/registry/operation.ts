@@ -28,6 +28,7 @@ export function operationOf(resource: Resource, write: Prepared): Operation {
     data: write.data,
     ...(write.stored === undefined ? {} : { expect: write.stored.revision }),
     ...(unique === undefined ? {} : { unique }),
+    ...(resource.generation === undefined ? {} : { generation: resource.generation }),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   applyMergePatch,
   formatKey,
   generateName,
+  isApiError,
   keyOf,
 } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
@@ -77,6 +78,8 @@ export interface RegistryOptions {
   readonly serviceDomain: string;
   /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
   readonly onCommit: (revision: number, bytes: number) => void;
+  /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
+  readonly onOldGeneration: (resource: Resource) => Promise<void>;
 }
 
 interface Change {
@@ -84,6 +87,18 @@ interface Change {
   readonly object: ApiObject;
   readonly stored?: Entry;
 }
+
+/** A change with all that its commit holds. */
+interface Prepared extends Change {
+  readonly data: Buffer;
+  readonly values: Entry['values'];
+}
+
+/** What a write comes to: a change to commit, or an answer without one. */
+type Verdict =
+  | { readonly kind: 'commit'; readonly change: Prepared; readonly warnings: readonly string[] }
+  | { readonly kind: 'answer'; readonly result: WriteResult }
+  | { readonly kind: 'taken' };
 
 /** What a commit, or a dry run of it, made of a change. No revision: nothing has one yet. */
 interface Written {
@@ -108,9 +123,10 @@ export class Registry {
     return this.#locks.size === 0;
   }
 
-  /** The stored object. `resourceVersion` N: not older than N, which is waited for (504 after 3 s). */
+  /** The stored object: the latest, one that is not older than `resourceVersion`, or with `0` what is at hand ({@link Revisions.reach}). */
   async get(resource: Resource, key: ObjectKey, resourceVersion?: string): Promise<Entry> {
-    if (resourceVersion !== undefined) await this.#options.revisions.reach(resourceVersion);
+    const reached = this.#options.revisions.reach(resourceVersion);
+    if (reached !== undefined) await reached;
     return this.#stored(resource, key);
   }
 
@@ -119,7 +135,8 @@ export class Registry {
       const warnings: string[] = [];
       const { object, drawn } = this.#decideCreate(resource, body, { options, warnings });
       const key = formatKey(keyOf(object));
-      const result = await this.#locks.run(lockOf(resource, key), () => this.#create(resource, object, options.dryRun));
+      const { dryRun = false } = options;
+      const result = await this.#locks.run(lockOf(resource, key), () => this.#create(resource, object, dryRun));
       if (result !== undefined) return { ...result, warnings };
       if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, object.metadata.name, key);
     }
@@ -187,11 +204,20 @@ export class Registry {
   async #create(
     resource: Resource,
     object: ApiObject,
-    dryRun = false,
+    dryRun: boolean,
   ): Promise<Omit<WriteResult, 'warnings'> | undefined> {
-    if (resource.cache.get(formatKey(keyOf(object))) !== undefined) return undefined;
-    const written = await this.#commit(resource, { op: 'create', object }, dryRun);
-    return typeof written === 'string' ? undefined : { ...resultOf(object, written), outcome: 'stored' };
+    const key = formatKey(keyOf(object));
+    for (let race = 0; race < maxRaces; race += 1) {
+      const verdict = await this.#decide(dryRun, (): Verdict => {
+        if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
+        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object }), warnings: [] };
+      });
+      if (verdict.kind !== 'commit') return undefined;
+      const written = await this.#commit(resource, verdict.change, dryRun);
+      if (typeof written !== 'string') return { ...resultOf(object, written), outcome: 'stored' };
+      if (written !== 'generation') return undefined;
+    }
+    throw conflict(resource.model, object.metadata.name);
   }
 
   #alreadyExists(resource: Resource, name: string, key: string): ApiError {
@@ -207,40 +233,83 @@ export class Registry {
     options: WriteOptions,
     decide: (stored: ApiObject, request: WriteRequest) => Decision,
   ): Promise<WriteResult> {
+    const { dryRun = false } = options;
+    const decideNow = (): Verdict => {
+      const warnings: string[] = [];
+      const entry = this.#stored(resource, key);
+      const stored = decodeObject(entry.bytes);
+      const decision = decide(stored, { ...this.#request(options, warnings), ...key });
+      if (decision.kind === 'none') {
+        return { kind: 'answer', result: { ...resultOf(stored, entry), outcome: 'unchanged', warnings } };
+      }
+      const op = decision.kind === 'remove' ? 'delete' : 'update';
+      return {
+        kind: 'commit',
+        change: this.#prepare(resource, { op, object: decision.object, stored: entry }),
+        warnings,
+      };
+    };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
       for (let race = 0; race < maxRaces; race += 1) {
-        const warnings: string[] = [];
-        const entry = this.#stored(resource, key);
-        const stored = decodeObject(entry.bytes);
-        const decision = decide(stored, { ...this.#request(options, warnings), ...key });
-        if (decision.kind === 'none') return { ...resultOf(stored, entry), outcome: 'unchanged', warnings };
-        const op = decision.kind === 'remove' ? 'delete' : 'update';
-        const written = await this.#commit(resource, { op, object: decision.object, stored: entry }, options.dryRun);
+        const verdict = await this.#decide(dryRun, decideNow);
+        if (verdict.kind === 'answer') return verdict.result;
+        if (verdict.kind === 'taken') break;
+        const { change, warnings } = verdict;
+        const written = await this.#commit(resource, change, dryRun);
         if (typeof written === 'string') continue;
-        const outcome = op === 'delete' ? 'removed' : 'stored';
-        return { ...resultOf(decision.object, written), outcome, warnings };
+        const outcome = change.op === 'delete' ? 'removed' : 'stored';
+        return { ...resultOf(change.object, written), outcome, warnings };
       }
       throw conflict(resource.model, key.name);
     });
   }
 
-  /** What was stored, or the conflict that has to be decided anew. */
-  async #commit(resource: Resource, change: Change, dryRun = false): Promise<Written | Refusal> {
+  /**
+   * A commit finds out by itself that it was decided on a state of the past. What is answered without one, an error
+   * included, is not: where memory may be behind, it is decided again on all that is acknowledged.
+   */
+  async #decide(dryRun: boolean, decide: () => Verdict): Promise<Verdict> {
+    const { revisions } = this.#options;
+    if (!revisions.mayLag) return decide();
+    if (!dryRun) {
+      try {
+        const verdict = decide();
+        if (verdict.kind === 'commit') return verdict;
+      } catch (error) {
+        if (!isApiError(error)) throw error;
+      }
+    }
+    await revisions.reach(undefined);
+    return decide();
+  }
+
+  #prepare(resource: Resource, change: Change): Prepared {
     const data = encodeObject(change.object);
     if (data.length > maxObjectBytes) throw tooLarge(data.length);
-    const values = this.#indexValues(resource, change);
+    return { ...change, data, values: this.#indexValues(resource, change) };
+  }
+
+  /** What was stored, or the conflict that has to be decided anew. */
+  async #commit(resource: Resource, change: Prepared, dryRun: boolean): Promise<Written | Refusal> {
+    const { data, values } = change;
     if (dryRun) return dryRunOf(data, change.stored?.revision);
-    const operation = operationOf(resource, { ...change, data, values });
+    const { commits, revisions, onCommit } = this.#options;
+    const operation = operationOf(resource, change);
     let written: Written | undefined;
     resource.beginCommit();
     try {
-      const outcome = await this.#options.commits.submit(operation, (revision) => {
+      const outcome = await commits.submit(operation, (revision) => {
         written = { bytes: withRevision(data, revision), revision };
+        // It may have been read back already, among the changes of others.
+        if (revision <= revisions.current) return;
         const entry = createEntry(change.object, { bytes: written.bytes, revision, values });
         resource.apply({ op: change.op, entry, previous: change.stored });
-        this.#options.onCommit(revision, data.length);
+        onCommit(revision, data.length);
       });
-      return written ?? refusalOf(resource, change.object, outcome);
+      if (written !== undefined) return written;
+      const refusal = refusalOf(resource, change.object, outcome);
+      if (refusal === 'generation') await this.#options.onOldGeneration(resource);
+      return refusal;
     } catch (error) {
       if (storeErrorCodeOf(error) === undefined) throw error;
       this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');

@@ -76,6 +76,14 @@ export function storeUnavailable(cause: unknown): ApiError {
   });
 }
 
+/** 503: nothing can be read that has to be up to date. */
+export function unreadable(cause: unknown): ApiError {
+  return new ApiError('ServiceUnavailable', 'the database cannot be read at the moment', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
 /** A value that another object holds under a unique index: 422, not AlreadyExists, on which clients would read the wrong object. */
 export function duplicateValue(
   model: Named,

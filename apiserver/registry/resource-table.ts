@@ -31,6 +31,7 @@ export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'o
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #options: ResourceTableOptions;
   readonly #slots = new Map<string, Slot>();
+  readonly #served = new Map<number, Resource>();
   /** Kinds that were taken back and still have something under way, by group and plural. */
   readonly #leaving = new Map<string, Promise<void>>();
 
@@ -71,7 +72,12 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   /** All kinds that are served now. */
   served(): readonly Resource[] {
-    return [...this.#slots.values()].flatMap(({ resource }) => (resource === undefined ? [] : [resource]));
+    return [...this.#served.values()];
+  }
+
+  /** The kind that has this number in the store, when it is served now. */
+  ofNumber(kind: number): Resource | undefined {
+    return this.#served.get(kind);
   }
 
   #open(registration: Registration): void {
@@ -89,21 +95,22 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     // What the kind's last life still writes would be missed by reading it now.
     const left = this.#leaving.get(stemOf(registration.descriptor));
     if (left !== undefined) await left;
-    const resource = await openResource(registration, {
+    const parts = {
       ...this.#options,
-      onError: (err) => logger.error({ err, kind, group }, 'a listener to changes failed'),
-      onValidateBug: (err) =>
+      onError: (err: unknown) => logger.error({ err, kind, group }, 'a listener to changes failed'),
+      onValidateBug: (err: unknown) =>
         logger.warn({ err, kind, group, owner: registration.owner }, 'the validate of a model failed'),
-      onProgress: (indexed) => {
+      onProgress: (indexed: number) => {
         const slot = this.#checkPresent(slotOf());
         slot.indexed = indexed;
         logger.debug({ kind, group, indexed }, 'indexing');
       },
+    };
+    return openResource(registration, parts, (resource) => {
+      this.#checkPresent(slotOf()).resource = resource;
+      this.#served.set(resource.kindNumber, resource);
+      this.emit('opened', resource);
     });
-    const slot = this.#checkPresent(slotOf());
-    slot.resource = resource;
-    this.emit('opened', resource);
-    return resource;
   }
 
   #checkPresent(slot: Slot): Slot {
@@ -117,7 +124,9 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     this.#slots.delete(keyOf(descriptor));
     if (slot === undefined) return;
     void this.#await(stemOf(descriptor), leave(slot));
-    if (slot.resource !== undefined) this.emit('closed', slot.resource);
+    if (slot.resource === undefined) return;
+    this.#served.delete(slot.resource.kindNumber);
+    this.emit('closed', slot.resource);
   }
 
   /** Remembers that a kind has not left entirely, until it has. */

@@ -30,6 +30,8 @@ export class Resource {
   readonly cache: KindCache;
   readonly feed: ChangeFeed;
   readonly history: History;
+  /** Of the unique indexes, where other processes may know others; writes carry it. */
+  generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
   #commits = 0;
   #isClosed = false;
@@ -56,6 +58,21 @@ export class Resource {
     this.feed.append(feedChange(op, entry, previous));
   }
 
+  /** Takes the state of a later revision, where it is not known how it came about: watchers have lost their place. */
+  leap(entries: readonly Entry[], revision: number): void {
+    const differences: FeedChange[] = [];
+    const gone = new Map(Array.from(this.cache.entries(), (entry) => [entry.key, entry]));
+    for (const entry of entries) {
+      const known = gone.get(entry.key);
+      gone.delete(entry.key);
+      if (known?.revision !== entry.revision) differences.push(feedChange('update', entry, known));
+    }
+    for (const entry of gone.values()) differences.push(feedChange('delete', { ...entry, revision }, entry));
+    this.cache.load(entries);
+    this.feed.leap(revision, differences);
+    this.history.prune();
+  }
+
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
   beginCommit(): void {
     const { plural, group } = this.model;
@@ -66,6 +83,10 @@ export class Resource {
   endCommit(): void {
     this.#commits -= 1;
     if (this.#commits === 0) for (const quiet of this.#whenQuiet.splice(0)) quiet();
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** Takes no more commits; resolves when those under way have ended. */
@@ -95,13 +116,22 @@ export class Resource {
         .claims(entry.values)
         .map((unique) => ({ claim: this.#claimOf(unique), key: this.keyPrefix + entry.key })),
     );
-    return { indexes: [...this.#indexNumbers.values()].sort((a, b) => a - b), claims };
+    return { indexes: this.#sortedNumbers(), claims };
   }
 
   /** The name of a unique index by the store's number. */
   indexName(number: number): string {
     for (const [name, known] of this.#indexNumbers) if (known === number) return name;
     throw new Error(`no unique index of ${this.model.kind} has the number ${number}`);
+  }
+
+  /** Whether these are the numbers of its unique indexes. */
+  hasIndexes(numbers: readonly number[]): boolean {
+    return numbers.join() === this.#sortedNumbers().join();
+  }
+
+  #sortedNumbers(): number[] {
+    return [...this.#indexNumbers.values()].sort((a, b) => a - b);
   }
 
   #claimOf({ index, value }: UniqueValue): Claim {

@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
-import { badRequest } from './resource-errors.ts';
+import { badRequest, unreadable } from './resource-errors.ts';
 
 /** How long a read waits for a revision that is not here yet, as in Kubernetes. */
 const reachTimeoutMs = 3_000;
@@ -10,19 +10,34 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
+export interface RevisionsOptions {
+  readonly clock: Clock;
+  /** What memory has at the start. */
+  readonly start: number;
+  /** The database's revision, where others write to it as well; absent: nobody does, and memory is never behind. */
+  readonly latest?: () => Promise<number>;
+  /** Told of a revision that somebody waits for. */
+  readonly onWanted?: (revision: number) => void;
+}
+
 /** The revision that memory has reached, and who waits for a later one. */
 export class Revisions {
-  readonly #clock: Clock;
+  readonly #options: RevisionsOptions;
   readonly #waiters = new Set<Waiter>();
   #current: number;
 
-  constructor(clock: Clock, start: number) {
-    this.#clock = clock;
-    this.#current = start;
+  constructor(options: RevisionsOptions) {
+    this.#options = options;
+    this.#current = options.start;
   }
 
   get current(): number {
     return this.#current;
+  }
+
+  /** Whether memory may be behind what others have written. */
+  get mayLag(): boolean {
+    return this.#options.latest !== undefined;
   }
 
   /** Memory has this revision now. */
@@ -33,18 +48,41 @@ export class Revisions {
     }
   }
 
-  /** Resolves once memory is not older than `text`; 400 when that is no number, 504 when it does not come in time. */
-  async reach(text: string): Promise<void> {
-    const revision = parseRevision(text);
-    if (revision <= this.#current) return;
+  /**
+   * What has to be waited for before a read, if anything (Kubernetes' resourceVersion): a number, for memory to be not
+   * older than it; `0` for nothing; absent or empty, for everything that was acknowledged anywhere before this call.
+   * Rejects with ApiError: 400 when it is no number, 504 when memory does not get there in time, 503 when the database
+   * cannot be asked.
+   */
+  reach(resourceVersion: string | undefined): Promise<void> | undefined {
+    if (resourceVersion === undefined || resourceVersion === '') return this.mayLag ? this.#reachLatest() : undefined;
+    const revision = parseRevision(resourceVersion);
+    return revision <= this.#current ? undefined : this.#wait(revision);
+  }
+
+  async #reachLatest(): Promise<void> {
+    const revision = await this.#latest();
+    if (revision > this.#current) await this.#wait(revision);
+  }
+
+  async #latest(): Promise<number> {
+    try {
+      return (await this.#options.latest?.()) ?? this.#current;
+    } catch (error) {
+      throw unreadable(error);
+    }
+  }
+
+  async #wait(revision: number): Promise<void> {
     let timer: Timer | undefined;
     let waiter: Waiter | undefined;
     const reached = await new Promise<boolean>((resolve) => {
       waiter = { revision, resolve: () => resolve(true) };
       this.#waiters.add(waiter);
-      timer = this.#clock.setTimeout(() => resolve(false), reachTimeoutMs);
+      timer = this.#options.clock.setTimeout(() => resolve(false), reachTimeoutMs);
+      this.#options.onWanted?.(revision);
     });
-    this.#clock.clearTimeout(timer);
+    this.#options.clock.clearTimeout(timer);
     if (waiter !== undefined) this.#waiters.delete(waiter);
     if (!reached) throw tooLarge(revision, this.#current);
   }

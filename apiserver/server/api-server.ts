@@ -15,19 +15,22 @@ import type { DebugPage } from '../http/debug-pages.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
-import { Compactor, defaultRetention } from '../registry/compactor.ts';
-import type { Retention } from '../registry/compactor.ts';
+import { adoptGeneration } from '../registry/align-claims.ts';
+import { defaultRetention } from '../registry/compactor.ts';
+import type { Compactor, Retention } from '../registry/compactor.ts';
+import type { Follower } from '../registry/follower.ts';
 import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
-import { RestoredLog } from '../registry/restored-log.ts';
-import { Revisions } from '../registry/revisions.ts';
+import type { Resource } from '../registry/resource.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
 import type { Registration } from '../registry/scheme-manager.ts';
 import { openStore } from '../store/database-url.ts';
-import { GroupCommit } from '../store/group-commit.ts';
+import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
+import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
+import { openMemory } from './memory.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
@@ -100,6 +103,8 @@ interface Parts {
   readonly store: Store;
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
+  /** Where others write to the database, too. */
+  readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
   readonly registry: Registry;
   readonly table: ResourceTable;
@@ -121,6 +126,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     const parts = await wire(settings, store);
     await parts.listener.listen(settings);
     parts.compactor.start();
+    parts.follower?.start();
     return new ApiServer(parts);
   } catch (error) {
     await store.close();
@@ -129,65 +135,43 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 }
 
 async function wire(settings: Settings, store: Store): Promise<Parts> {
-  const { clock, logger, retention, serviceDomain } = settings;
-  const opened = await store.open();
-  const revisions = new Revisions(clock, opened.revision);
-  // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
-  const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
-  const compactor: Compactor = new Compactor({
-    store,
-    clock,
-    logger,
-    retention,
-    floor,
-    trim: (revision) => trim(revision),
-  });
-  const log = await RestoredLog.read(
-    store,
-    { floor, revision: opened.revision, current: () => revisions.current },
-    (change) => compactor.record(change.revision, change.data.length),
-  );
+  const { clock, logger, serviceDomain } = settings;
+  const health = new DatabaseHealth(clock);
+  const memory = await openMemory({ ...settings, store, health, table: () => table });
+  const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const table = new ResourceTable({ schemes, store, logger, takeLog: (kind) => log.take(kind) });
-  const trim = (revision: number): void => {
-    log.trim(revision);
-    for (const resource of table.served()) resource.trim(revision);
-  };
-  const commits = new GroupCommit(store, {
-    onError: (err) => logger.error({ err }, 'a committed change could not be applied'),
-  });
-  const onCommit = (revision: number, bytes: number): void => {
-    revisions.advance(revision);
-    compactor.record(revision, bytes);
-  };
-  const registry = new Registry({ ...settings, commits, revisions, onCommit });
-  const lister = new Lister({ revisions, epoch: opened.epoch });
+  const table: ResourceTable = new ResourceTable({ schemes, store, log, revisions, logger });
+  const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
+  const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration });
+  const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
   const collector = new GarbageCollector({ registry, table, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
-  const added: Parts['added'] = { ready: [], debug: [] };
+  const added: Parts['added'] = { ready: [health], debug: [] };
   const resources = new ResourceHandler({ registry, lister, watches });
-  const listener = createListener(settings, { resources, table, endpoints, reader, added });
-  const writing = { store, commits, compactor, collector, registry };
+  const listener = createListener(settings, { resources, table, endpoints, reader, added, live: [health.lasting] });
+  const writing = { store, commits, compactor, follower, collector, registry };
   return { ...writing, table, watches, schemes, endpoints, client, listener, added };
 }
 
 interface Served extends Pick<Parts, 'table' | 'endpoints' | 'added'> {
+  readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly reader: ObjectReader;
 }
 
-function createListener(settings: Settings, { resources, table, endpoints, reader, added }: Served): HttpListener {
+function createListener(settings: Settings, served: Served): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
+  const { resources, table, endpoints, reader, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
       find: (group, version, plural) => table.find(group, version, plural),
       models: () => table.served().map(({ model }) => model),
-      live: [],
+      live,
       ...added,
       endpoints,
       storedBytes: (object) => reader.bytesOf(object),
@@ -303,11 +287,13 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, compactor, commits, store } = this.#parts;
+    const { collector, compactor, commits, follower, store } = this.#parts;
     await this.drain();
     await collector.stop();
     await compactor.stop();
-    await commits.close();
+    const written = commits.close();
+    await follower?.stop();
+    await written;
     await store.close();
   }
 }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Committed, Operation, Outcome, Store } from './store.ts';
-import { StoreError, storeErrorCodeOf } from './store-error.ts';
+import { StoreError } from './store-error.ts';
 
 interface Commit {
   readonly keys: readonly string[];
@@ -227,37 +227,44 @@ describe('GroupCommit outcomes', () => {
     expect([await next, keysOf(commits)]).to.deep.equal([{ revision: 1 }, [['/a', '/b'], ['/a']]]);
   });
 
-  it('takes nothing until an unknown outcome is known, and applies then what was written', async () => {
-    const { group, commits } = setUp();
-    const applied: [string, number][] = [];
-    const submit = (key: string): Promise<unknown> =>
-      group
-        .submit(operation(key), (revision) => applied.push([key, revision]))
-        .catch((reason: unknown) => storeErrorCodeOf(reason));
-    const lost = [submit('/a'), submit('/b')];
-    const queued = [submit('/a'), submit('/a')];
+  it('lets memory come to the revision before a batch, in order, before it applies the batch', async () => {
+    const told: string[] = [];
+    const following: { readonly before: number; readonly resolve: () => void }[] = [];
+    const follow = (before: number): Promise<void> =>
+      new Promise((resolve) => following.push({ before, resolve: () => resolve() }));
+    const { group, commits } = setUp({ follow, onIdle: () => told.push('idle') });
+    const submit = (key: string): void =>
+      void group.submit(operation(key), (revision) => told.push(`${key} at ${revision}`));
+    submit('/a');
     await settled();
-    let tell: (revisions: (number | undefined)[]) => void = () => undefined;
-    const outcome = new Promise<(number | undefined)[]>((resolve) => (tell = resolve));
-    await commits[0]?.fail(new StoreError('unknown', 'lost', { settled: outcome }));
-    expect(await Promise.all([...lost, ...queued, submit('/c')])).to.deep.equal('unknown unknown io io io'.split(' '));
-    expect([applied, commits.length]).to.deep.equal([[], 1]);
-    tell([undefined, 7]);
-    await settled();
-    expect([applied, group.isIdle()]).to.deep.equal([[['/b', 7]], true]);
-    const next = submit('/a');
-    await settled();
+    submit('/b');
+    await commits[0]?.finish();
     await commits[1]?.finish();
-    expect(await next).to.deep.equal({ revision: 1 });
+    expect([told, following.map(({ before }) => before)]).to.deep.equal([[], [0]]);
+    following[0]?.resolve();
+    await settled();
+    expect([told, following.map(({ before }) => before)]).to.deep.equal([['/a at 1'], [0, 1]]);
+    following[1]?.resolve();
+    await settled();
+    expect(told).to.deep.equal(['/a at 1', '/b at 2', 'idle']);
   });
 
-  it('closes without waiting for an outcome that stays unknown', async () => {
-    const { group, commits } = setUp();
-    const lost = group.submit(operation('/a')).catch((reason: unknown) => storeErrorCodeOf(reason));
+  it('stops writing while memory cannot follow', async () => {
+    let go: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const { group, commits } = setUp({ follow: () => held });
+    const writes = Array.from({ length: 5 }, async (_, at) => group.submit(operation(`/${at}`)));
+    for (let at = 0; at < 5; at += 1) {
+      await settled();
+      void group.submit(operation(`/more-${at}`));
+      await commits[at]?.finish();
+    }
+    expect(commits).to.have.lengthOf(2);
+    go();
     await settled();
-    await commits[0]?.fail(new StoreError('unknown', 'lost', { settled: new Promise(() => undefined) }));
-    await group.close();
-    expect([await lost, group.isIdle()]).to.deep.equal(['unknown', true]);
+    await commits[2]?.finish();
+    await Promise.all(writes);
+    expect(commits).to.have.lengthOf(3);
   });
 
   it('halves a refused batch until the one operation at fault fails alone', async () => {

@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
 import type { Committed, Operation, Outcome, Store } from './store.ts';
-import { type SettledRevisions, settledOf, StoreError, storeErrorCodeOf } from './store-error.ts';
+import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 export interface GroupCommitOptions {
   /** Operations in one batch; default 1,000: more did not make the store faster. */
@@ -12,10 +12,19 @@ export interface GroupCommitOptions {
   readonly maxQueued?: number;
   /** Told of what an `apply` threw; the write itself stands. */
   readonly onError: (error: unknown) => void;
+  /** Of a store that others write to as well: brings memory to the revision before a batch, which is then applied. */
+  readonly follow?: (before: number) => Promise<void>;
+  /** Nothing is queued or under way any more. */
+  readonly onIdle?: () => void;
+  /** Told of each batch's end; undefined: it is committed. */
+  readonly onEnd?: (error: unknown) => void;
 }
 
 /** So many are not kept waiting for the end of the turn. */
 const enough = 32;
+
+/** Batches that are written and not answered yet, beside the one that is being written. */
+const maxUnanswered = 2;
 
 interface Entry {
   readonly operation: Operation;
@@ -36,7 +45,8 @@ interface Entry {
  */
 export class GroupCommit {
   readonly #store: Store;
-  readonly #options: Required<GroupCommitOptions>;
+  readonly #options: GroupCommitOptions &
+    Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
   /** The last submitted operation of each token that is not settled. */
   readonly #tails = new Map<string, Entry>();
   #ready: Entry[] = [];
@@ -46,10 +56,10 @@ export class GroupCommit {
   #inFlight = 0;
   /** Batches that are durable and wait for their turn to be answered. */
   #unanswered = 0;
+  /** Of the batches before. */
+  #answered: Promise<void> = Promise.resolve();
   #isScheduled = false;
   #isClosed = false;
-  /** While it is not known what became of a batch; ends the wait for it. */
-  #stopWaiting: (() => void) | undefined;
   #drained: (() => void)[] = [];
 
   constructor(store: Store, options: GroupCommitOptions) {
@@ -61,12 +71,11 @@ export class GroupCommit {
    * Resolves once the operation is durable, or with its conflict. `apply` is called first, in revision order over all
    * operations, before the promise of any operation of the batch resolves.
    * Rejects with ApiError TooManyRequests when the queue is full, and with StoreError when the store fails: `refused`
-   * is this operation's own fault, never a neighbour's. After `unknown` nothing is taken (`io`) until it is known what
-   * was written; that is then applied, late and without an answer, so that memory follows what is stored.
+   * is this operation's own fault, never a neighbour's. After `unknown` the operation may be written, now or later, and
+   * `apply` is not called.
    */
   submit(operation: Operation, apply?: (revision: number) => void): Promise<Outcome> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'no more writes are taken'));
-    if (this.#stopWaiting) return Promise.reject(waitingForDatabase());
     if (this.#queued >= this.#options.maxQueued) {
       const message = `${this.#queued} writes are waiting; try again later`;
       return Promise.reject(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));
@@ -75,6 +84,11 @@ export class GroupCommit {
       const tokens = tokensOf(operation);
       this.#enqueue({ operation, apply, resolve, reject, tokens, successors: [], blockers: 0 });
     });
+  }
+
+  /** The store works on a batch, or it is not answered yet. */
+  isCommitting(): boolean {
+    return this.#inFlight + this.#unanswered > 0;
   }
 
   isIdle(): boolean {
@@ -90,7 +104,6 @@ export class GroupCommit {
   /** Takes no more, and resolves when all that was taken is settled. The store stays open. */
   close(): Promise<void> {
     this.#isClosed = true;
-    this.#stopWaiting?.();
     return this.drain();
   }
 
@@ -104,7 +117,7 @@ export class GroupCommit {
     }
     this.#queued += 1;
     if (entry.blockers === 0) this.#ready.push(entry);
-    if (this.#inFlight > 0) return;
+    if (!this.#maySend()) return;
     if (this.#ready.length - this.#readyFrom >= enough) this.#send();
     else this.#sendAtEndOfTurn();
   }
@@ -116,7 +129,7 @@ export class GroupCommit {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      if (this.#inFlight === 0 && this.#hasReady()) this.#send();
+      if (this.#maySend() && this.#hasReady()) this.#send();
     });
   }
 
@@ -125,9 +138,14 @@ export class GroupCommit {
     const batch = this.#takeBatch(Math.max(enough, Math.ceil((this.#queued + answered) / 2)));
     this.#inFlight = batch.length;
     this.#write(batch).then(
-      ({ outcomes }) => this.#onCommitted(batch, outcomes),
+      (committed) => this.#onCommitted(batch, committed),
       (error: unknown) => this.#onFailed(batch, error),
     );
+  }
+
+  /** One batch at a time; and who is slow to follow what others write is not buried under what is written here. */
+  #maySend(): boolean {
+    return this.#inFlight === 0 && this.#unanswered < maxUnanswered;
   }
 
   /** At most half of all writers: the other half is served while these commit. */
@@ -155,15 +173,20 @@ export class GroupCommit {
     this.#readyFrom = 0;
   }
 
-  #onCommitted(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
+  #onCommitted(batch: readonly Entry[], { before, outcomes }: Committed): void {
     this.#inFlight = 0;
+    const { follow, onEnd } = this.#options;
+    onEnd?.(undefined);
     // What follows from the answers to a few waits for the end of the turn by itself.
-    if (batch.length < enough && !this.#hasReady() && this.#unanswered === 0) return this.#answer(batch, outcomes);
-    // The store works on the next batch while this one is answered (256 creations in flight: 14k/s, so 20k/s).
-    if (this.#hasReady()) this.#send(batch.length);
+    const isSmall = batch.length < enough && !this.#hasReady() && this.#unanswered === 0;
+    if (isSmall && follow === undefined) return this.#answer(batch, outcomes);
     this.#unanswered += 1;
-    // In a turn of its own: a fast store has its next answer ready when this one is given, and nothing else would run.
-    setImmediate(() => {
+    // The store works on the next batch while this one is answered (256 creations in flight: 14k/s, so 20k/s).
+    if (this.#hasReady() && this.#maySend()) this.#send(batch.length);
+    this.#answered = this.#answered.then(async () => {
+      // In a turn of its own: a fast store has its next answer ready when this one is given, and nothing else would run.
+      if (!isSmall) await new Promise((resolve) => setImmediate(resolve));
+      await follow?.(before);
       this.#unanswered -= 1;
       this.#answer(batch, outcomes);
     });
@@ -175,8 +198,9 @@ export class GroupCommit {
   }
 
   async #onFailed(batch: readonly Entry[], error: unknown): Promise<void> {
-    // After the batch before it, which may still wait for its turn: revisions are applied in order.
-    await new Promise((resolve) => setImmediate(resolve));
+    // After the batches before it, which may still wait for their turn: revisions are applied in order.
+    await this.#answered;
+    this.#options.onEnd?.(error);
     await this.#fail(batch, error);
     this.#inFlight = 0;
     this.#goOn();
@@ -192,42 +216,13 @@ export class GroupCommit {
     }
     this.#release(batch);
     for (const entry of batch) entry.reject(error);
-    const settled = settledOf(error);
-    if (settled && !this.#isClosed) await this.#settleLate(batch, settled);
-  }
-
-  /** Holds all writes until it is known what was written of a batch: they would be decided on a state that is not so. */
-  async #settleLate(batch: readonly Entry[], settled: Promise<SettledRevisions>): Promise<void> {
-    const stopped = new Promise<SettledRevisions>((resolve) => (this.#stopWaiting = () => resolve([])));
-    this.#rejectQueued();
-    try {
-      const revisions = await Promise.race([settled, stopped]);
-      for (const [position, { apply }] of batch.entries()) {
-        const revision = revisions[position];
-        if (apply && revision !== undefined) this.#apply(apply, revision);
-      }
-    } catch (error) {
-      this.#options.onError(error);
-    } finally {
-      this.#stopWaiting = undefined;
-    }
-  }
-
-  #rejectQueued(): void {
-    for (; this.#hasReady(); this.#readyFrom += 1) {
-      const entry = this.#ready[this.#readyFrom];
-      if (!entry) return;
-      this.#queued -= 1;
-      // Makes those ready that waited for it.
-      this.#release([entry]);
-      entry.reject(waitingForDatabase());
-    }
-    this.#trimReady();
   }
 
   async #retry(half: readonly Entry[]): Promise<void> {
     try {
-      this.#settle(half, (await this.#write(half)).outcomes);
+      const { before, outcomes } = await this.#write(half);
+      await this.#options.follow?.(before);
+      this.#settle(half, outcomes);
     } catch (error) {
       await this.#fail(half, error);
     }
@@ -240,6 +235,7 @@ export class GroupCommit {
   #goOn(): void {
     if (this.#hasReady()) this.#sendAtEndOfTurn();
     if (!this.isIdle()) return;
+    this.#options.onIdle?.();
     const waiting = this.#drained;
     this.#drained = [];
     for (const resolve of waiting) resolve();
@@ -283,10 +279,6 @@ export class GroupCommit {
       }
     }
   }
-}
-
-function waitingForDatabase(): StoreError {
-  return new StoreError('io', 'the database does not answer, and it is not known what became of the last writes');
 }
 
 /** Keys begin with a slash, claims with a number. */

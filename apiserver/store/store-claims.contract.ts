@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { expect } from 'chai';
 
+import { claimDifference } from './claim-difference.ts';
 import { bytes, committed, create, key, kind, revisionOf, written } from './store-operations.fixture.ts';
 import type { Claim, KindClaims, Operation, Store } from './store.ts';
 
@@ -87,10 +88,12 @@ export function describeKindClaims(store: () => Store): void {
     const [revision = 0] = await written(store(), { ...create('other', '', [[1, 'goes']]), kind: 2 });
     const claims = [holder('a', 1, 'stays'), holder('a', 1, 'moves'), holder('b', 2, 'x'.repeat(300))];
     const wanted = { indexes: [1, 2], claims, revision };
-    expect(await store().compareClaims(kind, wanted)).to.deep.equal({ refused: 'different' });
+    expect(await store().claims(kind)).to.deep.include({ generation: 0, indexes: [], revision });
     const first = await store().setClaims(kind, wanted);
     expect(first).to.have.property('generation').that.is.above(0);
-    expect(await store().compareClaims(kind, wanted)).to.deep.equal(first);
+    const stored = await store().claims(kind);
+    expect(stored).to.deep.include({ ...first, indexes: [1, 2], revision });
+    expect(claimDifference(stored.claims, claims)).to.deep.equal({ set: [], drop: [] });
     expect(await store().setClaims(kind, wanted)).to.deep.equal(first);
     const lost = await committed(
       store(),
@@ -142,13 +145,28 @@ export function describeKindClaims(store: () => Store): void {
     const [a = 0] = await written(store(), create('a', '1'));
     const claims = { ...nothing, indexes: [1], revision: a };
     await written(store(), { ...create('of another kind', '2'), kind: 2 });
-    const set = await store().setClaims(kind, claims);
-    expect(set).to.have.property('generation');
+    expect(await store().setClaims(kind, claims)).to.have.property('generation');
     const [b = 0] = await written(store(), create('b', '3'));
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
-    expect(await store().compareClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
-    expect(await store().compareClaims(kind, { ...claims, revision: b })).to.deep.equal(set);
     await store().compact(b, 10);
-    expect(await store().setClaims(kind, { ...claims, revision: a })).to.deep.equal({ refused: 'behind' });
+    expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
+  });
+
+  it('lets nobody write under other indexes once those who set them were found behind', async () => {
+    const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
+    const generation = 'generation' in old ? old.generation : Number.NaN;
+    const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });
+    const wanted = { indexes: [1, 2], claims: [holder('a', 1, 'v'), holder('a', 2, 'w')] };
+    expect(await store().setClaims(kind, { ...wanted, revision: a - 1 })).to.deep.equal({ refused: 'behind' });
+    expect(await committed(store(), [{ ...create('b', '2'), generation }])).to.deep.equal([{ conflict: 'generation' }]);
+    const between = await store().claims(kind);
+    expect(between.indexes).to.deep.equal([1, 2]);
+    expect(between.claims).to.have.lengthOf(1);
+    const next = await store().setClaims(kind, { ...wanted, revision: a });
+    expect(next).to.have.property('generation').that.is.above(between.generation);
+    expect(await committed(store(), [{ ...create('b', '2', [[2, 'w']]), ...next }])).to.have.nested.property(
+      '[0].holder',
+      key('a'),
+    );
   });
 }

@@ -1,3 +1,5 @@
+import type { StoredClaim } from './claim-difference.ts';
+
 /** Unique value: index number (see {@link Store.numberOf}) and the index's value. */
 export type Claim = readonly [index: number, value: string];
 
@@ -46,11 +48,17 @@ export interface KindClaims {
   readonly revision: number;
 }
 
-/**
- * `behind`: objects of the kind have changed after the revision, or it is compacted and nobody can tell.
- * `different`: the stored indexes or claims are others.
- */
-export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' | 'different' };
+/** `behind`: objects of the kind have changed after the revision, or it is compacted and nobody can tell. */
+export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' };
+
+/** The unique indexes of a kind, and what is claimed under them, as the store has them at a revision. */
+export interface StoredClaims {
+  /** 0 until they are first set. */
+  readonly generation: number;
+  readonly indexes: readonly number[];
+  readonly claims: readonly StoredClaim[];
+  readonly revision: number;
+}
 
 export interface Row {
   readonly key: string;
@@ -111,13 +119,14 @@ export interface Store {
   compact(upTo: number, maxRows: number): Promise<number>;
   /** The durable number of a name (`kind:<group>/<plural>`, `index:…`), made at first use; from 1. */
   numberOf(name: string): Promise<number>;
+  /** Of one moment; locks nothing. */
+  claims(kind: number): Promise<StoredClaims>;
   /**
    * Makes the unique indexes of a kind, and its claims, exactly these, in one transaction. For start-up, when an index may
-   * have come, gone or changed. The generation is a new one when anything was changed.
+   * have come, gone or changed. The generation is a new one when anything was changed. Where the claims are `behind`, only
+   * the indexes are set, under a new generation: who knows others writes no more, and the next attempt succeeds.
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
-  /** The same without a change: whether these are the indexes and claims that are stored, and under which generation. */
-  compareClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**
    * Begins the history of an empty database anew: at a revision, and with an epoch of its own. Rejects with StoreError
    * `refused` where an object is.

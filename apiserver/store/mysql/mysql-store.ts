@@ -6,7 +6,17 @@ import { MysqlReader } from './mysql-reader.ts';
 import * as sql from './mysql-statements.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
 import { MysqlWriter } from './mysql-writer.ts';
-import type { Change, ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store.ts';
+import type {
+  Change,
+  ClaimsOutcome,
+  Committed,
+  KindClaims,
+  OpenedStore,
+  Operation,
+  Row,
+  Store,
+  StoredClaims,
+} from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 export interface MysqlStoreOptions {
@@ -112,7 +122,7 @@ class MysqlStore implements Store {
     throw new Error('to come');
   }
 
-  compareClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
+  claims(_kind: number): Promise<StoredClaims> {
     throw new Error('to come');
   }
 

@@ -4,7 +4,17 @@ import { PostgresListener } from './postgres-listener.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 import { StoreError } from '../store-error.ts';
-import type { Change, ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store.ts';
+import type {
+  Change,
+  ClaimsOutcome,
+  Committed,
+  KindClaims,
+  OpenedStore,
+  Operation,
+  Row,
+  Store,
+  StoredClaims,
+} from '../store.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; what is absent comes from `PGUSER` and its like. */
@@ -103,7 +113,7 @@ class PostgresStore implements Store {
     throw new Error('to come');
   }
 
-  compareClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
+  claims(_kind: number): Promise<StoredClaims> {
     throw new Error('to come');
   }
 

@@ -11,7 +11,7 @@ import {
   type UniqueConflict,
 } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
-import type { Claim, ClaimsOutcome, Operation } from '../store.ts';
+import type { Claim, ClaimsOutcome, Operation, StoredClaims } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 interface PackedOperation {
@@ -61,22 +61,40 @@ export class SqliteCommitter {
     return { before, codes, unique: lost };
   }
 
-  /** Makes a kind's unique indexes and claims the wanted ones, unless it is only to say whether they are. */
-  alignClaims({ kind, wanted, isComparison }: ClaimsOfKind, compactRevision: number): ClaimsOutcome {
-    const { claimsOfKind, dropClaim, setClaim, setMeta, changedAfter } = this.#statements;
-    return this.transaction(() => {
-      const isBehind = changedAfter.get(wanted.revision, kind) !== undefined;
-      if (isBehind || wanted.revision < compactRevision) return { refused: 'behind' };
-      const { set, drop } = claimDifference(claimsOfKind.all(kind) as unknown as StoredClaim[], wanted.claims);
+  claims(kind: number): StoredClaims {
+    const { indexes, generation } = this.#indexesOf(kind);
+    const numbers = indexes === '' ? [] : indexes.split(',').map(Number);
+    return { generation, indexes: numbers, claims: this.#claimsOf(kind), revision: this.#revision };
+  }
+
+  /** Makes a kind's unique indexes and claims the wanted ones. */
+  setClaims({ kind, wanted }: ClaimsOfKind, compactRevision: number): ClaimsOutcome {
+    const { dropClaim, setClaim, changedAfter } = this.#statements;
+    return this.transaction((): ClaimsOutcome => {
+      const isBehind = wanted.revision < compactRevision || changedAfter.get(wanted.revision, kind) !== undefined;
+      if (isBehind) {
+        this.#setIndexes(kind, wanted.indexes);
+        return { refused: 'behind' };
+      }
+      const { set, drop } = claimDifference(this.#claimsOf(kind), wanted.claims);
       const { indexes, generation } = this.#indexesOf(kind);
       if (set.length + drop.length === 0 && indexes === wanted.indexes.join()) return { generation };
-      if (isComparison) return { refused: 'different' };
       for (const { index, value, key } of drop) dropClaim.run(kind, index, value, key);
       for (const { index, value, key } of set) setClaim.run(kind, index, value, key);
-      setMeta.run(`indexes:${kind}`, `${generation + 1} ${wanted.indexes.join()}`);
-      this.#generations.delete(kind);
-      return { generation: generation + 1 };
+      return { generation: this.#setIndexes(kind, wanted.indexes) };
     });
+  }
+
+  #claimsOf(kind: number): StoredClaim[] {
+    return this.#statements.claimsOfKind.all(kind) as unknown as StoredClaim[];
+  }
+
+  /** Answers the new generation. */
+  #setIndexes(kind: number, indexes: readonly number[]): number {
+    const generation = this.#indexesOf(kind).generation + 1;
+    this.#statements.setMeta.run(`indexes:${kind}`, `${generation} ${indexes.join()}`);
+    this.#generations.delete(kind);
+    return generation;
   }
 
   /** Of a kind that was never opened: none, under the generation 0. */

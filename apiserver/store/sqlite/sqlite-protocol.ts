@@ -1,5 +1,15 @@
 import type { SqlitePragmas } from './sqlite-connection.ts';
-import type { Change, Claim, ClaimsOutcome, KindClaims, OpenedStore, Operation, Outcome, Row } from '../store.ts';
+import type {
+  Change,
+  Claim,
+  ClaimsOutcome,
+  KindClaims,
+  OpenedStore,
+  Operation,
+  Outcome,
+  Row,
+  StoredClaims,
+} from '../store.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 
 /**
@@ -14,7 +24,8 @@ export interface SqliteCalls {
   changes: { request: { readonly after: number; readonly limit: number }; answer: PackedPage };
   compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
   numberOf: { request: { readonly name: string }; answer: number };
-  alignClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
+  claims: { request: { readonly kind: number }; answer: StoredClaims };
+  setClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };
   pragmas: { request: object; answer: SqlitePragmas };
   close: { request: object; answer: undefined };
@@ -23,8 +34,6 @@ export interface SqliteCalls {
 export interface ClaimsOfKind {
   readonly kind: number;
   readonly wanted: KindClaims;
-  /** Nothing is changed. */
-  readonly isComparison: boolean;
 }
 
 /** A request as posted; the answer carries the same id. */

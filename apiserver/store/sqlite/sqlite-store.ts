@@ -1,6 +1,16 @@
 import type { SqlitePragmas } from './sqlite-connection.ts';
 import { packBatch, unpackChanges, unpackOutcomes, unpackRows } from './sqlite-protocol.ts';
-import type { Change, ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store.ts';
+import type {
+  Change,
+  ClaimsOutcome,
+  Committed,
+  KindClaims,
+  OpenedStore,
+  Operation,
+  Row,
+  Store,
+  StoredClaims,
+} from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
@@ -88,12 +98,12 @@ class SqliteStore implements Store {
     return this.#opened().call('numberOf', { name });
   }
 
-  async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
-    return this.#opened().call('alignClaims', { kind, wanted, isComparison: false });
+  async claims(kind: number): Promise<StoredClaims> {
+    return this.#opened().call('claims', { kind });
   }
 
-  async compareClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
-    return this.#opened().call('alignClaims', { kind, wanted, isComparison: true });
+  async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
+    return this.#opened().call('setClaims', { kind, wanted });
   }
 
   async startHistory(revision: number): Promise<OpenedStore> {

@@ -1,0 +1,201 @@
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { CompactedError } from '../store/store.ts';
+import type { Change, Store } from '../store/store.ts';
+import { reread } from './reread.ts';
+import type { Resource } from './resource.ts';
+import type { ResourceTable } from './resource-table.ts';
+import type { Revisions } from './revisions.ts';
+import { lenientEntry } from './stored-entry.ts';
+import type { UnservedLog } from './unserved-log.ts';
+
+const changesPerPage = 1000;
+
+/** After a look that failed. */
+const retryMs = 250;
+
+/** Whether the database answers is asked this often; what it says is the net under what one hears. */
+const heartbeatMs = 2_000;
+
+/** A commit of our own that takes longer does not hold up the changes of others. */
+const ownCommitMs = 10;
+
+export interface FollowerOptions {
+  readonly store: Store;
+  readonly table: () => ResourceTable;
+  readonly log: UnservedLog;
+  readonly revisions: Revisions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A commit of this process is under way: its answer tells what came before it, and {@link Follower.reach} is called. */
+  readonly isCommitting: () => boolean;
+  /** Told of each question to the database; undefined: it was answered. */
+  readonly onAsked: (error: unknown) => void;
+  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
+  readonly onChange: (revision: number, bytes: number) => void;
+}
+
+/**
+ * Keeps memory at what is stored where other processes write to the same database: all changes, theirs and its own, in
+ * revision order. It reads when it hears of something new, when somebody waits for a revision, and before what this
+ * process has written itself becomes visible.
+ */
+export class Follower {
+  readonly #options: FollowerOptions;
+  /** Something is stored up to here; or so one hears. */
+  #heard = 0;
+  #reading: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #heartbeat: Timer | undefined;
+  #pause: (() => void) | undefined;
+  #unsubscribe: () => void = () => undefined;
+  readonly #waiters = new Set<() => void>();
+  #isStopped = false;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#options.store.subscribe((revision) => this.hear(revision));
+    this.#beat();
+  }
+
+  /** What is under way is finished; nobody waits any longer. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#unsubscribe();
+    this.#options.clock.clearTimeout(this.#timer);
+    this.#options.clock.clearTimeout(this.#heartbeat);
+    this.#pause?.();
+    await this.#reading;
+    this.#wake();
+  }
+
+  /** Something may be stored up to this revision. */
+  hear(revision: number): void {
+    if (revision <= this.#options.revisions.current) return;
+    this.#heard = Math.max(this.#heard, revision);
+    if (!this.#options.isCommitting()) return this.resume();
+    this.#timer ??= this.#options.clock.setTimeout(() => this.resume(), ownCommitMs);
+  }
+
+  /** Reads what it has heard of: no commit is under way any more. */
+  resume(): void {
+    this.#options.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#read();
+  }
+
+  /** Resolves once memory has everything up to a revision that is stored, however long that takes, and at `stop`. */
+  async reach(revision: number): Promise<void> {
+    while (!this.#isStopped && revision > this.#options.revisions.current) {
+      const reached = new Promise<void>((resolve) => this.#waiters.add(resolve));
+      this.#heard = Math.max(this.#heard, revision);
+      this.#read();
+      await reached;
+    }
+  }
+
+  #beat(): void {
+    this.#heartbeat = this.#options.clock.setTimeout(() => {
+      void this.#ask().finally(() => {
+        if (!this.#isStopped) this.#beat();
+      });
+    }, heartbeatMs);
+    this.#heartbeat.unref?.();
+  }
+
+  async #ask(): Promise<void> {
+    const { store, onAsked } = this.#options;
+    try {
+      this.hear(await store.currentRevision());
+      onAsked(undefined);
+    } catch (error) {
+      onAsked(error);
+    }
+  }
+
+  #read(): void {
+    if (this.#isStopped || this.#heard <= this.#options.revisions.current) return;
+    this.#reading ??= this.#readOn().finally(() => {
+      this.#reading = undefined;
+      this.#wake();
+      // Somebody may have come between the last look and this.
+      this.#read();
+    });
+  }
+
+  async #readOn(): Promise<void> {
+    const { revisions, logger } = this.#options;
+    while (!this.#isStopped && this.#heard > revisions.current) {
+      try {
+        await this.#readPage();
+      } catch (err) {
+        if (this.#isStopped) return;
+        if (!(err instanceof CompactedError)) {
+          this.#options.onAsked(err);
+          logger.warn({ err, revision: revisions.current }, 'changes of other replicas cannot be read; trying again');
+          await this.#wait(retryMs);
+        } else {
+          logger.warn(
+            { revision: revisions.current, compactRevision: err.compactRevision },
+            'too far behind; reading anew',
+          );
+          await reread({ ...this.#options, table: this.#options.table(), isStopped: () => this.#isStopped });
+        }
+      }
+      this.#wake();
+    }
+  }
+
+  async #readPage(): Promise<void> {
+    const { store, revisions } = this.#options;
+    const from = revisions.current;
+    // One revision is one change at most: what this process has just written itself is not asked for.
+    const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
+    for (const change of changes) this.#apply(change);
+    if (changes.length > 0) return;
+    // Revisions may have gaps, and what one hears may be wrong: the database knows.
+    const present = await store.currentRevision();
+    const missed = await store.changes(from, 1);
+    if (missed.length > 0) return;
+    if (present > revisions.current) revisions.advance(present);
+    this.#heard = Math.min(this.#heard, revisions.current);
+  }
+
+  #apply(change: Change): void {
+    const { table, log, revisions, onChange } = this.#options;
+    // A commit of our own may have been answered while the page was on its way.
+    if (change.revision <= revisions.current) return;
+    const resource = table().ofNumber(change.kind);
+    if (resource === undefined) log.add(change);
+    else applyTo(resource, change, this.#options.logger);
+    onChange(change.revision, change.data.length);
+  }
+
+  #wake(): void {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const resolve of waiters) resolve();
+  }
+
+  async #wait(delayMs: number): Promise<void> {
+    const { clock } = this.#options;
+    let timer: Timer | undefined;
+    await new Promise<void>((resolve) => {
+      this.#pause = resolve;
+      timer = clock.setTimeout(resolve, delayMs);
+    });
+    clock.clearTimeout(timer);
+  }
+}
+
+/** One object that cannot be read must not keep all others from being followed. */
+function applyTo(resource: Resource, { op, key, data, revision }: Change, logger: Logger): void {
+  try {
+    const entry = lenientEntry(resource.cache, { data, revision });
+    resource.apply({ op, entry, previous: resource.cache.get(entry.key) });
+  } catch (err) {
+    logger.error({ err, key, revision }, 'a change of another replica could not be applied');
+  }
+}

@@ -1,0 +1,46 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import type { HealthCheck } from '../http/health.ts';
+import { storeErrorCodeOf } from '../store/store-error.ts';
+
+/** A failure is remembered for so long, or until something goes well: only who is asked again can tell that it is over. */
+const memoryMs = 10_000;
+
+/** What does not pass by itself: the process has to be started anew. */
+const lasting: ReadonlySet<unknown> = new Set(['crashed', 'diverged', 'corrupt']);
+
+/** What was wrong when the database was last written, or read. */
+export class DatabaseHealth implements HealthCheck {
+  readonly name = 'database';
+  readonly #clock: Clock;
+  readonly #failures = new Map<
+    'read' | 'write',
+    { readonly problem: string; readonly atMs: number; isLasting: boolean }
+  >();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `error` undefined: it went well. What only this request is to blame for says nothing of the database. */
+  report(what: 'read' | 'write', error: unknown): void {
+    const code = storeErrorCodeOf(error);
+    if (error === undefined) this.#failures.delete(what);
+    if (error === undefined || code === undefined || code === 'refused' || code === 'closed') return;
+    const problem = `cannot ${what}: ${(error as Error).message}`;
+    this.#failures.set(what, { problem, atMs: this.#clock.monotonicMs(), isLasting: lasting.has(code) });
+  }
+
+  check(): string | undefined {
+    const nowMs = this.#clock.monotonicMs();
+    for (const { problem, atMs, isLasting } of this.#failures.values()) {
+      if (isLasting || nowMs - atMs < memoryMs) return problem;
+    }
+    return undefined;
+  }
+
+  /** The same for what a restart would mend. */
+  get lasting(): HealthCheck {
+    const check = (): string | undefined => [...this.#failures.values()].find(({ isLasting }) => isLasting)?.problem;
+    return { name: this.name, check };
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { Compactor } from '../registry/compactor.ts';
+import type { Retention } from '../registry/compactor.ts';
+import { Follower } from '../registry/follower.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import { Revisions } from '../registry/revisions.ts';
+import { UnservedLog } from '../registry/unserved-log.ts';
+import { GroupCommit } from '../store/group-commit.ts';
+import type { Store } from '../store/store.ts';
+import type { DatabaseHealth } from './database-health.ts';
+
+export interface MemoryParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly retention: Retention;
+  readonly health: DatabaseHealth;
+  /** The kinds, once there are any. */
+  readonly table: () => ResourceTable;
+}
+
+/** What keeps memory and the database together. */
+export interface Memory {
+  readonly epoch: string;
+  readonly log: UnservedLog;
+  readonly revisions: Revisions;
+  readonly commits: GroupCommit;
+  readonly compactor: Compactor;
+  /** Where other processes write to the database as well. */
+  readonly follower: Follower | undefined;
+  /** To be told of each change when it is visible, with the bytes that history keeps for it. */
+  readonly onChange: (revision: number, bytes: number) => void;
+}
+
+/** Opens the store, and reads what history it has. */
+export async function openMemory(parts: MemoryParts): Promise<Memory> {
+  const { store, clock, logger, retention, health } = parts;
+  const opened = await store.open();
+  // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
+  const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
+  const compactor: Compactor = new Compactor({ store, clock, logger, retention, floor, trim: (upTo) => trim(upTo) });
+  const record = (revision: number, bytes: number): void => compactor.record(revision, bytes);
+  const log = await UnservedLog.read(store, { floor, revision: opened.revision }, (change) =>
+    record(change.revision, change.data.length),
+  );
+  const trim = (upTo: number): void => {
+    log.trim(upTo);
+    for (const resource of parts.table().served()) resource.trim(upTo);
+  };
+  const shared = store.isShared
+    ? { latest: () => store.currentRevision(), onWanted: (revision: number) => follower?.hear(revision) }
+    : {};
+  const revisions = new Revisions({ clock, start: log.revision, ...shared });
+  const onChange = (revision: number, bytes: number): void => {
+    revisions.advance(revision);
+    record(revision, bytes);
+  };
+  const commits: GroupCommit = new GroupCommit(store, {
+    onError: (err) => logger.error({ err }, 'a committed change could not be applied'),
+    onEnd: (error) => health.report('write', error),
+    ...(store.isShared && { follow: async (before) => follower?.reach(before), onIdle: () => follower?.resume() }),
+  });
+  const follower = store.isShared
+    ? new Follower({
+        ...parts,
+        log,
+        revisions,
+        table: parts.table,
+        isCommitting: () => commits.isCommitting(),
+        onAsked: (error) => health.report('read', error),
+        onChange,
+      })
+    : undefined;
+  return { epoch: opened.epoch, log, revisions, commits, compactor, follower, onChange };
+}
