@@ -81,11 +81,11 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     const { lister, revisions } = this.#parts;
     const { signal, sendInitialEvents, allowBookmarks } = this.#options;
     const resource = await this.#parts.resource();
-    const reached = revisions.reach(this.#options.resourceVersion);
-    if (reached !== undefined) await reached;
-    const selection = selectionOf(lister, resource, this.#options);
     const after = parseRevision(this.#options.resourceVersion ?? '');
     const withInitial = sendInitialEvents ?? after === 0;
+    const reached = withInitial || after === 0 ? revisions.reach(this.#options.resourceVersion) : undefined;
+    if (reached !== undefined) await reached;
+    const selection = selectionOf(lister, resource, this.#options);
     const notify = (): void => this.#wakeUp();
     const unsubscribe = resource.feed.subscribe(notify);
     const onClosed = (closed: Resource): void => {

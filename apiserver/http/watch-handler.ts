@@ -42,7 +42,8 @@ export class WatchHandler {
   /** Answers 4xx before the stream begins; after that, errors are events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
-    const reached = this.#parts.revisions.reach(from.resourceVersion);
+    // A place that memory has yet to reach is waited for in the stream, which begins with nothing.
+    const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     if (reached === undefined) return this.#start(context, this.#plan(context, { path, resource, from }));
     return reached.then(() => this.#start(context, this.#plan(context, { path, resource, from })));
   }

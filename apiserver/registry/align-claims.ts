@@ -54,14 +54,16 @@ function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'r
 /**
  * A write was refused for its generation: another process has set the kind's unique indexes anew. Resolves when they are
  * the same here, and the resource writes on under the new generation. Rejects with ApiError ServiceUnavailable when they
- * are others: what is written here would claim too little.
+ * are others: what is written here would claim too little. The resource then takes no write any more.
  */
 export async function adoptGeneration(resource: Resource, store: Store): Promise<void> {
   const { generation, indexes } = await store.claims(resource.kindNumber);
   if (!resource.hasIndexes(indexes)) {
     const { plural, group } = resource.model;
     const message = `${plural}.${group} has other unique indexes at another replica; this one has to be restarted with the same`;
-    throw new ApiError('ServiceUnavailable', message);
+    const refusal = new ApiError('ServiceUnavailable', message);
+    resource.refuseWrites(refusal);
+    throw refusal;
   }
   resource.generation = generation;
 }

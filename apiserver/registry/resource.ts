@@ -35,6 +35,7 @@ export class Resource {
   readonly #indexNumbers: ReadonlyMap<string, number>;
   #commits = 0;
   #isClosed = false;
+  #refusal: ApiError | undefined;
   readonly #whenQuiet: (() => void)[] = [];
 
   constructor(parts: ResourceParts) {
@@ -73,9 +74,15 @@ export class Resource {
     this.history.prune();
   }
 
+  /** Lets nobody write any more, for a reason. */
+  refuseWrites(reason: ApiError): void {
+    this.#refusal = reason;
+  }
+
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
   beginCommit(): void {
     const { plural, group } = this.model;
+    if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
     this.#commits += 1;
   }

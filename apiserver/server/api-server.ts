@@ -121,7 +121,12 @@ interface Parts {
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const settings = settingsOf(options);
   checkSettings(settings);
-  const store = await openStore(settings.database, settings);
+  return startOn(await openStore(settings.database, settings), options);
+}
+
+/** The same on a store that is given, and not open yet; `database` says nothing then. */
+export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
+  const settings = settingsOf(options);
   try {
     const parts = await wire(settings, store);
     await parts.listener.listen(settings);

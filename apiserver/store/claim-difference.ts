@@ -1,13 +1,5 @@
 import { storedClaimValue } from './claim-value.ts';
-import type { Claim } from './store.ts';
-
-/** A row of `uniq`. */
-export interface StoredClaim {
-  readonly index: number;
-  /** As {@link storedClaimValue} makes it. */
-  readonly value: string;
-  readonly key: string;
-}
+import type { Claim, StoredClaim } from './store.ts';
 
 export interface ClaimDifference {
   /** To be inserted, or given to another holder. */

@@ -1,5 +1,3 @@
-import type { StoredClaim } from './claim-difference.ts';
-
 /** Unique value: index number (see {@link Store.numberOf}) and the index's value. */
 export type Claim = readonly [index: number, value: string];
 
@@ -50,6 +48,14 @@ export interface KindClaims {
 
 /** `behind`: objects of the kind have changed after the revision, or it is compacted and nobody can tell. */
 export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' };
+
+/** A claim as it is stored. */
+export interface StoredClaim {
+  readonly index: number;
+  /** As `storedClaimValue` makes it. */
+  readonly value: string;
+  readonly key: string;
+}
 
 /** The unique indexes of a kind, and what is claimed under them, as the store has them at a revision. */
 export interface StoredClaims {

@@ -1,6 +1,6 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-import { claimDifference, columnsOfClaims, type StoredClaim } from '../claim-difference.ts';
+import { claimDifference, columnsOfClaims } from '../claim-difference.ts';
 import { type BatchResult, sendBatch } from './postgres-batch.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';

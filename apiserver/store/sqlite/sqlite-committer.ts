@@ -1,4 +1,4 @@
-import { claimDifference, type StoredClaim } from '../claim-difference.ts';
+import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import {

@@ -1,0 +1,112 @@
+import { createSqliteStore } from '../store/sqlite/sqlite-store.ts';
+import type { SqliteStore } from '../store/sqlite/sqlite-store.ts';
+import type { Change, Committed, OpenedStore, Operation, Row, Store } from '../store/store.ts';
+
+/** One database in memory, for as many stores as a test wants: replicas without processes, whose faults are exact. */
+export class SharedDatabase {
+  readonly #store: SqliteStore = createSqliteStore({ memory: true });
+  readonly #opened: Promise<OpenedStore>;
+  readonly #replicas = new Set<ReplicaStore>();
+
+  constructor() {
+    this.#opened = this.#store.open();
+  }
+
+  replica(): ReplicaStore {
+    const replica = new ReplicaStore(this.#store, this.#opened, (revision) => this.#announce(revision));
+    this.#replicas.add(replica);
+    return replica;
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+  }
+
+  #announce(revision: number): void {
+    for (const replica of this.#replicas) replica.hear(revision);
+  }
+}
+
+/** A store on a {@link SharedDatabase}. */
+export class ReplicaStore implements Store {
+  readonly isShared = true;
+  /** Hints get lost. */
+  isDeaf = false;
+  /** What the next calls wait for, or fail with. */
+  beforeChanges: () => Promise<void> = async () => undefined;
+  beforeCommit: () => Promise<void> = async () => undefined;
+  afterCommit: () => Promise<void> = async () => undefined;
+  beforeRevision: () => Promise<void> = async () => undefined;
+  afterScan: () => Promise<void> = async () => undefined;
+  readonly #store: SqliteStore;
+  readonly #opened: Promise<OpenedStore>;
+  readonly #announce: (revision: number) => void;
+  readonly #listeners = new Set<(revision: number) => void>();
+
+  constructor(store: SqliteStore, opened: Promise<OpenedStore>, announce: (revision: number) => void) {
+    this.#store = store;
+    this.#opened = opened;
+    this.#announce = announce;
+  }
+
+  async open(): Promise<OpenedStore> {
+    const { epoch, compactRevision } = await this.#opened;
+    return { epoch, compactRevision, revision: await this.#store.currentRevision() };
+  }
+
+  async commit(batch: readonly Operation[]): Promise<Committed> {
+    await this.beforeCommit();
+    const committed = await this.#store.commit(batch);
+    this.#announce(await this.#store.currentRevision());
+    await this.afterCommit();
+    return committed;
+  }
+
+  async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
+    yield* this.#store.scan(kind);
+    await this.afterScan();
+  }
+
+  async changes(after: number, limit: number): Promise<readonly Change[]> {
+    await this.beforeChanges();
+    return this.#store.changes(after, limit);
+  }
+
+  async currentRevision(): Promise<number> {
+    await this.beforeRevision();
+    return this.#store.currentRevision();
+  }
+
+  subscribe(wake: (revision: number) => void): () => void {
+    this.#listeners.add(wake);
+    return () => this.#listeners.delete(wake);
+  }
+
+  hear(revision: number): void {
+    if (!this.isDeaf) for (const wake of this.#listeners) wake(revision);
+  }
+
+  async compact(upTo: number, maxRows: number): Promise<number> {
+    return this.#store.compact(upTo, maxRows);
+  }
+
+  async numberOf(name: string): Promise<number> {
+    return this.#store.numberOf(name);
+  }
+
+  claims(kind: number): ReturnType<Store['claims']> {
+    return this.#store.claims(kind);
+  }
+
+  setClaims(...parameters: Parameters<Store['setClaims']>): ReturnType<Store['setClaims']> {
+    return this.#store.setClaims(...parameters);
+  }
+
+  async startHistory(revision: number): Promise<OpenedStore> {
+    return this.#store.startHistory(revision);
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+  }
+}
