@@ -10,7 +10,7 @@ import { openWritingSession, type SessionIdentity, transaction } from './postgre
 import * as sql from './postgres-statements.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError } from '../store-error.ts';
-import type { OpenedStore, Operation, Outcome, KindClaims } from '../store.ts';
+import type { KindClaims, OpenedStore, Operation, Outcome, StoredClaim } from '../store.ts';
 import { BatchOutcomes, UnansweredCommit } from './unanswered-commit.ts';
 
 /** Times that a transaction whose connection is lost is sent, in all. */

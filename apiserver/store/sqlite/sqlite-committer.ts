@@ -11,7 +11,7 @@ import {
   type UniqueConflict,
 } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
-import type { Claim, ClaimsOutcome, Operation, StoredClaims } from '../store.ts';
+import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 interface PackedOperation {
