@@ -21,7 +21,7 @@ const ownCommitMs = 10;
 
 export interface FollowerOptions {
   readonly store: Store;
-  readonly table: () => ResourceTable;
+  readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly clock: Clock;
@@ -141,7 +141,7 @@ export class Follower {
             { revision: revisions.current, compactRevision: err.compactRevision },
             'too far behind; reading anew',
           );
-          await reread({ ...this.#options, table: this.#options.table(), isStopped: () => this.#isStopped });
+          await reread({ ...this.#options, isStopped: () => this.#isStopped });
         }
       }
       this.#wake();
@@ -167,7 +167,7 @@ export class Follower {
     const { table, log, revisions, onChange } = this.#options;
     // A commit of our own may have been answered while the page was on its way.
     if (change.revision <= revisions.current) return;
-    const resource = table().ofNumber(change.kind);
+    const resource = table()?.ofNumber(change.kind);
     if (resource === undefined) log.add(change);
     else applyTo(resource, change, this.#options.logger);
     onChange(change.revision, change.data.length);

@@ -11,7 +11,7 @@ const changesPerPage = 1000;
 
 export interface RereadParts {
   readonly store: Store;
-  readonly table: ResourceTable;
+  readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly isStopped: () => boolean;
@@ -32,9 +32,10 @@ export async function reread(parts: RereadParts): Promise<void> {
   while (!parts.isStopped()) {
     const state = await readState(parts);
     // A kind that came meanwhile would stay behind.
-    if (state === undefined || table.served().some((resource) => !state.entries.has(resource))) continue;
+    const served = table()?.served() ?? [];
+    if (state === undefined || served.some((resource) => !state.entries.has(resource))) continue;
     log.lose(state.revision);
-    for (const resource of table.served()) {
+    for (const resource of served) {
       resource.leap([...(state.entries.get(resource)?.values() ?? [])], state.revision);
     }
     revisions.advance(state.revision);
@@ -47,7 +48,7 @@ async function readState({ store, table }: RereadParts): Promise<State | undefin
   const from = await store.currentRevision();
   const byNumber = new Map<number, Resource>();
   const entries = new Map<Resource, Map<string, Entry>>();
-  for (const resource of table.served()) {
+  for (const resource of table()?.served() ?? []) {
     byNumber.set(resource.kindNumber, resource);
     entries.set(resource, await scan(resource, store));
   }

@@ -31,37 +31,24 @@ export class UnservedLog {
   #revision: number;
   #losses = 0;
 
-  private constructor(floor: number) {
+  constructor(floor: number) {
     this.#floor = floor;
     this.#revision = floor;
   }
 
-  /** Reads the log from `floor` on, or from where it begins. Calls `onChange` for each change, in order. */
-  static async read(
-    store: Store,
-    { floor, revision }: { readonly floor: number; readonly revision: number },
-    onChange: (change: Change) => void,
-  ): Promise<UnservedLog> {
-    const log = new UnservedLog(floor);
-    try {
-      for (;;) {
-        const page = await store.changes(log.#revision, changesPerPage);
-        for (const change of page) {
-          log.add(change);
-          onChange(change);
-        }
-        if (page.length < changesPerPage) break;
+  /** Reads what the store has from the floor on, or from where it begins. Calls `onChange` for each change, in order. */
+  async read(store: Store, onChange: (change: Change) => void): Promise<void> {
+    for (;;) {
+      const page = await this.#readPage(store);
+      for (const change of page) {
+        this.add(change);
+        onChange(change);
       }
-    } catch (error) {
-      if (!(error instanceof CompactedError)) throw error;
-      // Another process has forgotten that part meanwhile.
-      return UnservedLog.read(store, { floor: error.compactRevision, revision }, onChange);
+      if (page.length < changesPerPage) return;
     }
-    log.#revision = Math.max(log.#revision, revision);
-    return log;
   }
 
-  /** Of the last change of all kinds that is known here or was when the log was read. */
+  /** Of the last change that came here. */
   get revision(): number {
     return this.#revision;
   }
@@ -105,6 +92,17 @@ export class UnservedLog {
       if (gone !== undefined) this.#floors.set(kind, gone.revision);
       if (kept.length > 0) this.#changes.set(kind, kept);
       else this.#changes.delete(kind);
+    }
+  }
+
+  async #readPage(store: Store): Promise<readonly Change[]> {
+    try {
+      return await store.changes(this.#revision, changesPerPage);
+    } catch (error) {
+      if (!(error instanceof CompactedError)) throw error;
+      // Another process has forgotten that part meanwhile.
+      this.lose(error.compactRevision);
+      return this.#readPage(store);
     }
   }
 

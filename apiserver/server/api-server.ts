@@ -142,11 +142,13 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
 async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { clock, logger, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);
-  const memory = await openMemory({ ...settings, store, health, table: () => table });
+  const kinds: { table?: ResourceTable } = {};
+  const memory = await openMemory({ ...settings, store, health, table: () => kinds.table });
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const table: ResourceTable = new ResourceTable({ schemes, store, log, revisions, logger });
+  const table = new ResourceTable({ schemes, store, log, revisions, logger });
+  kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });

@@ -15,8 +15,8 @@ export interface MemoryParts {
   readonly logger: Logger;
   readonly retention: Retention;
   readonly health: DatabaseHealth;
-  /** The kinds, once there are any. */
-  readonly table: () => ResourceTable;
+  /** The kinds; undefined as long as there can be none. */
+  readonly table: () => ResourceTable | undefined;
 }
 
 /** What keeps memory and the database together. */
@@ -38,22 +38,20 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
   const opened = await store.open();
   // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
-  const compactor: Compactor = new Compactor({ store, clock, logger, retention, floor, trim: (upTo) => trim(upTo) });
-  const record = (revision: number, bytes: number): void => compactor.record(revision, bytes);
-  const log = await UnservedLog.read(store, { floor, revision: opened.revision }, (change) =>
-    record(change.revision, change.data.length),
-  );
+  const log = new UnservedLog(floor);
   const trim = (upTo: number): void => {
     log.trim(upTo);
-    for (const resource of parts.table().served()) resource.trim(upTo);
+    for (const resource of parts.table()?.served() ?? []) resource.trim(upTo);
   };
+  const compactor = new Compactor({ store, clock, logger, retention, floor, trim });
+  await log.read(store, (change) => compactor.record(change.revision, change.data.length));
   const shared = store.isShared
     ? { latest: () => store.currentRevision(), onWanted: (revision: number) => follower?.hear(revision) }
     : {};
-  const revisions = new Revisions({ clock, start: log.revision, ...shared });
+  const revisions = new Revisions({ clock, start: Math.max(log.revision, opened.revision), ...shared });
   const onChange = (revision: number, bytes: number): void => {
     revisions.advance(revision);
-    record(revision, bytes);
+    compactor.record(revision, bytes);
   };
   const commits: GroupCommit = new GroupCommit(store, {
     onError: (err) => logger.error({ err }, 'a committed change could not be applied'),

@@ -316,6 +316,15 @@ describe('replicas on one database', () => {
     });
   });
 
+  it('start on a history that is longer than they keep', async () => {
+    const a = await start();
+    for (let at = 0; at < 100; at += 1) await a.server.client.create(Person, person(`p-${at}`));
+    const b = await start({ retention: { maxBytes: 4_000 } });
+    expect(await namesAt(b)).to.have.lengthOf(100);
+    await a.server.client.create(Person, person('last'));
+    expect(await namesAt(b)).to.include('last');
+  });
+
   describe('that know other unique indexes', () => {
     it('write no more, and say so, while everything else goes on', async () => {
       const old = await start();
