@@ -29,6 +29,7 @@ export async function findHistory(
   connection: PostgresConnection,
   known: KnownHistory | undefined,
 ): Promise<OpenedStore> {
+  await connection.execute(sql.waitLonger);
   // A standby, which may lag behind, is no server of the past: it refuses this, and is not asked what it has.
   await connection.query(sql.lockCounter);
   const [row] = await connection.query<OpenedStore & { commit: string | null }>(sql.findHistory, [
@@ -57,8 +58,7 @@ function differenceOf(
 }
 
 /**
- * Looks, in a transaction, what another one has written whose answer was lost; its session has ended. Waits for the
- * counter longer than a stalled session may hold it. Rejects with StoreError `unknown` when that part of history is gone.
+ * Looks, in a transaction, what another one has written whose answer was lost; its session has ended. Rejects with StoreError `unknown` when that part of history is gone.
  */
 export async function findCommit(connection: PostgresConnection, { id, after }: SentCommit): Promise<WrittenKeys> {
   await connection.execute(sql.waitLonger);

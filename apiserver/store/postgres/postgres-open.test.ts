@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
+import { systemClock } from '@homeostat/controller-runtime';
+import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
 import { databaseOf, PostgresTestServer, runOn } from './postgres-database.test-support.ts';
 import { migrations } from './postgres-schema.ts';
 import { createPostgresStore } from './postgres-store.ts';
+import { openStore } from '../database-url.ts';
 import { create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 
 describe('PostgresStore at its start', () => {
@@ -29,7 +32,8 @@ describe('PostgresStore at its start', () => {
 
   it('lets nobody in while one has the database alone, and says which session', async () => {
     const url = await server.createSchema();
-    const alone = server.store(url, { exclusive: true });
+    const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
+    const alone = await openStore(url, environment, { exclusive: true });
     await alone.open();
     for (const exclusive of [false, true]) {
       const error = await rejectionOf(server.store(url, { exclusive }).open());
