@@ -6,7 +6,7 @@ export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
 export const operationNames = ['create', 'update', 'delete'] as const;
 
 /** How a statement tells a conflict from a revision. */
-export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4 } as const;
+export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4, generation: -5 } as const;
 
 /**
  * A batch as columns, a value an operation: a statement takes a few arrays, whatever the size of the batch. All payloads
@@ -23,7 +23,16 @@ export interface OperationColumns {
   /** -1: no data. */
   readonly lengths: readonly number[];
   readonly bytes: Buffer;
+  readonly generations: GenerationColumns | undefined;
   readonly claims: ClaimColumns | undefined;
+}
+
+/** Generations as columns: the distinct ones of the kinds, and of each operation its number among them, from 1. */
+interface GenerationColumns {
+  /** undefined: not checked. */
+  readonly requirements: readonly (number | undefined)[];
+  readonly kinds: readonly number[];
+  readonly values: readonly number[];
 }
 
 /** Claims as columns: first those to add, then those to remove. `positions`: of their operation in the batch, from 1. */
@@ -61,8 +70,27 @@ export function operationColumns(batch: readonly Operation[]): OperationColumns 
     starts,
     lengths,
     bytes,
+    generations: generationColumns(batch),
     claims: claimColumns(batch),
   };
+}
+
+/** undefined when no operation names any. */
+function generationColumns(batch: readonly Operation[]): GenerationColumns | undefined {
+  const numbers = new Map<string, number>();
+  const kinds: number[] = [];
+  const values: number[] = [];
+  const requirements = batch.map(({ kind, generation }) => {
+    if (generation === undefined) return undefined;
+    const id = `${kind} ${generation}`;
+    const known = numbers.get(id);
+    if (known !== undefined) return known;
+    kinds.push(kind);
+    values.push(generation);
+    numbers.set(id, kinds.length);
+    return kinds.length;
+  });
+  return kinds.length > 0 ? { requirements, kinds, values } : undefined;
 }
 
 /** undefined when no operation has any: most change no unique value, and shall not pay for those that do. */
@@ -111,6 +139,7 @@ export function outcomeOf({ code, holder, claim }: OutcomeRow, claims: ClaimColu
   if (code > 0) return { revision: code };
   if (code === conflictCodes.exists) return { conflict: 'exists' };
   if (code === conflictCodes.notFound) return { conflict: 'notFound' };
+  if (code === conflictCodes.generation) return { conflict: 'generation' };
   const lost = claims?.wanted[(claim ?? 0) - 1];
   if (code === conflictCodes.unique && lost) return { conflict: 'unique', holder: holder ?? '', claim: lost };
   return { conflict: 'revision' };

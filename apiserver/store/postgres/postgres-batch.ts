@@ -1,15 +1,16 @@
+import * as commits from './commit-statements.ts';
 import { type OperationColumns, operationColumns, outcomeOf, type OutcomeRow } from './operation-columns.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isAfterFailure, isServerError } from './postgres-errors.ts';
 import * as sql from './postgres-statements.ts';
-import type { Operation, Outcome } from '../store.ts';
+import type { Committed, Operation } from '../store.ts';
 
 /**
  * What came of sending a transaction. `lost`: the connection failed before the answer to COMMIT, and only the database
  * knows; `refused`: nothing was written.
  */
 export type BatchResult =
-  | { readonly kind: 'done'; readonly outcomes: readonly Outcome[] }
+  | ({ readonly kind: 'done' } & Committed)
   | { readonly kind: 'refused'; readonly error: unknown }
   | { readonly kind: 'lost'; readonly error: unknown };
 
@@ -25,14 +26,12 @@ export async function sendBatch(
   const columns = operationColumns(batch);
   const { warnings } = connection;
   const answers = connection.together(() => ({
-    before: [connection.execute('BEGIN ISOLATION LEVEL READ COMMITTED'), connection.query(sql.lockCounter)],
-    write: connection.query<OutcomeRow>(
-      columns.claims ? sql.commitClaims : sql.commit,
-      parametersOf(columns, commitId),
-    ),
+    begin: connection.execute('BEGIN ISOLATION LEVEL READ COMMITTED'),
+    lock: connection.query<{ revision: number }>(sql.lockCounter),
+    write: connection.query<OutcomeRow>(statementOf(columns), parametersOf(columns, commitId)),
     commit: connection.execute('COMMIT'),
   }));
-  const all = await Promise.allSettled([...answers.before, answers.write, answers.commit]);
+  const all = await Promise.allSettled([answers.begin, answers.lock, answers.write, answers.commit]);
   const errors = all.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : []));
   // A statement of a transaction that failed fails for that, and says so; the first error is the reason.
   const error = errors.find((each) => isServerError(each) && !isAfterFailure(each)) ?? errors.at(0);
@@ -41,8 +40,9 @@ export async function sendBatch(
   // Not on the standby: as good as no answer. The look waits for the standby again.
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has it') };
-  const rows = await answers.write;
-  return { kind: 'done', outcomes: rows.map((row) => outcomeOf(row, columns.claims)) };
+  const [counter] = await answers.lock;
+  const outcomes = (await answers.write).map((row) => outcomeOf(row, columns.claims));
+  return { kind: 'done', before: counter?.revision ?? 0, outcomes };
 }
 
 async function endOf(connection: PostgresConnection, commit: Promise<string>): Promise<'done' | 'undone' | 'lost'> {
@@ -59,19 +59,20 @@ async function endOf(connection: PostgresConnection, commit: Promise<string>): P
   }
 }
 
+function statementOf({ generations, claims }: OperationColumns): sql.Statement {
+  if (claims) return commits.commitClaims;
+  return generations ? commits.commitOfGenerations : commits.commit;
+}
+
 /** In the order of the statement's numbers. */
 function parametersOf(columns: OperationColumns, commitId: string): unknown[] {
-  const { codes, kinds, keys, expects, starts, lengths, bytes, claims } = columns;
+  const { codes, kinds, keys, expects, starts, lengths, bytes, generations, claims } = columns;
   const parameters = [codes, kinds, keys, expects, starts, lengths, bytes, commitId];
-  if (!claims) return parameters;
-  return [
-    ...parameters,
-    ...[claims.added, claims.removed].flatMap((each) => [
-      each.positions,
-      each.kinds,
-      each.keys,
-      each.indexes,
-      each.values,
-    ]),
-  ];
+  if (!claims && !generations) return parameters;
+  const { requirements, kinds: kindsOf, values } = generations ?? { requirements: [], kinds: [], values: [] };
+  parameters.push(requirements, kindsOf, values);
+  for (const each of claims ? [claims.added, claims.removed] : []) {
+    parameters.push(each.positions, each.kinds, each.keys, each.indexes, each.values);
+  }
+  return parameters;
 }

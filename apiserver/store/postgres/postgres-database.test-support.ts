@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import { systemClock } from '@homeostat/controller-runtime';
+import { eventually, type FakeClock } from '@homeostat/controller-runtime/testing';
 import { Client } from 'pg';
 
+import { PostgresProxy } from './postgres-proxy.test-support.ts';
 import { createPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
 import type { Store } from '../store.ts';
@@ -19,6 +21,7 @@ export class PostgresTestServer {
   #shared: Promise<string> | undefined;
   #schemas = 0;
   readonly #stores: Store[] = [];
+  readonly #proxies: PostgresProxy[] = [];
   #admin: Client | undefined;
 
   /** To be called where mocha collects tests. */
@@ -69,6 +72,12 @@ export class PostgresTestServer {
     return (await this.query(text, [databaseOf(url), which])).length;
   }
 
+  /** How many sessions of a database wait for a lock. */
+  async waitingSessions(url: string): Promise<number> {
+    const text = `SELECT FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
+    return (await this.query(text, [databaseOf(url)])).length;
+  }
+
   /** How many sessions a database has. */
   async sessions(url: string): Promise<number> {
     return (await this.query('SELECT FROM pg_stat_activity WHERE datname = $1', [databaseOf(url)])).length;
@@ -92,6 +101,24 @@ export class PostgresTestServer {
     return { store, opened, reopen, url: database };
   }
 
+  /** An open store, on a fresh schema, with a proxy between it and its server. */
+  async openThroughProxy(clock?: FakeClock): Promise<ProxiedStore> {
+    const directUrl = await this.createSchema();
+    const proxy = await PostgresProxy.start(directUrl);
+    this.#proxies.push(proxy);
+    const store = this.store(proxy.url, clock && { clock });
+    await store.open();
+    return { store, proxy, directUrl };
+  }
+
+  /** Open stores on one schema, a fresh one unless a database is given. */
+  async openSeveral(count: number, url?: string): Promise<{ readonly stores: readonly Store[]; readonly url: string }> {
+    const database = url ?? (await this.createSchema());
+    const stores = Array.from({ length: count }, () => this.store(database));
+    await Promise.all(stores.map((store) => store.open()));
+    return { stores, url: database };
+  }
+
   async #connect(): Promise<unknown> {
     const admin = new Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000 });
     try {
@@ -106,9 +133,28 @@ export class PostgresTestServer {
   async #end(): Promise<void> {
     // A failed test leaves its store open.
     await Promise.allSettled(this.#stores.map((store) => store.close()));
+    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
     for (const name of this.#databases) await this.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     await this.#admin?.end();
   }
+}
+
+export interface ProxiedStore {
+  readonly store: Store;
+  readonly proxy: PostgresProxy;
+  readonly directUrl: string;
+}
+
+/** Moves time on until a promise is settled whose work waits for the network as well. */
+export async function passTime<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
+  let isSettled = false;
+  const settled = promise.finally(() => (isSettled = true));
+  settled.catch(() => undefined);
+  await eventually(async () => {
+    await clock.advance(100);
+    return isSettled;
+  });
+  return settled;
 }
 
 export function databaseOf(url: string): string {

@@ -1,51 +1,103 @@
 import type { PostgresConnection } from './postgres-connection.ts';
-import { transaction } from './postgres-session.ts';
 import * as sql from './postgres-statements.ts';
 import { StoreError } from '../store-error.ts';
-import type { WrittenKeys } from './unanswered-commit.ts';
+import type { OpenedStore } from '../store.ts';
+
+/** A transaction with operations: its id, and a revision that was committed before it was sent. */
+export interface SentCommit {
+  readonly id: string;
+  readonly after: number;
+}
 
 /** How far a store knows the history of its database. */
 export interface KnownHistory {
-  readonly revision: number;
   readonly epoch: string;
+  /** The highest that is known to be committed, by whomever. */
+  readonly revision: number;
+  /** The store's own last one, and the transaction that wrote it. */
+  readonly own?: { readonly revision: number; readonly commit: string };
 }
 
-/** What there is, and what the transaction of a lost answer has written. */
-export interface FoundHistory extends KnownHistory {
-  readonly compactRevision: number;
-  readonly written: WrittenKeys;
-}
+/** The keys that a transaction has written, with their revisions. */
+export type WrittenKeys = ReadonlyMap<string, number>;
 
 /**
- * Looks, with the counter locked, what a database holds beyond what is known: with the lock, no transaction is left that
- * could still commit. All of it has to be of the transaction `commitId`; anything else means that somebody wrote past
- * this store's lock, or that the database was set back, and memory is no longer what is stored: StoreError `diverged`.
+ * Looks, in a transaction, whether what is known still holds; what others have written since is theirs. Rejects with
+ * StoreError `diverged` when history is another one: memory is no longer what was stored.
  */
 export async function findHistory(
   connection: PostgresConnection,
   known: KnownHistory | undefined,
-  commitId: string | undefined,
-): Promise<FoundHistory> {
-  return transaction(connection, async () => {
-    const [counter] = await connection.query<{ revision: number }>(sql.lockCounter);
-    const revision = counter?.revision ?? 0;
-    const epoch = await meta(connection, 'epoch');
-    const found = { revision, epoch, compactRevision: Number(await meta(connection, 'compactRevision')) };
-    if (!known) return { ...found, written: new Map() };
-    const rows = await connection.query<{ revision: number; key: string; commit: string }>(sql.listCommits, [
-      known.revision,
-    ]);
-    const isOurs = rows.every(({ commit }) => commit === commitId);
-    if (!isOurs || epoch !== known.epoch || revision !== (rows.at(-1)?.revision ?? known.revision)) {
-      const message = `${connection.name} is at revision ${revision}, which this server has not written (it knows ${known.revision}): somebody else wrote to it, or it was set back; restart this server`;
-      throw new StoreError('diverged', message);
-    }
-    return { ...found, written: new Map(rows.map((row) => [row.key, row.revision])) };
-  });
+): Promise<OpenedStore> {
+  await connection.execute(sql.waitLonger);
+  // A standby, which may lag behind, is no server of the past: it refuses this, and is not asked what it has.
+  await connection.query(sql.lockCounter);
+  const [row] = await connection.query<OpenedStore & { commit: string | null }>(sql.findHistory, [
+    known?.own?.revision ?? null,
+  ]);
+  if (!row || row.compactRevision === null || row.epoch === null) {
+    throw new StoreError('corrupt', `${connection.name} lacks its revision, compactRevision or epoch`);
+  }
+  const { commit, ...found } = row;
+  const change = known && differenceOf(known, row);
+  if (change === undefined) return found;
+  const message = `${connection.name} ${change}: it was set back, or replaced; restart this server`;
+  throw new StoreError('diverged', message);
 }
 
-async function meta(connection: PostgresConnection, name: string): Promise<string> {
-  const [row] = await connection.query<{ value: string }>(sql.getMeta, [name]);
-  if (!row) throw new StoreError('corrupt', `${connection.name} lacks ${name} in homeostat_meta`);
-  return row.value;
+function differenceOf(
+  { epoch, revision, own }: KnownHistory,
+  found: OpenedStore & { readonly commit: string | null },
+): string | undefined {
+  if (found.epoch !== epoch) return `has a history of its own (epoch ${found.epoch}, not ${epoch})`;
+  if (found.revision < revision) return `is at revision ${found.revision}, and has been at ${revision}`;
+  if (own && found.compactRevision < own.revision && found.commit !== own.commit) {
+    return `does not hold what this server has written as revision ${own.revision}`;
+  }
+  return undefined;
+}
+
+/**
+ * Looks, in a transaction, what another one has written whose answer was lost; its session has ended. Rejects with StoreError `unknown` when that part of history is gone.
+ */
+export async function findCommit(connection: PostgresConnection, { id, after }: SentCommit): Promise<WrittenKeys> {
+  await connection.execute(sql.waitLonger);
+  await connection.query(sql.lockCounter);
+  const rows = await connection.query<{ compacted: number; key: string; revision: number | null }>(sql.findCommit, [
+    after,
+    id,
+  ]);
+  const compacted = rows.at(0)?.compacted ?? 0;
+  if (compacted > after) throw new StoreError('unknown', `changes up to revision ${compacted} are compacted`);
+  return new Map(rows.flatMap(({ key, revision }) => (revision === null ? [] : [[key, revision]])));
+}
+
+/** In a transaction. Rejects with StoreError `refused` where an object is. */
+export async function startHistory(connection: PostgresConnection, revision: number): Promise<OpenedStore> {
+  await connection.query(sql.lockCounter);
+  // Before the changes are deleted: a compaction takes them in this order.
+  await connection.query(sql.getCompactRevision);
+  const [objects] = await connection.query<{ empty: boolean }>(sql.isEmpty);
+  if (objects?.empty !== true) throw new StoreError('refused', `${connection.name} has objects already`);
+  await connection.query(sql.deleteChanges, [Number.MAX_SAFE_INTEGER]);
+  await connection.query(sql.setCounter, [revision]);
+  await connection.query(sql.setMeta, ['compactRevision', String(revision)]);
+  await connection.query(sql.setEpoch);
+  return findHistory(connection, undefined);
+}
+
+/** In a transaction; answers how many changes went. */
+export async function compact(
+  connection: PostgresConnection,
+  { upTo, maxRows }: { readonly upTo: number; readonly maxRows: number },
+): Promise<number> {
+  const [before] = await connection.query<{ revision: number }>(sql.getCompactRevision);
+  const [present] = await connection.query<{ revision: number }>(sql.getCounter);
+  const bound = Math.min(upTo, present?.revision ?? 0);
+  if (maxRows < 1 || bound <= (before?.revision ?? 0)) return 0;
+  const [last] = await connection.query<{ revision: number }>(sql.compactBound, [bound, maxRows - 1]);
+  const compactRevision = last?.revision ?? bound;
+  const [gone] = await connection.query<{ count: number }>(sql.deleteChanges, [compactRevision]);
+  await connection.query(sql.setMeta, ['compactRevision', String(compactRevision)]);
+  return gone?.count ?? 0;
 }

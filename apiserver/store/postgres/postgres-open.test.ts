@@ -1,22 +1,47 @@
 import { randomUUID } from 'node:crypto';
 
+import { systemClock } from '@homeostat/controller-runtime';
+import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
 import { databaseOf, PostgresTestServer, runOn } from './postgres-database.test-support.ts';
-import { migrations } from './postgres-statements.ts';
+import { migrations } from './postgres-schema.ts';
 import { createPostgresStore } from './postgres-store.ts';
-import { create, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
+import { openStore } from '../database-url.ts';
+import { create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 
 describe('PostgresStore at its start', () => {
   const server = PostgresTestServer.use();
 
-  it('refuses a second store by name and session, and lets the next in when it has closed', async () => {
-    const { store, url } = await server.open();
-    const error = await rejectionOf(server.store(url).open());
+  it('refuses to have a database alone that others have open, by name and sessions, until they have closed', async () => {
+    const { stores, url } = await server.openSeveral(2);
+    const error = await rejectionOf(server.store(url, { exclusive: true }).open());
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
-    expect(String(error)).to.match(new RegExp(`/${databaseOf(url)} is in use by another server .*pid \\d+`));
-    await store.close();
+    expect(String(error)).to.match(
+      new RegExp(`/${databaseOf(url)} is in use by another process \\(sessions with pid \\d+, \\d+\\)`),
+    );
+    for (const [at, store] of stores.entries()) {
+      await written(store, create(`n${at}`, ''));
+      await store.close();
+    }
+    const alone = server.store(url, { exclusive: true });
+    expect(await alone.open()).to.include({ revision: 2 });
+    await alone.close();
+  });
+
+  it('lets nobody in while one has the database alone, and says which session', async () => {
+    const url = await server.createSchema();
+    const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
+    const alone = await openStore(url, environment, { exclusive: true });
+    await alone.open();
+    for (const exclusive of [false, true]) {
+      const error = await rejectionOf(server.store(url, { exclusive }).open());
+      expect(error).to.include({ code: 'locked' });
+      expect(String(error)).to.match(/by another process \(sessions with pid \d+\)/);
+    }
+    await written(alone, create('a', '1'));
+    await alone.close();
     await (await server.open(url)).store.close();
   });
 
@@ -28,15 +53,25 @@ describe('PostgresStore at its start', () => {
     await other.store.close();
   });
 
-  it('makes its tables once when two processes start at the same time', async () => {
+  it('makes its tables once when several processes start at the same time, and opens for all', async () => {
     const url = await server.createDatabase();
-    const stores = [server.store(url), server.store(url)];
-    const results = await Promise.allSettled(stores.map((store) => store.open()));
-    expect(results.map(({ status }) => status).sort()).to.deep.equal(['fulfilled', 'rejected']);
-    expect(results.find(({ status }) => status === 'rejected')).to.have.nested.property('reason.code', 'locked');
+    const stores = Array.from({ length: 4 }, () => server.store(url));
+    const opened = await Promise.all(stores.map((store) => store.open()));
+    expect(new Set(opened.map(({ epoch }) => epoch)).size).to.equal(1);
     const tables = await runOn(url, `SELECT relname FROM pg_class WHERE relname LIKE 'homeostat%' AND relkind = 'r'`);
-    expect(tables).to.have.lengthOf(6);
+    expect(tables).to.have.lengthOf(7);
     await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('brings the tables of the first version up to date, with what is in them', async () => {
+    const { store, url } = await server.open();
+    await written(store, create('a', '1'));
+    await store.close();
+    await runOn(url, `DROP TABLE homeostat_indexes; UPDATE homeostat_meta SET value = '1' WHERE name = 'schema'`);
+    const { store: next, opened } = await server.open(url);
+    expect(opened).to.include({ revision: 1 });
+    expect(await next.setClaims(kind, { indexes: [1], claims: [], revision: 1 })).to.deep.equal({ generation: 1 });
+    await next.close();
   });
 
   it('refuses a database that a newer program wrote, naming both versions', async () => {

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 /**
- * What becomes of the next COMMIT.
+ * What becomes of the COMMIT of a batch, which is sent together with what it commits.
  * - `before`: the connection ends before the server has it
  * - `after`: the server's answer is not passed on, and the connection ends once it is there
  * - `late`: the client's connection ends, and the server gets the COMMIT when {@link PostgresProxy.releaseCommit} is called
@@ -18,7 +18,7 @@ export class PostgresProxy {
   readonly #server: Server;
   readonly #target: URL;
   readonly #sockets = new Set<Socket>();
-  #fault: CommitFault | undefined;
+  #faults: CommitFault[] = [];
   #isDown = false;
   #releaseCommit: (() => void) | undefined;
 
@@ -40,14 +40,14 @@ export class PostgresProxy {
     return url.href;
   }
 
-  /** Meets one COMMIT, the next. */
-  failCommit(fault: CommitFault): void {
-    this.#fault = fault;
+  /** Each meets one batch, the next. */
+  failCommit(...faults: readonly CommitFault[]): void {
+    this.#faults = [...faults];
   }
 
-  /** The fault has happened. */
+  /** The faults have happened. */
   get hasFailed(): boolean {
-    return this.#fault === undefined;
+    return this.#faults.length === 0;
   }
 
   releaseCommit(): void {
@@ -86,9 +86,9 @@ export class PostgresProxy {
     }
     let isHeld = false;
     client.on('data', (data) => {
-      const at = this.#fault ? data.indexOf(commitMessage) : -1;
-      if (at < 0) server.write(data);
-      else if (this.#fault === 'after') {
+      const at = data.indexOf(commitMessage);
+      if (at <= 0 || this.hasFailed) server.write(data);
+      else if (this.#faults[0] === 'after') {
         isHeld = true;
         server.write(data);
       } else this.#cut(client, server, { sent: data.subarray(0, at), held: data.subarray(at) });
@@ -96,7 +96,7 @@ export class PostgresProxy {
     server.on('data', (data) => {
       if (!isHeld) client.write(data);
       else if (data.includes(commitAnswer)) {
-        this.#fault = undefined;
+        this.#faults.shift();
         client.destroy();
       }
     });
@@ -105,9 +105,7 @@ export class PostgresProxy {
   }
 
   #cut(client: Socket, server: Socket, data: { readonly sent: Buffer; readonly held: Buffer }): void {
-    const isLate = this.#fault === 'late';
-    this.#fault = undefined;
-    if (isLate) {
+    if (this.#faults.shift() === 'late') {
       this.#releaseCommit = () => {
         if (!server.destroyed) server.write(data.held);
         this.#releaseCommit = undefined;

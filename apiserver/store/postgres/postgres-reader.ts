@@ -1,5 +1,6 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
+import { type ClaimRow, storedClaims } from './postgres-claims.ts';
 import { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 import { PostgresLink } from './postgres-link.ts';
@@ -7,7 +8,7 @@ import { changesOf, type LoggedRow, pageSize, rowsOf, type ScannedRow } from './
 import * as sql from './postgres-statements.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
-import { type Change, CompactedError, type Row } from '../store.ts';
+import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
 /** A page ends at whichever comes first. */
 const maxPageRows = 1_000;
@@ -59,6 +60,10 @@ export class PostgresReader {
       found.push(...changesOf(page));
     }
     return found;
+  }
+
+  async claims(kind: number): Promise<StoredClaims> {
+    return storedClaims(await this.#query<ClaimRow>(sql.listKindClaims, [kind]));
   }
 
   /** Takes a new connection for what is asked from now on. */

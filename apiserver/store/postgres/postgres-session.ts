@@ -1,5 +1,6 @@
 import { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
+import { createMeta, migrations } from './postgres-schema.ts';
 import * as sql from './postgres-statements.ts';
 import { pendingMigrations } from '../schema-version.ts';
 import { StoreError } from '../store-error.ts';
@@ -7,42 +8,45 @@ import { StoreError } from '../store-error.ts';
 /** 13 is the first with `gen_random_uuid`. */
 const oldestVersion = 130_000;
 
-/** A session as the server knows it. */
-export interface SessionIdentity {
-  readonly pid: number;
-  readonly started: string;
-}
-
-/** What another session, which may live on, needs to know of an earlier one of this store. */
-export interface WritingSession {
-  readonly connection: PostgresConnection;
-  readonly identity: SessionIdentity;
+export interface WritingSessionOptions {
+  readonly url: string;
+  /** Of the store: each of its sessions ends those before it. */
+  readonly storeId: string;
+  /** Whether no other store may have the database meanwhile. */
+  readonly isExclusive: boolean;
 }
 
 /**
- * A session that may write: it has the store's lock for as long as it lives, so that no other store writes, and the
- * tables are there. `before` is this store's session of before, whose transaction, if one is left, is ended first.
+ * A session that may write: it has the store's lock for as long as it lives, and the tables are there. Sessions that the
+ * store has had before are ended, and have ended: what they have not committed by now, they never will.
  */
-export async function openWritingSession(url: string, before?: SessionIdentity): Promise<WritingSession> {
-  const connection = await PostgresConnection.open(url);
+export async function openWritingSession(options: WritingSessionOptions): Promise<PostgresConnection> {
+  const connection = await PostgresConnection.open(options.url);
   try {
-    const identity = await identify(connection);
-    if (before) await connection.query(sql.endSession, [before.pid, before.started]);
-    await takeLock(connection);
+    await checkVersion(connection);
+    await connection.query(sql.endSessions, [options.storeId]);
+    await connection.query(sql.lockSession, [options.storeId]);
+    await takeLock(connection, options.isExclusive);
     await transaction(connection, () => migrate(connection));
-    return { connection, identity };
+    return connection;
   } catch (error) {
     connection.destroy();
     throw storeErrorFrom(error, connection.name);
   }
 }
 
-/** Commits what `body` does, or nothing of it. Rejects with the server's error; or with another, and who knows. */
+/** READ COMMITTED sees, once the counter is locked, all that was committed before; REPEATABLE READ sees one moment. */
+export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
+
+/**
+ * Commits what `body` does, or nothing of it. Rejects with the server's error; or with another, and who knows.
+ */
 export async function transaction<Result>(
   connection: PostgresConnection,
   body: () => Promise<Result>,
+  isolation: Isolation = 'READ COMMITTED',
 ): Promise<Result> {
-  await connection.execute('BEGIN');
+  await connection.execute(`BEGIN ISOLATION LEVEL ${isolation}`);
   try {
     const result = await body();
     const { warnings } = connection;
@@ -56,45 +60,43 @@ export async function transaction<Result>(
   }
 }
 
-async function identify(connection: PostgresConnection): Promise<SessionIdentity> {
-  const [session] = await connection.query<SessionIdentity & { version: number }>(sql.identifySession);
-  if (!session) throw new StoreError('io', `${connection.name} does not know its own session`);
-  if (session.version < oldestVersion) {
-    const found = Math.floor(session.version / 10_000);
-    throw new StoreError('refused', `${connection.name} is PostgreSQL ${found}; 13 or newer is needed`);
-  }
-  return { pid: session.pid, started: session.started };
+async function checkVersion(connection: PostgresConnection): Promise<void> {
+  const [server] = await connection.query<{ version: number }>(sql.serverVersion);
+  const version = server?.version ?? 0;
+  if (version >= oldestVersion) return;
+  const found = Math.floor(version / 10_000);
+  throw new StoreError('refused', `${connection.name} is PostgreSQL ${found}; 13 or newer is needed`);
 }
 
 /**
- * The one place that keeps a second store out: the registry above answers reads from memory, and would not see what
- * another one writes. What the lock guards is safe without it; the counter's row orders the writers.
+ * Stores that share a database need no lock for each other, as the counter's row orders them. This one keeps them away
+ * from who needs the database alone, and that one from them.
  */
-async function takeLock(connection: PostgresConnection): Promise<void> {
+async function takeLock(connection: PostgresConnection, isExclusive: boolean): Promise<void> {
   try {
-    await connection.query(sql.lockStore);
+    await connection.query(isExclusive ? sql.ownStore : sql.shareStore);
   } catch (error) {
     if (!isServerError(error) || error.code !== '55P03') throw error;
-    const holders = await connection.query<{ pid: number }>(sql.findLockHolder);
+    const holders = await connection.query<{ pid: number }>(sql.findLockHolders);
     const pids = holders.map(({ pid }) => pid).join(', ');
     throw new StoreError(
       'locked',
-      `${connection.name} is in use by another server${pids === '' ? '' : ` (its session has pid ${pids})`}; only one may have it`,
+      `${connection.name} is ${isExclusive ? 'in use' : 'held for exclusive use'} by another process${pids === '' ? '' : ` (sessions with pid ${pids})`}`,
     );
   }
 }
 
 async function migrate(connection: PostgresConnection): Promise<void> {
   await connection.query(sql.lockMigrations);
-  const migrations = pendingMigrations({
-    migrations: sql.migrations,
+  const pending = pendingMigrations({
+    migrations,
     version: await schemaVersion(connection),
     name: connection.name,
   });
-  if (migrations.length === 0) return;
-  await connection.execute(sql.createMeta);
-  for (const migration of migrations) await connection.execute(migration);
-  await connection.query(sql.setMeta, ['schema', String(sql.migrations.length)]);
+  if (pending.length === 0) return;
+  await connection.execute(createMeta);
+  for (const migration of pending) await connection.execute(migration);
+  await connection.query(sql.setMeta, ['schema', String(migrations.length)]);
 }
 
 async function schemaVersion(connection: PostgresConnection): Promise<number> {

@@ -1,6 +1,9 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
+import { setClaims } from './postgres-claims.ts';
+import { compact } from './postgres-history.ts';
 import { PostgresListener } from './postgres-listener.ts';
+import { numberOf } from './postgres-numbers.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 import { StoreError } from '../store-error.ts';
@@ -20,8 +23,13 @@ export interface PostgresStoreOptions {
   /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; what is absent comes from `PGUSER` and its like. */
   readonly url: string;
   readonly clock: Clock;
-  /** Ids of transactions. */
+  /** Ids of transactions, and of the store. */
   readonly uuid: () => string;
+  /**
+   * Default false: any number of stores, of any processes, share the database. True: this one has it for itself, and is
+   * refused (`locked`) while another has it open. Who opens one meanwhile is refused as well, after 2 s.
+   */
+  readonly exclusive?: boolean;
 }
 
 /** A store on PostgreSQL 13 or newer; nothing is connected before `open`. */
@@ -31,7 +39,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
 
 /**
  * Two sessions, one that writes and one that reads, and a third while somebody subscribes; each comes back when it is
- * lost. The writing one holds a lock, so that a second store on the same tables is refused. Failures are StoreErrors.
+ * lost. Any number of stores write to the same tables, and the counter's row orders them. Failures are StoreErrors.
  */
 class PostgresStore implements Store {
   readonly isShared = true;
@@ -67,10 +75,11 @@ class PostgresStore implements Store {
 
   async commit(batch: readonly Operation[]): Promise<Committed> {
     this.#check();
-    if (batch.length === 0) return { before: this.#writer.revision, outcomes: [] };
-    const outcomes = await this.#writer.commit(batch);
-    this.#announce(this.#writer.revision);
-    return { before: 0, outcomes };
+    if (batch.length === 0) return { before: await this.currentRevision(), outcomes: [] };
+    const committed = await this.#writer.commit(batch);
+    const last = committed.outcomes.findLast((outcome) => 'revision' in outcome);
+    if (last && 'revision' in last) this.#announce(last.revision);
+    return committed;
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
@@ -81,12 +90,16 @@ class PostgresStore implements Store {
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {
     this.#check();
-    return this.#reader.changes(after, limit);
+    const found = await this.#reader.changes(after, limit);
+    this.#writer.learn(found.at(-1)?.revision ?? 0);
+    return found;
   }
 
   async currentRevision(): Promise<number> {
     this.#check();
-    return this.#reader.currentRevision();
+    const revision = await this.#reader.currentRevision();
+    this.#writer.learn(revision);
+    return revision;
   }
 
   /** The listener must not throw. */
@@ -101,27 +114,32 @@ class PostgresStore implements Store {
 
   async compact(upTo: number, maxRows: number): Promise<number> {
     this.#check();
-    return this.#writer.compact(upTo, maxRows);
+    return this.#writer.transaction((connection) => compact(connection, { upTo, maxRows }));
   }
 
   async numberOf(name: string): Promise<number> {
     this.#check();
-    return this.#writer.numberOf(name);
+    return this.#writer.transaction((connection) => numberOf(connection, name));
   }
 
-  setClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
-    throw new Error('to come');
+  async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
+    this.#check();
+    return this.#writer.transaction((connection) => setClaims(connection, kind, wanted));
   }
 
-  claims(_kind: number): Promise<StoredClaims> {
-    throw new Error('to come');
+  async claims(kind: number): Promise<StoredClaims> {
+    this.#check();
+    return this.#reader.claims(kind);
   }
 
-  startHistory(_revision: number): Promise<OpenedStore> {
-    throw new Error('to come');
+  async startHistory(revision: number): Promise<OpenedStore> {
+    this.#check();
+    const begun = await this.#writer.startHistory(revision);
+    this.#announced = begun.revision;
+    return begun;
   }
 
-  /** Finishes what was asked before, and releases the lock. May be called again. */
+  /** Finishes what was asked before, and gives the lock back. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -142,7 +160,7 @@ class PostgresStore implements Store {
   #listen(): void {
     this.#listener = new PostgresListener({
       ...this.#options,
-      readRevision: () => this.#reader.currentRevision(),
+      readRevision: () => this.currentRevision(),
       onRevision: (revision) => this.#announce(revision),
     });
     this.#listener.start();

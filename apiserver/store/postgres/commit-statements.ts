@@ -1,0 +1,113 @@
+import { conflictCodes, operationCodes } from './operation-columns.ts';
+import { channel, type Statement } from './postgres-statements.ts';
+
+/** What a batch may come with beside its operations, as parts of the statement. */
+interface CommitParts {
+  readonly generations?: typeof generations;
+  readonly claims?: typeof claims;
+}
+
+/** Whether an operation's generation is that of its kind. The array is made once, of the few that a batch names. */
+const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
+
+/** $9 is each operation's number among the requirements, $10 and $11 are those. */
+const generations = {
+  values: ', $9::integer[]',
+  column: ', requirement',
+  decide: `generations AS MATERIALIZED (
+      SELECT array_agg(coalesce(g.generation, 0) = r.generation ORDER BY r.number) AS holds
+      FROM unnest($10::integer[], $11::bigint[]) WITH ORDINALITY AS r (kind, generation, number)
+        LEFT JOIN homeostat_indexes g ON g.kind = r.kind
+    ),`,
+  conflict: `WHEN ${isOfGeneration} IS FALSE THEN ${conflictCodes.generation}`,
+};
+
+/** Whether the operation that a claim is of is written. The array is made once, and looked into by position. */
+const isWritten = '(SELECT written FROM outcome)[c.position]';
+
+/** $12 to $16 are the claims to add, $17 to $21 those to remove. A holder's own claim is no obstacle. */
+const claims = {
+  decide: `added AS (
+      SELECT * FROM unnest($12::integer[], $13::integer[], $14::text[], $15::integer[], $16::text[])
+        WITH ORDINALITY AS c (position, kind, key, idx, value, claim)
+    ), taken AS MATERIALIZED (
+      SELECT DISTINCT ON (c.position) c.position, u.key AS holder, c.claim
+      FROM added c JOIN homeostat_uniq u ON u.kind = c.kind AND u.idx = c.idx AND u.value = c.value
+      WHERE u.key <> c.key ORDER BY c.position, c.claim
+    ),`,
+  join: 'LEFT JOIN taken t ON t.position = i.position',
+  conflict: `WHEN t.position IS NOT NULL THEN ${conflictCodes.unique}`,
+  write: `outcome AS (
+      SELECT array_agg(revision IS NOT NULL ORDER BY position) AS written FROM numbered
+    ), released AS (
+      DELETE FROM homeostat_uniq u
+        USING unnest($17::integer[], $18::integer[], $19::text[], $20::integer[], $21::text[])
+          AS c (position, kind, key, idx, value)
+        WHERE u.kind = c.kind AND u.idx = c.idx AND u.value = c.value AND u.key = c.key AND ${isWritten}
+    ), claimed AS (
+      INSERT INTO homeostat_uniq (kind, idx, value, key)
+        SELECT c.kind, c.idx, c.value, c.key FROM added c WHERE ${isWritten}
+        ON CONFLICT (kind, idx, value) DO NOTHING
+    ),`,
+};
+
+/**
+ * A batch in one statement, which begins, and so looks, after the counter is locked. Every part of it sees the state
+ * before it: conflicts are decided before anything is written, and only operations without one get a revision and are
+ * written. Payloads are cut out of their run of bytes where they are stored. What is notified is the revision alone: a
+ * hint carries no data.
+ *
+ * Joins are nested loops, by index (see the session's settings): nothing here joins two parts by position, which would be
+ * quadratic, but for claims that are lost.
+ */
+function commitText({ generations: g, claims: c }: CommitParts): string {
+  const data = 'CASE WHEN n.length >= 0 THEN substring($7::bytea FROM n.start FOR n.length) END';
+  return `WITH input AS (
+      SELECT * FROM unnest($1::smallint[], $2::integer[], $3::text[], $4::bigint[], $5::integer[], $6::integer[]
+        ${g?.values ?? ''}) WITH ORDINALITY AS i (op, kind, key, expect, start, length ${g?.column ?? ''}, position)
+    ), ${g?.decide ?? ''} ${c?.decide ?? ''} decided AS (
+      SELECT i.*, kv.revision AS previous_revision, kv.data AS previous,
+        ${c ? 't.holder, t.claim' : 'NULL::text AS holder, NULL::bigint AS claim'},
+        CASE ${g?.conflict ?? ''}
+             WHEN i.op = ${operationCodes.create} THEN
+               CASE WHEN kv.revision IS NOT NULL THEN ${conflictCodes.exists} ${c?.conflict ?? ''} END
+             WHEN kv.revision IS NULL THEN ${conflictCodes.notFound}
+             WHEN kv.revision <> i.expect THEN ${conflictCodes.revision} ${c?.conflict ?? ''}
+        END AS conflict
+      FROM input i
+        LEFT JOIN homeostat_kv kv ON kv.kind = i.kind AND kv.key = i.key
+        ${c?.join ?? ''}
+    ), numbered AS MATERIALIZED (
+      SELECT d.*, CASE WHEN conflict IS NULL THEN (SELECT revision FROM homeostat_counter WHERE id = 1)
+        + count(*) FILTER (WHERE conflict IS NULL) OVER (ORDER BY position) END AS revision
+      FROM decided d
+    ), created AS (
+      INSERT INTO homeostat_kv (kind, key, revision, data)
+        SELECT n.kind, n.key, n.revision, ${data} FROM numbered n
+        WHERE n.revision IS NOT NULL AND n.op = ${operationCodes.create}
+    ), updated AS (
+      UPDATE homeostat_kv kv SET revision = n.revision, data = ${data} FROM numbered n
+        WHERE n.revision IS NOT NULL AND n.op = ${operationCodes.update} AND kv.kind = n.kind AND kv.key = n.key
+    ), deleted AS (
+      DELETE FROM homeostat_kv kv USING numbered n
+        WHERE n.revision IS NOT NULL AND n.op = ${operationCodes.delete} AND kv.kind = n.kind AND kv.key = n.key
+    ), logged AS (
+      INSERT INTO homeostat_log (revision, op, kind, key, data, previous, previous_revision, commit)
+        SELECT n.revision, n.op, n.kind, n.key, ${data}, n.previous, n.previous_revision, $8::uuid FROM numbered n
+        WHERE n.revision IS NOT NULL
+    ), ${c?.write ?? ''} counted AS (
+      UPDATE homeostat_counter SET revision = last.revision
+        FROM (SELECT max(revision) AS revision FROM numbered) last WHERE id = 1 AND last.revision IS NOT NULL
+        RETURNING pg_notify(${channel}, last.revision::text)
+    )
+    SELECT coalesce(revision, conflict) AS code, holder, claim FROM numbered ORDER BY position`;
+}
+
+/** Operations alone, $1 to $8: nothing is looked up for what they do not have. */
+export const commit: Statement = { name: 'commit', text: commitText({}) };
+
+/** Operations of which some name a generation, $1 to $11. */
+export const commitOfGenerations: Statement = { name: 'commit_generations', text: commitText({ generations }) };
+
+/** Operations with claims, $1 to $21; who claims names a generation as a rule. */
+export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };

@@ -1,0 +1,53 @@
+import { claimDifference, columnsOfClaims } from '../claim-difference.ts';
+import type { PostgresConnection } from './postgres-connection.ts';
+import * as sql from './postgres-statements.ts';
+import type { ClaimsOutcome, KindClaims, StoredClaim, StoredClaims } from '../store.ts';
+
+interface ClaimRow {
+  readonly revision: number;
+  readonly generation: number | null;
+  readonly indexes: string | null;
+  readonly index: number | null;
+  readonly value: string;
+  readonly key: string;
+}
+
+/** Of the rows of `listKindClaims`: at least one, if one without a claim. */
+export function storedClaims(rows: readonly ClaimRow[]): StoredClaims {
+  const { revision = 0, generation, indexes } = rows.at(0) ?? {};
+  const claims = rows.flatMap(({ index, value, key }) => (index === null ? [] : [{ index, value, key }]));
+  return { revision, generation: generation ?? 0, indexes: numbersOf(indexes ?? ''), claims };
+}
+
+export type { ClaimRow };
+
+/** In a transaction. All of it is under the counter's lock: no commit of the kind is decided meanwhile. */
+export async function setClaims(
+  connection: PostgresConnection,
+  kind: number,
+  { indexes, claims, revision }: KindClaims,
+): Promise<ClaimsOutcome> {
+  await connection.query(sql.lockCounter);
+  const [history] = await connection.query<{ behind: boolean }>(sql.isBehind, [kind, revision]);
+  const [stored] = await connection.query<{ generation: number; indexes: string }>(sql.getIndexes, [kind]);
+  const generation = (stored?.generation ?? 0) + 1;
+  const wanted = indexes.join();
+  if (history?.behind !== false) {
+    await connection.query(sql.setIndexes, [kind, generation, wanted]);
+    return { refused: 'behind' };
+  }
+  const { set, drop } = claimDifference(await connection.query<StoredClaim>(sql.listClaims, [kind]), claims);
+  if (set.length + drop.length === 0 && (stored?.indexes ?? '') === wanted) return { generation: generation - 1 };
+  for (const { indexes: of, values } of columnsOfClaims(drop)) {
+    await connection.query(sql.dropClaims, [kind, of, values]);
+  }
+  for (const { indexes: of, values, keys } of columnsOfClaims(set)) {
+    await connection.query(sql.setClaims, [kind, of, values, keys]);
+  }
+  await connection.query(sql.setIndexes, [kind, generation, wanted]);
+  return { generation };
+}
+
+function numbersOf(indexes: string): number[] {
+  return indexes === '' ? [] : indexes.split(',').map(Number);
+}

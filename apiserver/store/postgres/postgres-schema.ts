@@ -1,0 +1,45 @@
+/**
+ * One entry a schema version, applied in order; `homeostat_meta` holds how many were. An entry never changes once
+ * released. All tables are in the first schema of the search path, under a prefix of their own.
+ *
+ * `homeostat_kv` has room for one more version of a row on its page and no index on the revision, so that an update is
+ * a HOT one and touches no index. Keys compare by byte, as everywhere else. A delete's `data` in the log is null where it
+ * equals `previous`. A log row is written once and read rarely: kept on its page up to 8 KB, it is not compressed.
+ * `commit` is the id of the transaction that wrote a row: what became of it is looked up when its answer was lost.
+ * `homeostat_indexes` has a row a kind whose unique indexes were ever set; of any other, they are none in generation 0.
+ */
+export const migrations: readonly string[] = [
+  `CREATE TABLE homeostat_kv (
+     kind integer NOT NULL,
+     key text COLLATE "C" NOT NULL,
+     revision bigint NOT NULL,
+     data bytea NOT NULL,
+     PRIMARY KEY (kind, key)
+   ) WITH (fillfactor = 70);
+   CREATE TABLE homeostat_log (
+     revision bigint PRIMARY KEY,
+     op smallint NOT NULL,
+     kind integer NOT NULL,
+     key text COLLATE "C" NOT NULL,
+     data bytea,
+     previous bytea,
+     previous_revision bigint,
+     commit uuid NOT NULL
+   ) WITH (toast_tuple_target = 8160);
+   CREATE TABLE homeostat_uniq (
+     kind integer NOT NULL,
+     idx integer NOT NULL,
+     value text COLLATE "C" NOT NULL,
+     key text COLLATE "C" NOT NULL,
+     PRIMARY KEY (kind, idx, value)
+   );
+   CREATE TABLE homeostat_number (id integer PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE);
+   CREATE TABLE homeostat_counter (id integer PRIMARY KEY, revision bigint NOT NULL) WITH (fillfactor = 10);
+   INSERT INTO homeostat_counter (id, revision) VALUES (1, 0);
+   INSERT INTO homeostat_meta (name, value) VALUES ('compactRevision', '0'), ('epoch', gen_random_uuid()::text);`,
+  `CREATE TABLE homeostat_indexes (kind integer PRIMARY KEY, generation bigint NOT NULL, indexes text NOT NULL);`,
+];
+
+/** Before the first migration: `homeostat_meta` is what tells the schema version. */
+export const createMeta =
+  'CREATE TABLE IF NOT EXISTS homeostat_meta (name text PRIMARY KEY, value text NOT NULL) WITH (fillfactor = 50)';
