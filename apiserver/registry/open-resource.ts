@@ -7,6 +7,7 @@ import { History } from '../index/history.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
+import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Row, Store } from '../store/store.ts';
 import { modelValidator } from './model-validator.ts';
 import { allocateFrom, decodeObject, maxRevisionBytes, withRevision } from './object-codec.ts';
@@ -45,7 +46,7 @@ export async function openResource(registration: Registration, parts: OpenParts)
   const { descriptor: model, owner } = registration;
   const schema = compileSchema(model);
   const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-  const kindNumber = await parts.store.numberOf(`kind:${model.group}/${model.plural}`);
+  const kindNumber = await parts.store.numberOf(kindNameOf(model));
   const entries = await readEntries(cache, kindNumber, parts);
   cache.load(entries);
   checkUnique(cache);
