@@ -18,6 +18,14 @@ export interface StoreEnvironment {
   readonly uuid: () => string;
 }
 
+export interface StoreOptions {
+  /**
+   * Nobody else has the database open, nor opens it meanwhile; refused (`locked`) where somebody has. Default false. A
+   * SQLite file always is.
+   */
+  readonly exclusive?: boolean;
+}
+
 const forms =
   'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>/<database>, mysql://<user>@<host>/<database> or memory:';
 
@@ -37,15 +45,19 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
 }
 
 /** The store that a URL names, not yet open. Its driver is loaded only now. */
-export async function openStore(url: string, { clock, logger, uuid }: StoreEnvironment): Promise<Store> {
+export async function openStore(
+  url: string,
+  { clock, logger, uuid }: StoreEnvironment,
+  { exclusive = false }: StoreOptions = {},
+): Promise<Store> {
   const location = parseDatabaseUrl(url);
   if (location.engine === 'postgres') {
     const { createPostgresStore } = await import('./postgres/postgres-store.ts');
-    return createPostgresStore({ clock, uuid, url: location.url });
+    return createPostgresStore({ clock, uuid, url: location.url, exclusive });
   }
   if (location.engine === 'mysql') {
     const { createMysqlStore } = await import('./mysql/mysql-store.ts');
-    return createMysqlStore({ database: location.database, clock, logger, uuid });
+    return createMysqlStore({ database: location.database, clock, logger, uuid, exclusive });
   }
   const { createSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });

@@ -12,6 +12,8 @@ export interface PostgresStoreOptions {
   readonly clock: Clock;
   /** Ids of transactions. */
   readonly uuid: () => string;
+  /** Refuse to share the database; every store does so far. */
+  readonly exclusive?: boolean;
 }
 
 /** A store on PostgreSQL 13 or newer; nothing is connected before `open`. */
