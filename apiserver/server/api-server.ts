@@ -3,6 +3,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
@@ -12,6 +13,7 @@ import type { GeneratedKind } from '../endpoints/mount.ts';
 import { createApp } from '../http/app.ts';
 import { checkToken } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
+import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
@@ -104,6 +106,7 @@ interface Parts {
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
+  readonly exports: ExportHandler;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly client: LocalClient;
@@ -131,6 +134,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { clock, logger, retention, serviceDomain } = settings;
   const opened = await store.open();
+  await refuseUnfinishedImport(store);
   const revisions = new Revisions(clock, opened.revision);
   // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
@@ -170,21 +174,26 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [], debug: [] };
   const resources = new ResourceHandler({ registry, lister, watches });
-  const listener = createListener(settings, { resources, table, endpoints, reader, added });
+  const exports = new ExportHandler({ store, epoch: opened.epoch, clock, logger });
+  const listener = createListener(settings, { resources, exports, table, endpoints, reader, added });
   const writing = { store, commits, compactor, collector, registry };
-  return { ...writing, table, watches, schemes, endpoints, client, listener, added };
+  return { ...writing, table, watches, exports, schemes, endpoints, client, listener, added };
 }
 
-interface Served extends Pick<Parts, 'table' | 'endpoints' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'> {
   readonly resources: ResourceHandler;
   readonly reader: ObjectReader;
 }
 
-function createListener(settings: Settings, { resources, table, endpoints, reader, added }: Served): HttpListener {
+function createListener(
+  settings: Settings,
+  { resources, exports, table, endpoints, reader, added }: Served,
+): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
+      exports,
       find: (group, version, plural) => table.find(group, version, plural),
       models: () => table.served().map(({ model }) => model),
       live: [],
@@ -280,7 +289,7 @@ export class ApiServer {
   }
 
   /**
-   * Refuses new requests (503), ends watches with a bookmark, and resolves when the last request under way is answered.
+   * Refuses new requests (503), ends watches with a bookmark, cuts off an export, and resolves when the last request under way is answered.
    * Controllers of this process may still write: they end between this and {@link stop}.
    */
   drain(): Promise<void> {
@@ -295,9 +304,10 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, watches, endpoints } = this.#parts;
+    const { listener, watches, exports, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
+    exports.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
   }
