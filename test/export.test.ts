@@ -36,7 +36,7 @@ async function isWhole(answer: IncomingMessage): Promise<boolean> {
 }
 
 /** An object as a client sees it, but for the revision that it has in this database. */
-function apart({ metadata, ...rest }: Record<string, any>): unknown {
+function apart({ metadata, ...rest }: { readonly metadata: Readonly<Record<string, unknown>> }): unknown {
   const { resourceVersion: _, ...kept } = metadata;
   return { ...rest, metadata: kept };
 }
@@ -91,7 +91,7 @@ describe('an export of a server', () => {
       '/registry/people.example.com/letters/home/l',
       '/registry/people.example.com/persons/ann',
     ]);
-    const stored = JSON.parse(Buffer.from(objects[1]!.data).toString()) as Record<string, any>;
+    const stored = JSON.parse(Buffer.from(objects[1]!.data).toString()) as Parameters<typeof apart>[0];
     expect(apart(stored)).to.deep.equal(apart(ann));
     expect(String(objects[1]!.revision)).to.equal(ann.metadata.resourceVersion);
     expect(String(proved.revision)).to.equal(await server.revision(letters));

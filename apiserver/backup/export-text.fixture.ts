@@ -16,7 +16,7 @@ export async function openMemory(): Promise<Store> {
 }
 
 /** Text of every script, with what JSON escapes and what it does not; and what is no text at all. */
-export const contents: readonly Uint8Array[] = [
+const contents: readonly Uint8Array[] = [
   bytes('{}'),
   bytes(''),
   bytes('\ufeff{"a":1}'),
@@ -27,7 +27,7 @@ export const contents: readonly Uint8Array[] = [
   new Uint8Array(1.5 * 2 ** 20).fill(0x22),
 ];
 
-/** Each of {@link contents} under two kinds. */
+/** Each of the contents under two kinds, one of them Namespaced and in the core group. */
 export function exampleObjects(): readonly Operation[] {
   return contents.flatMap((data, at) => [
     { op: 'create', key: key(`n${at}`), kind: 1, data },
