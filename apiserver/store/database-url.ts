@@ -18,10 +18,10 @@ export interface StoreEnvironment {
   readonly uuid: () => string;
 }
 
-export interface StoreOptions {
+interface OpenStoreOptions {
   /**
-   * Nobody else has the database open, nor opens it meanwhile; refused (`locked`) where somebody has. Default false. A
-   * SQLite file always is.
+   * Default false. True: while the store is open no other process has the database, and it does not open (`locked`) while
+   * one has. Of SQLite that is so in any case.
    */
   readonly exclusive?: boolean;
 }
@@ -48,16 +48,16 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
 export async function openStore(
   url: string,
   { clock, logger, uuid }: StoreEnvironment,
-  { exclusive = false }: StoreOptions = {},
+  options: OpenStoreOptions = {},
 ): Promise<Store> {
   const location = parseDatabaseUrl(url);
   if (location.engine === 'postgres') {
     const { createPostgresStore } = await import('./postgres/postgres-store.ts');
-    return createPostgresStore({ clock, uuid, url: location.url, exclusive });
+    return createPostgresStore({ clock, uuid, url: location.url, ...options });
   }
   if (location.engine === 'mysql') {
     const { createMysqlStore } = await import('./mysql/mysql-store.ts');
-    return createMysqlStore({ database: location.database, clock, logger, uuid, exclusive });
+    return createMysqlStore({ database: location.database, clock, logger, uuid, ...options });
   }
   const { createSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });
