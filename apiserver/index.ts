@@ -1,6 +1,12 @@
 // The public surface of the API server.
 export { ApiServer, startApiServer } from './server/api-server.ts';
 export type { ApiServerOptions } from './server/api-server.ts';
+export { exportDatabase, importDatabase } from './server/database-copy.ts';
+export type { ImportDatabaseOptions } from './server/database-copy.ts';
+export { ExportFileError } from './backup/export-format.ts';
+export type { ExportManifest, ExportSummary } from './backup/export-format.ts';
+export { ExportReader } from './backup/export-reader.ts';
+export type { ExportedObject } from './backup/export-reader.ts';
 export { checkServiceDomain } from './server/service-domain.ts';
 export { checkToken } from './http/bearer-token.ts';
 export type { DebugPage } from './http/debug-pages.ts';

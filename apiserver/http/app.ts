@@ -13,6 +13,7 @@ import { docsRoutes } from './docs-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import type { EndpointParts } from './endpoint-routes.ts';
 import { errorResponses } from './error-responses.ts';
+import type { ExportHandler } from './export-handler.ts';
 import { healthReport, withoutTrailingSlash } from './health.ts';
 import type { HealthCheck } from './health.ts';
 import { openApiRoutes } from './open-api-routes.ts';
@@ -27,6 +28,7 @@ import { serverVersion } from './version.ts';
 
 export interface AppParts extends EndpointParts {
   readonly resources: ResourceHandler;
+  readonly exports: ExportHandler;
   /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
   readonly find: (group: string, version: string, plural: string) => Resource | undefined;
   readonly models: () => readonly ModelDescriptor[];
@@ -51,6 +53,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(endpointRoutes(parts));
   app.use(healthRoutes(parts));
   app.use(debugRoutes(parts.debug));
+  app.use(exportRoute(parts));
   app.use(documentRoutes(parts).routes());
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
   app.use(docsRoutes());
@@ -65,9 +68,7 @@ function resourceRoutes(parts: AppParts): Middleware {
   return function routeResource(context, next) {
     const path = parseResourcePath(context.path);
     if (path === undefined) return next();
-    if (parts.stopping()) {
-      throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
-    }
+    if (parts.stopping()) throw shuttingDown();
     const resource = parts.find(path.group, path.version, path.plural);
     if (resource === undefined) return next();
     if (
@@ -83,6 +84,15 @@ function resourceRoutes(parts: AppParts): Middleware {
 /** Lists and watches of a Namespaced kind may span all namespaces; everything else names one. */
 function needsNamespace(context: Context, name: string | undefined): boolean {
   return name !== undefined || context.method === 'POST';
+}
+
+function exportRoute({ exports, stopping }: AppParts): Middleware {
+  return function answerExport(context, next) {
+    if (withoutTrailingSlash(context.path) !== '/export') return next();
+    if (context.method !== 'GET') refuseMethod(context);
+    if (stopping()) throw shuttingDown();
+    return exports.handle(context);
+  };
 }
 
 function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
@@ -116,6 +126,7 @@ const rootPaths = [
   '/apis',
   '/debug/controllers',
   '/docs',
+  '/export',
   '/healthz',
   '/livez',
   '/openapi.json',
@@ -147,4 +158,8 @@ function refuseMethod(context: Context): never {
     'MethodNotAllowed',
     `${context.method.toLowerCase().slice(0, 16)} is not supported on ${context.path}`,
   );
+}
+
+function shuttingDown(): ApiError {
+  return new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
 }

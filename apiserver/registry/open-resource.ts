@@ -3,6 +3,7 @@ import { ChangeFeed } from '../index/change-feed.ts';
 import { History } from '../index/history.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
+import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
@@ -41,7 +42,7 @@ export async function openResource(
 ): Promise<Resource> {
   const { store, log, revisions } = parts;
   const { descriptor: model } = registration;
-  const kindNumber = await store.numberOf(`kind:${model.group}/${model.plural}`);
+  const kindNumber = await store.numberOf(kindNameOf(model));
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);

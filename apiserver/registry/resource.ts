@@ -4,6 +4,7 @@ import type { ChangeFeed, FeedChange } from '../index/change-feed.ts';
 import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
+import { keyPrefixOf } from '../store/object-key.ts';
 import type { Claim, KindClaims, Operation } from '../store/store.ts';
 import type { Rules } from './write-rules.ts';
 
@@ -43,7 +44,7 @@ export class Resource {
     this.model = parts.rules.model;
     this.apiVersion = apiVersionOf(parts.rules.model);
     this.owner = parts.owner;
-    this.keyPrefix = keyPrefix(parts.rules.model);
+    this.keyPrefix = keyPrefixOf(parts.rules.model);
     this.kindNumber = parts.kindNumber;
     this.cache = parts.cache;
     this.feed = parts.feed;
@@ -151,11 +152,6 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
   const { revision } = entry;
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
-}
-
-/** Prefix of a kind's keys; it ends in a slash, since a plural may be the prefix of another. */
-function keyPrefix(model: ModelDescriptor): string {
-  return `/registry/${model.group}/${model.plural}/`;
 }
 
 /** 503: the kind is known, and not served yet. */

@@ -12,6 +12,7 @@ import type { GeneratedKind } from '../endpoints/mount.ts';
 import { createApp } from '../http/app.ts';
 import { checkToken } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
+import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
@@ -109,6 +110,7 @@ interface Parts {
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
+  readonly exports: ExportHandler;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly client: LocalClient;
@@ -159,12 +161,14 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
   const resources = new ResourceHandler({ registry, lister, watches });
-  const listener = createListener(settings, { resources, table, endpoints, reader, added, live: [health.lasting] });
+  const exports = new ExportHandler({ store, epoch, clock, logger });
+  const live = [health.lasting];
+  const listener = createListener(settings, { resources, exports, table, endpoints, reader, added, live });
   const writing = { store, commits, compactor, follower, collector, registry };
-  return { ...writing, table, watches, schemes, endpoints, client, listener, added };
+  return { ...writing, table, watches, exports, schemes, endpoints, client, listener, added };
 }
 
-interface Served extends Pick<Parts, 'table' | 'endpoints' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly reader: ObjectReader;
@@ -172,10 +176,11 @@ interface Served extends Pick<Parts, 'table' | 'endpoints' | 'added'> {
 
 function createListener(settings: Settings, served: Served): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, table, endpoints, reader, added, live } = served;
+  const { resources, exports, table, endpoints, reader, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
+      exports,
       find: (group, version, plural) => table.find(group, version, plural),
       models: () => table.served().map(({ model }) => model),
       live,
@@ -271,7 +276,7 @@ export class ApiServer {
   }
 
   /**
-   * Refuses new requests (503), ends watches with a bookmark, and resolves when the last request under way is answered.
+   * Refuses new requests (503), ends watches with a bookmark, cuts off an export, and resolves when the last request under way is answered.
    * Controllers of this process may still write: they end between this and {@link stop}.
    */
   drain(): Promise<void> {
@@ -286,9 +291,10 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, watches, endpoints } = this.#parts;
+    const { listener, watches, exports, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
+    exports.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
   }

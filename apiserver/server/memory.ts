@@ -1,4 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { Compactor } from '../registry/compactor.ts';
 import type { Retention } from '../registry/compactor.ts';
 import { Follower } from '../registry/follower.ts';
@@ -36,6 +37,7 @@ export interface Memory {
 export async function openMemory(parts: MemoryParts): Promise<Memory> {
   const { store, clock, logger, retention, health } = parts;
   const opened = await store.open();
+  await refuseUnfinishedImport(store);
   // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
   const log = new UnservedLog(floor);

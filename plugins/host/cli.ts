@@ -14,13 +14,23 @@ export interface CliEnvironment {
 
 /**
  * Runs a command line (without `node` and the script) and answers the exit code: 0 after an orderly stop, 1 when the
- * server could not start or an exception escaped, 2 for what was given wrong. Loads the server only to serve.
+ * command failed or an exception escaped, 2 for what was given wrong. Loads the server only for a command that needs it.
  */
 export async function runCli(argv: readonly string[], { environment, exit }: CliEnvironment): Promise<number> {
   let exitCode = 0;
-  const program = createProgram(async (flags) => {
-    const { runServe } = await import('./serve.ts');
-    exitCode = await runServe({ flags, environment, exit });
+  const program = createProgram({
+    serve: async (flags) => {
+      const { runServe } = await import('./serve.ts');
+      exitCode = await runServe({ flags, environment, exit });
+    },
+    export: async (flags) => {
+      const { runExport } = await import('./export-command.ts');
+      exitCode = await runExport({ flags, environment });
+    },
+    import: async (flags, file) => {
+      const { runImport } = await import('./import-command.ts');
+      exitCode = await runImport({ flags, environment, file });
+    },
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -32,21 +42,56 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
   }
 }
 
-type ServeAction = (flags: Readonly<Record<string, unknown>>) => Promise<void>;
+type Flags = Readonly<Record<string, unknown>>;
 
-function createProgram(serve: ServeAction): Command {
+interface Actions {
+  readonly serve: (flags: Flags) => Promise<void>;
+  readonly export: (flags: Flags) => Promise<void>;
+  readonly import: (flags: Flags, file: string) => Promise<void>;
+}
+
+function createProgram(actions: Actions): Command {
   const program = new Command('homeostat')
     .description('A Kubernetes-style control plane: declare a model, get an API, write a reconciler.')
     .version(hostVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride();
+  addServe(program, actions);
+  addExport(program, actions);
+  addImport(program, actions);
+  return program;
+}
+
+function addServe(program: Command, { serve }: Actions): void {
   const command = program
     .command('serve')
     .description('Serve the API and run plugins until SIGTERM or SIGINT.')
     .addHelpText('after', serveHelp);
   for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
   command.action(async () => serve(flagsOf(command)));
-  return program;
+}
+
+function addExport(program: Command, actions: Actions): void {
+  const command = program
+    .command('export')
+    .description('Write all objects, as of one moment, to a file that import reads.')
+    .option('--server <url>', 'server that runs, such as http://127.0.0.1:8700')
+    .option('--token <secret>', 'the token of that server; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .option('--database <url>', 'database that no server has open, as of serve')
+    .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
+    .option('--force', 'overwrite the file')
+    .addHelpText('after', exportHelp);
+  command.action(async () => actions.export(flagsOf(command)));
+}
+
+function addImport(program: Command, actions: Actions): void {
+  const command = program
+    .command('import')
+    .description('Write all objects of an export into an empty database, and prove that they are equal.')
+    .argument('<file>', 'the export; - for stdin')
+    .option('--database <url>', 'empty database that no server has open, as of serve')
+    .addHelpText('after', importHelp);
+  command.action(async (file: string) => actions.import(flagsOf(command), file));
 }
 
 /** Repeated flags add up; what else is given twice, the last one holds. */
@@ -72,3 +117,10 @@ commas) and a key of the file that --config names. A flag wins over the environm
 
 Logs are JSON lines on stdout; {"msg":"ready","url":...} says that every plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
+
+const exportHelp = `
+Without --server and --database, ${environmentName('database')} names the database. The file is there only when it is whole.`;
+
+const importHelp = `
+Without --database, ${environmentName('database')} names the database. The whole file is checked before the database is touched. An import
+that was interrupted is repeated by the same command; until it is finished, the database cannot be served.`;

@@ -24,6 +24,8 @@ export interface MysqlStoreOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
+  /** Refuse to share the database; every store does so far. */
+  readonly exclusive?: boolean;
 }
 
 /** A store on MySQL 8.0 or MariaDB 10.6 and newer; nothing is connected to before `open`. */

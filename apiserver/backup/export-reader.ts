@@ -1,0 +1,137 @@
+import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import { kindOfKey } from '../store/object-key.ts';
+import { exportFormat, ExportFileError, maxLineBytes } from './export-format.ts';
+import type { ExportManifest, ExportSummary } from './export-format.ts';
+import { LineCheck } from './line-check.ts';
+import { ObjectsDigest } from './objects-digest.ts';
+
+export interface ExportedObject {
+  readonly key: string;
+  /** Where it was exported. */
+  readonly revision: number;
+  readonly data: Uint8Array;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const lineFeed = 0x0a;
+
+/** Reads an export piece by piece, and believes nothing of it. Everything it throws is an ExportFileError. */
+export class ExportReader {
+  readonly #check = new LineCheck();
+  readonly #digest = new ObjectsDigest();
+  /** Of a line whose end is yet to come. */
+  #pieces: Uint8Array[] = [];
+  #pieceBytes = 0;
+  #line = 0;
+  #lastKey = '';
+  #manifest: ExportManifest | undefined;
+  #summary: ExportSummary | undefined;
+
+  /** The objects whose lines end in this piece, in the order of their keys. */
+  push(bytes: Uint8Array): readonly ExportedObject[] {
+    const objects: ExportedObject[] = [];
+    let from = 0;
+    for (let to = bytes.indexOf(lineFeed); to >= 0; to = bytes.indexOf(lineFeed, from)) {
+      this.#keep(bytes.subarray(from, to));
+      const object = this.#read(this.#takeLine());
+      if (object !== undefined) objects.push(object);
+      from = to + 1;
+    }
+    this.#keep(bytes.subarray(from));
+    return objects;
+  }
+
+  /** To be called after the last piece: what the export says of itself, all of which is proved by then. */
+  end(): ExportManifest & ExportSummary {
+    if (this.#manifest === undefined && this.#line + this.#pieceBytes === 0) {
+      throw new ExportFileError('it is empty: an export has a line at least for its beginning and one for its end');
+    }
+    if (this.#pieceBytes > 0) this.#refuse('it is cut off: the line has no end', this.#line + 1);
+    if (this.#manifest === undefined || this.#summary === undefined) {
+      return this.#refuse('it is cut off: nothing follows, and this is not the last line of an export');
+    }
+    return { ...this.#manifest, ...this.#summary };
+  }
+
+  #keep(piece: Uint8Array): void {
+    if (piece.byteLength === 0) return;
+    this.#pieces.push(piece);
+    this.#pieceBytes += piece.byteLength;
+    if (this.#pieceBytes > maxLineBytes) {
+      this.#refuse(`it is longer than the ${maxLineBytes} bytes that a line has at most`, this.#line + 1);
+    }
+  }
+
+  #takeLine(): Buffer {
+    const [first = new Uint8Array(), ...more] = this.#pieces;
+    const line =
+      more.length === 0 ? Buffer.from(first.buffer, first.byteOffset, first.byteLength) : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#pieceBytes = 0;
+    this.#line += 1;
+    return line;
+  }
+
+  #read(line: Buffer): ExportedObject | undefined {
+    if (this.#summary !== undefined) this.#refuse('it follows the last line of the export');
+    if (this.#line === 1) return this.#readManifest(line);
+    if (!this.#check.accepts(line)) this.#refuse('it is damaged, or the line before it is missing');
+    const fields = parse(line) ?? this.#refuse('it is no JSON object');
+    return 'objects' in fields ? this.#readSummary(fields) : this.#readObject(fields);
+  }
+
+  /** The format comes first: another one may check its lines otherwise. */
+  #readManifest(line: Buffer): undefined {
+    const fields = parse(line);
+    if (fields?.['homeostat'] !== 'export') return this.#refuse('it is not the first line of an export of homeostat');
+    const { format, revision, epoch, createdAt } = fields;
+    if (format !== exportFormat) {
+      return this.#refuse(`the format is ${JSON.stringify(format)}; this program knows ${exportFormat}`);
+    }
+    if (!this.#check.accepts(line)) return this.#refuse('it is damaged');
+    if (!isRevision(revision)) return this.#refuse('revision must be a whole number');
+    if (typeof epoch !== 'string' || typeof createdAt !== 'string')
+      return this.#refuse('epoch and createdAt must be texts');
+    this.#manifest = { revision, epoch, createdAt };
+    return undefined;
+  }
+
+  #readObject({ key, revision, data, base64 }: Fields): ExportedObject {
+    if (typeof key !== 'string' || kindOfKey(key) === undefined)
+      return this.#refuse('key must be the key of an object');
+    if (compareCodePoints(key, this.#lastKey) <= 0) return this.#refuse('key must come after that of the line before');
+    if (!isRevision(revision)) return this.#refuse('revision must be a whole number');
+    const isText = typeof data === 'string';
+    if (isText === (typeof base64 === 'string')) return this.#refuse('it must have either data or base64, a text');
+    const object = { key, revision, data: isText ? Buffer.from(data) : Buffer.from(String(base64), 'base64') };
+    this.#lastKey = key;
+    this.#digest.add(object);
+    return object;
+  }
+
+  #readSummary({ objects, sha256 }: Fields): undefined {
+    const read = { objects: this.#digest.objects, sha256: this.#digest.sum() };
+    if (objects !== read.objects) return this.#refuse(`it says ${String(objects)} objects, but ${read.objects} came`);
+    if (sha256 !== read.sha256) return this.#refuse('sha256 is not that of the objects');
+    this.#summary = read;
+    return undefined;
+  }
+
+  #refuse(problem: string, line: number = this.#line): never {
+    throw new ExportFileError(`line ${line}: ${problem}`);
+  }
+}
+
+function parse(line: Buffer): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRevision(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}

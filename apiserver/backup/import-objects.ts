@@ -1,0 +1,112 @@
+import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import { kindNameOf, kindOfKey } from '../store/object-key.ts';
+import type { Operation, Store } from '../store/store.ts';
+import { StoreError } from '../store/store-error.ts';
+import type { ExportManifest, ExportSummary } from './export-format.ts';
+import type { ExportedObject } from './export-reader.ts';
+import { ObjectsDigest } from './objects-digest.ts';
+import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinished-import.ts';
+
+/** No revision that a client of either database has seen names a new state. */
+const revisionGap = 1_000_000;
+
+/** One commit ends at whichever comes first. */
+const maxBatchObjects = 1000;
+const maxBatchBytes = 4 * 1024 * 1024;
+
+export interface ImportSource {
+  /** What the export says, proved by a first reading of all of it. */
+  readonly proved: ExportManifest & ExportSummary;
+  /** Its objects, by key. */
+  readonly objects: AsyncIterable<readonly ExportedObject[]>;
+}
+
+/**
+ * Writes the objects of an export into an open store that is empty, or holds a part of the same import, which is then
+ * finished. Resolves once they have been read back and their digest is that of the export. Until then the database is
+ * marked, and whoever opens it to serve or to export is refused. Rejects with StoreError `refused` where other objects are.
+ */
+export async function importObjects(store: Store, { proved, objects }: ImportSource): Promise<void> {
+  await prepare(store, proved);
+  const last = await lastKey(store);
+  const writer = new BatchWriter(store);
+  for await (const some of objects) {
+    for (const object of some) if (compareCodePoints(object.key, last) > 0) await writer.add(object);
+  }
+  await writer.flush();
+  await prove(store, proved);
+  await finishImport(store);
+}
+
+async function prepare(store: Store, { revision, sha256 }: ExportManifest & ExportSummary): Promise<void> {
+  const unfinished = await unfinishedImport(store);
+  if (unfinished === sha256) return;
+  if (unfinished !== undefined) {
+    const message =
+      'the database holds a part of an import of another file: finish that one, or import into an empty database';
+    throw new StoreError('refused', message);
+  }
+  await store.startHistory(Math.max(revision, await store.currentRevision()) + revisionGap);
+  await beginImport(store, sha256);
+}
+
+/** The objects of a part are the first ones of the export, since batches are written in its order, each as a whole. */
+async function lastKey(store: Store): Promise<string> {
+  let last = '';
+  for await (const page of store.scan()) {
+    for (const row of page) if (!isMarker(row)) last = row.key;
+  }
+  return last;
+}
+
+/** Creates objects in batches. */
+class BatchWriter {
+  readonly #store: Store;
+  readonly #kinds = new Map<string, number>();
+  #batch: Operation[] = [];
+  #bytes = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async add({ key, data }: ExportedObject): Promise<void> {
+    this.#batch.push({ op: 'create', key, kind: await this.#kindOf(key), data });
+    this.#bytes += data.byteLength;
+    if (this.#batch.length >= maxBatchObjects || this.#bytes >= maxBatchBytes) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#bytes = 0;
+    const { outcomes } = await this.#store.commit(batch);
+    const lost = batch.find((_, position) => 'conflict' in (outcomes[position] ?? { conflict: true }));
+    if (lost)
+      throw new StoreError('diverged', `${lost.key} could not be created: somebody else writes to the database`);
+    // An import has no history that anybody could resume from: the log would only be a second copy.
+    await this.#store.compact(await this.#store.currentRevision(), maxBatchObjects);
+  }
+
+  async #kindOf(key: string): Promise<number> {
+    const kind = kindOfKey(key);
+    if (kind === undefined) throw new Error(`${JSON.stringify(key)} is no key of an object`);
+    const name = kindNameOf(kind);
+    const number = this.#kinds.get(name) ?? (await this.#store.numberOf(name));
+    this.#kinds.set(name, number);
+    return number;
+  }
+}
+
+async function prove(store: Store, { objects, sha256 }: ExportSummary): Promise<void> {
+  const digest = new ObjectsDigest();
+  for await (const page of store.scan()) {
+    for (const row of page) if (!isMarker(row)) digest.add(row);
+  }
+  const found = { objects: digest.objects, sha256: digest.sum() };
+  if (found.objects === objects && found.sha256 === sha256) return;
+  throw new StoreError(
+    'diverged',
+    `the database holds ${found.objects} objects, sha256 ${found.sha256}; the export has ${objects}, sha256 ${sha256}: it stays marked as unfinished`,
+  );
+}

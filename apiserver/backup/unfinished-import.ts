@@ -1,0 +1,47 @@
+import type { Row, Store } from '../store/store.ts';
+import { StoreError } from '../store/store-error.ts';
+
+/**
+ * An object that is in a database for as long as its import is not finished: written before the first object, and
+ * deleted when all of them are proved. Its kind has a number that the store gives to no name, so no model meets it.
+ */
+const marker = { kind: 0, key: '/import' } as const;
+
+/** True for the object that marks an unfinished import, which is nobody's. */
+export function isMarker({ key }: Pick<Row, 'key'>): boolean {
+  return key === marker.key;
+}
+
+/** The digest of the import that a database holds a part of; undefined where there is none. */
+export async function unfinishedImport(store: Store): Promise<string | undefined> {
+  const row = await findMarker(store);
+  return row && Buffer.from(row.data).toString('utf8');
+}
+
+/** Rejects with StoreError `refused` where an import has not been finished: what is there is a part, and a part of nobody knows what. */
+export async function refuseUnfinishedImport(store: Store): Promise<void> {
+  if ((await unfinishedImport(store)) === undefined) return;
+  const message =
+    'the database holds a part of an import that was not finished: run homeostat import again with the same file';
+  throw new StoreError('refused', message);
+}
+
+export async function beginImport(store: Store, sha256: string): Promise<void> {
+  await commitOne(store, { op: 'create', ...marker, data: Buffer.from(sha256) });
+}
+
+export async function finishImport(store: Store): Promise<void> {
+  const row = await findMarker(store);
+  if (row !== undefined) await commitOne(store, { op: 'delete', ...marker, expect: row.revision });
+}
+
+async function findMarker(store: Store): Promise<Row | undefined> {
+  for await (const [row] of store.scan(marker.kind)) return row;
+  return undefined;
+}
+
+async function commitOne(store: Store, operation: Parameters<Store['commit']>[0][number]): Promise<void> {
+  const { outcomes } = await store.commit([operation]);
+  const [outcome] = outcomes;
+  if (!outcome || 'conflict' in outcome) throw new StoreError('diverged', 'somebody else writes to the database');
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Rejects where there is something of this name. */
+export async function checkAbsent(path: string): Promise<void> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found !== undefined) throw new Error(`${path} is there already; --force overwrites it`);
+}
+
+/**
+ * Writes a file that only its owner can read, as a whole: under another name beside it, and renamed once everything is on
+ * the disk. Rejects with what the pieces reject with, and leaves nothing behind then.
+ */
+export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.partial`;
+  try {
+    await writeDurably(temporary, pieces, signal);
+    await rename(temporary, path);
+    await syncFolder(dirname(path));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function writeDurably(path: string, pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const piece of pieces) {
+      signal.throwIfAborted();
+      await file.writeFile(piece);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where the new name is. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
