@@ -46,7 +46,7 @@ interface Known {
 function disturb(store: ReplicaStore, random: () => number): void {
   const pass = async (most: number): Promise<void> => {
     for (let turns = Math.floor(random() * most); turns > 0; turns -= 1) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
   };
   store.beforeRevision = store.beforeCommit = async () => pass(4);
@@ -59,6 +59,10 @@ function disturb(store: ReplicaStore, random: () => number): void {
     await pass(6);
     if (random() < 0.02) throw new StoreError('unknown', 'the connection was lost at the commit');
   };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 class Writer {
@@ -122,6 +126,7 @@ async function readAround(server: ApiServer, writers: readonly Writer[], isOver:
   let reads = 0;
   for (; !isOver(); reads += 1) {
     const [name, state] = keys[reads % keys.length] as [string, Known];
+    await nextTurn();
     const before = { ...state };
     const found = await server.client.get(Note, name).catch(absent);
     if (found !== undefined) expect(revisionOf(found)).to.be.at.least(before.revision ?? 0);
