@@ -66,7 +66,9 @@ describe('an API server on a PostgreSQL primary with a synchronous standby', () 
     await cluster.primary.query('CREATE DATABASE restarted');
     // The standby comes first: it is there, and left out.
     await checkThrough(urlOf('restarted', cluster.standby, cluster.primary), async () => {
+      await cluster.haltInCommit();
       await cluster.primary.stopImmediately();
+      cluster.standby.thaw();
       await cluster.primary.start();
       await cluster.whenSynchronous();
     });
@@ -76,7 +78,10 @@ describe('an API server on a PostgreSQL primary with a synchronous standby', () 
     this.timeout(60_000);
     await cluster.primary.query('CREATE DATABASE failed_over');
     await checkThrough(urlOf('failed_over', cluster.primary, cluster.standby), async (load) => {
+      await cluster.haltInCommit();
       await cluster.primary.kill();
+      // It reads what the primary has sent.
+      cluster.standby.thaw();
       // Later than writers are made to wait for.
       await load.isRefused();
       await cluster.standby.promote();

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -86,6 +86,19 @@ export class PostgresCluster {
     await eventually(async () => (await this.primary.query(query)) > 0, {
       timeoutMs: 15_000,
       describe: () => `the standby to follow: ${this.standby.log}`,
+    });
+  }
+
+  /**
+   * Leaves a commit in between: the primary has it and has sent it, the standby has not read it, and nobody has an answer.
+   * From here on nothing can be written.
+   */
+  async haltInCommit(): Promise<void> {
+    this.standby.freeze();
+    const query = `SELECT FROM pg_stat_replication WHERE sent_lsn >= pg_current_wal_lsn()
+      AND EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'homeostat')`;
+    await eventually(async () => (await this.primary.query(query)) > 0, {
+      describe: 'a commit to wait for the standby',
     });
   }
 
@@ -185,25 +198,37 @@ export class ClusterServer {
 
   /** `pg_ctl stop -m immediate`: it tidies nothing up, and has to recover at its next start. */
   async stopImmediately(): Promise<void> {
+    this.thaw();
     await this.#end((child) => child.kill('SIGQUIT'));
   }
 
   /** SIGKILL to all of its processes at once. */
   async kill(): Promise<void> {
-    const pid = this.#child?.pid;
-    if (pid === undefined || !this.#isRunning) return;
-    const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
-    const processes = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-    const children = processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []));
-    await this.#end(() => {
-      for (const each of [pid, ...children]) killNow(each);
-    });
+    await this.#end(() => this.#signal('SIGKILL'));
     await this.#freeSharedMemory();
   }
 
-  /** Without waiting. Processes whose parent is gone end by themselves. */
+  /** Stands still, with its connections, until {@link thaw}. */
+  freeze(): void {
+    this.#signal('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT');
+  }
+
+  /** Kills it without waiting. */
   abandon(): void {
-    if (this.#isRunning) this.#child?.kill('SIGKILL');
+    this.#signal('SIGKILL');
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined || !this.#isRunning) return;
+    const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).split('\n');
+    const processes = lines.map((line) => line.trim().split(/\s+/).map(Number));
+    const children = processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []));
+    for (const each of [pid, ...children]) signalIfThere(each, signal);
   }
 
   get #isRunning(): boolean {
@@ -261,9 +286,9 @@ async function otherUser(): Promise<Installation['user'] | 'missing'> {
   );
 }
 
-function killNow(pid: number): void {
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // It has ended meanwhile.
   }
