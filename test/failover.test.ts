@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { ClusterServer } from './support/cluster-server.ts';
 import { PostgresCluster } from './support/postgres-cluster.ts';
-import type { ClusterServer } from './support/postgres-cluster.ts';
 import { Thing, thingsPath } from './support/restart-model.ts';
 import { TestServer } from './support/test-server.ts';
 import type { WatchReader } from './support/watch-reader.ts';
