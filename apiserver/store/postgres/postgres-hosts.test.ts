@@ -16,6 +16,9 @@ function errorResponse(fields: string): Buffer {
   return message;
 }
 
+/** AuthenticationOk and ReadyForQuery. */
+const letIn = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
+
 /** Two hosts where nobody listens, and none that ever will: the ports are reserved. */
 const [nobody, nobodyElse] = ['127.0.0.1:1', '127.0.0.1:2'];
 
@@ -75,10 +78,11 @@ describe('PostgresStore with several servers', () => {
     await store.close();
   });
 
-  it('leaves a server that accepts and is silent after two seconds', async () => {
+  it('leaves a server that is silent after two seconds, and so a pooler that lets in and has no server', async () => {
     const url = await server.createSchema();
     const silent = await startFake((socket) => socket.resume());
-    const { store } = await server.open(withHosts(url, silent, hostOf(url)));
+    const pooler = await startFake((socket) => void socket.once('data', () => socket.write(letIn)));
+    const { store } = await server.open(withHosts(url, silent, pooler, hostOf(url)));
     await written(store, create('a', '1'));
     await store.close();
   });
