@@ -1,6 +1,7 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
 import { type MysqlDatabase, parseMysqlUrl } from './mysql/mysql-url.ts';
+import { parsePostgresUrl } from './postgres/postgres-url.ts';
 import type { Store } from './store.ts';
 
 /** What a database URL names. Paths of a file are as given: relative ones are the process's to resolve. */
@@ -8,7 +9,7 @@ export type DatabaseLocation =
   | { readonly engine: 'sqlite'; readonly path: string }
   | { readonly engine: 'memory' }
   | { readonly engine: 'mysql'; readonly database: MysqlDatabase }
-  /** The URL as it came, for the driver: it may hold a password. */
+  /** The URL as it came: it may hold a password. */
   | { readonly engine: 'postgres'; readonly url: string };
 
 /** What a store needs of the world, besides its database. */
@@ -27,7 +28,7 @@ interface OpenStoreOptions {
 }
 
 const forms =
-  'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>/<database>, mysql://<user>@<host>/<database> or memory:';
+  'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>[,<host>…]/<database>, mysql://<user>@<host>/<database> or memory:';
 
 /**
  * Reads `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
@@ -38,7 +39,11 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url === 'memory:') return { engine: 'memory' };
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme === undefined) throw new RangeError(`not a database URL: expected ${forms}`);
-  if (scheme === 'postgres' || scheme === 'postgresql') return { engine: 'postgres', url: serverUrl(url) };
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    // Refused here rather than at the first connection.
+    parsePostgresUrl(url);
+    return { engine: 'postgres', url };
+  }
   if (scheme === 'mysql' || scheme === 'mariadb') return { engine: 'mysql', database: parseMysqlUrl(url) };
   if (scheme !== 'sqlite') throw new RangeError(`there is no driver for ${scheme}: databases; use ${forms}`);
   return { engine: 'sqlite', path: filePath(url.slice('sqlite:'.length)) };
@@ -61,13 +66,6 @@ export async function openStore(
   }
   const { createSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });
-}
-
-/** The driver parses it, too; but what it throws may quote the URL. */
-function serverUrl(url: string): string {
-  if (!URL.canParse(url) || !/^\w+:\/\//.test(url))
-    throw new RangeError(`not the URL of a database server; use ${forms}`);
-  return url;
 }
 
 function filePath(rest: string): string {

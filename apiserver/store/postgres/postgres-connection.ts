@@ -4,9 +4,14 @@ import { Client } from 'pg';
 
 import { storeErrorFrom } from './postgres-errors.ts';
 import type { Statement } from './postgres-statements.ts';
+import { parsePostgresUrl, type SessionAttributes } from './postgres-url.ts';
+import { StoreError } from '../store-error.ts';
 
 /** Until a server has answered and let us in. */
 const connectTimeoutMs = 5_000;
+
+/** The same where there are others to try: users wait for 5 s, which leaves time for the one after a silent one. */
+const hostTimeoutMs = 2_000;
 
 /** Longer than the server works on a statement: who is silent beyond it is gone. */
 const answerTimeoutMs = 40_000;
@@ -26,6 +31,8 @@ const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
   SET plan_cache_mode = force_generic_plan; SET jit = off; SET work_mem = '64MB';
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`;
+
+const findAttributes = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS readonly`;
 
 /** SQLSTATE. */
 const unspecificWarning = '01000';
@@ -59,15 +66,36 @@ export class PostgresConnection {
     });
   }
 
-  /** Rejects with StoreError, `io` while nobody answers. */
+  /**
+   * A session with the first server of the URL that lets us in and has the session attributes asked for. Rejects with a
+   * RangeError for a URL that cannot be read, and with a StoreError that tells of each server why not: `io` while one of
+   * them does not answer.
+   */
   static async open(url: string): Promise<PostgresConnection> {
+    const { urls, attributes } = parsePostgresUrl(url);
+    const failures: StoreError[] = [];
+    for (const each of urls) {
+      const timeoutMs = urls.length === 1 ? connectTimeoutMs : hostTimeoutMs;
+      try {
+        return await PostgresConnection.#openOne(each, { attributes, timeoutMs });
+      } catch (error) {
+        failures.push(storeErrorFrom(error, 'cannot connect'));
+      }
+    }
+    throw failureOf(failures);
+  }
+
+  static async #openOne(
+    url: string,
+    { attributes, timeoutMs }: { readonly attributes: SessionAttributes; readonly timeoutMs: number },
+  ): Promise<PostgresConnection> {
     const socket = new Socket();
     const client = new Client({
       connectionString: url,
       stream: () => socket,
       pipeline: true,
       keepAlive: true,
-      connectionTimeoutMillis: connectTimeoutMs,
+      connectionTimeoutMillis: timeoutMs,
       query_timeout: answerTimeoutMs,
       fallback_application_name: 'homeostat',
       types,
@@ -75,7 +103,11 @@ export class PostgresConnection {
     const connection = new PostgresConnection(client, socket);
     try {
       await client.connect();
+      // A pooler lets us in while it has no server.
+      socket.setTimeout(timeoutMs, () => connection.destroy());
       await connection.execute(sessionSettings);
+      await connection.#check(attributes);
+      socket.setTimeout(0);
       return connection;
     } catch (error) {
       connection.destroy();
@@ -132,6 +164,14 @@ export class PostgresConnection {
     }
   }
 
+  async #check(attributes: SessionAttributes): Promise<void> {
+    if (attributes === 'any') return;
+    const [found] = await this.query<{ standby: boolean; readonly: boolean }>(findAttributes);
+    if (found?.standby === true) throw new StoreError('readOnly', `${serverOf(this.#client)} is a standby`);
+    if (attributes === 'read-write' && found?.readonly === true)
+      throw new StoreError('readOnly', `${serverOf(this.#client)} takes no writes: its transactions are read-only`);
+  }
+
   /** Waits for what was asked, and says goodbye. */
   async end(): Promise<void> {
     if (this.#isLost) return;
@@ -144,6 +184,14 @@ export class PostgresConnection {
     this.#isLost = true;
     this.#socket.destroy();
   }
+}
+
+/** One that may pass by itself stands for all. */
+function failureOf(failures: readonly StoreError[]): StoreError {
+  const first = failures.find(({ code }) => code === 'io') ?? failures[0];
+  if (!first || failures.length === 1) return first ?? new StoreError('io', 'no server to connect to');
+  const reasons = failures.map(({ message }) => message).join('; ');
+  return new StoreError(first.code, `none of ${failures.length} servers will do: ${reasons}`, { cause: first });
 }
 
 function serverOf({ host, port }: Client): string {

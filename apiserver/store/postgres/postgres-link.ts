@@ -9,7 +9,8 @@ import { StoreError } from '../store-error.ts';
 /** How long users wait for a connection from its loss on; after that they fail at once, until there is one again. */
 const patienceMs = 5_000;
 
-const backoff = { baseMs: 50, maxMs: 5_000 } as const;
+/** A server is promoted, or has recovered, at any moment: found soon after, and asked for cheaply until then. */
+const backoff = { baseMs: 50, maxMs: 1_000 } as const;
 
 export interface LinkOptions {
   /** Opens a connection and makes it ready. */

@@ -1,0 +1,99 @@
+/** Which sessions will do: all, those whose transactions may write, or those of a server that is no standby. */
+const sessionAttributes = ['any', 'read-write', 'primary'] as const;
+
+export type SessionAttributes = (typeof sessionAttributes)[number];
+
+/** The servers that a URL names, of which one is to be found. */
+export interface PostgresServers {
+  /** A URL for each, as the driver takes it, in the order to try. They may hold a password. */
+  readonly urls: readonly string[];
+  readonly attributes: SessionAttributes;
+}
+
+interface Parts {
+  readonly scheme: string;
+  /** With its `@`. */
+  readonly user: string;
+  readonly authority: string;
+  /** With its slash. */
+  readonly path: string;
+  readonly query: string;
+}
+
+const readHere: ReadonlySet<string> = new Set(['host', 'port', 'target_session_attrs']);
+
+/** All of them may have to be tried before an answer. */
+const maxHosts = 8;
+
+const form =
+  'postgres://[<user>[:<password>]@]<host>[:<port>][,<host>[:<port>]…]/<database>[?target_session_attrs=any|read-write|primary]';
+
+/**
+ * Reads `postgres://…` and `postgresql://…` as libpq does: several hosts with commas between, or as `host` and `port` in
+ * the query, which overrule those before the path; a single port is that of all. With several hosts a session has to be
+ * `read-write` unless said otherwise, since the store writes. Everything else is the driver's to read. Throws a
+ * RangeError on anything else, which repeats nothing of the URL.
+ * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
+ */
+export function parsePostgresUrl(url: string): PostgresServers {
+  const parts = partsOf(url);
+  const parameters = new Map(new URLSearchParams(parts.query));
+  const inAuthority = parts.authority.split(',').map(hostAndPort);
+  const hosts = parameters.get('host')?.split(',').map(hostOfQuery) ?? inAuthority.map(({ host }) => host);
+  const ports = parameters.get('port')?.split(',') ?? inAuthority.map(({ port }) => port);
+  checkPorts(ports, hosts.length);
+  if (hosts.length > maxHosts) throw refused(`more than ${maxHosts} hosts`);
+  const several = hosts.length > 1;
+  if (several && hosts.includes('')) throw refused('a host of several has no name');
+  const urls = several ? hosts.map((host, at) => urlOf(parts, host, ports[at] ?? ports[0])) : [url];
+  if (!urls.every((each) => URL.canParse(each))) throw refused('a host or a user cannot be read');
+  return { urls, attributes: attributesOf(parameters.get('target_session_attrs'), several) };
+}
+
+function partsOf(url: string): Parts {
+  const found = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#]*))?$/i.exec(url);
+  if (!found) throw refused('percent-encode /, ?, # and @ in a user, password or name');
+  const [, scheme = '', user = '', authority = '', path = '', query = ''] = found;
+  return { scheme, user, authority, path, query };
+}
+
+function hostAndPort(text: string): { readonly host: string; readonly port: string } {
+  const [, host, port = ''] = /^(\[[^\]]*\]|[^:[\]]*)(?::([^:]*))?$/.exec(text) ?? [];
+  if (host === undefined) throw refused('an IPv6 address stands in brackets');
+  return { host, port };
+}
+
+/** As it stands before the path: an IPv6 address in brackets, and the folder of a socket encoded. */
+function hostOfQuery(host: string): string {
+  return host.includes(':') ? `[${host}]` : encodeURIComponent(host);
+}
+
+function checkPorts(ports: readonly string[], hosts: number): void {
+  if (ports.length !== 1 && ports.length !== hosts) throw refused(`${ports.length} ports for ${hosts} hosts`);
+  for (const port of ports) {
+    if (port === '') continue;
+    if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) throw refused('a port is 1 to 65535');
+  }
+}
+
+function attributesOf(text: string | undefined, several: boolean): SessionAttributes {
+  if (text === undefined) return several ? 'read-write' : 'any';
+  const found = sessionAttributes.find((each) => each === text);
+  if (!found) throw refused('target_session_attrs is any, read-write or primary: the store writes');
+  return found;
+}
+
+/** Without the parameters that are read here: the driver would take the host of the query for that of all. */
+function urlOf(parts: Parts, host: string, port: string | undefined): string {
+  const rest = parts.query.split('&').filter((each) => each !== '' && !readHere.has(nameOf(each)));
+  const query = rest.length === 0 ? '' : `?${rest.join('&')}`;
+  return `${parts.scheme}${parts.user}${host}${port ? `:${port}` : ''}${parts.path}${query}`;
+}
+
+function nameOf(parameter: string): string {
+  return [...new URLSearchParams(parameter).keys()].join('');
+}
+
+function refused(reason: string): RangeError {
+  return new RangeError(`not the URL of a PostgreSQL server (${reason}): expected ${form}`);
+}

@@ -1,0 +1,179 @@
+import { expect } from 'chai';
+import type { ClusterServer } from './support/cluster-server.ts';
+import { PostgresCluster } from './support/postgres-cluster.ts';
+import { Thing, thingsPath } from './support/restart-model.ts';
+import { TestServer } from './support/test-server.ts';
+import type { WatchReader } from './support/watch-reader.ts';
+import { WriteLoad } from './support/write-load.ts';
+import type { WriteAttempt } from './support/write-load.ts';
+
+const writers = 24;
+
+/** Acknowledged writes before and after the event. */
+const writesAround = 250;
+
+/** Created when all else is done. */
+const lastName = 'last';
+
+/** Bytes of each object that is there, by name. */
+type Present = ReadonlyMap<string, string>;
+
+describe('an API server on a PostgreSQL primary with a synchronous standby', () => {
+  let cluster: PostgresCluster;
+  let server: TestServer | undefined;
+
+  before(async function start() {
+    this.timeout(60_000);
+    const started = await PostgresCluster.start();
+    if (!started) return this.skip();
+    cluster = started;
+  });
+  afterEach(() => server?.stop());
+  after(async () => {
+    await cluster?.stop();
+  });
+
+  function urlOf(database: string, ...servers: readonly ClusterServer[]): string {
+    return `postgres://postgres@${servers.map(({ host }) => host).join()}/${database}?target_session_attrs=read-write`;
+  }
+
+  /** Puts a server under load, lets it happen in the middle, and checks all that writers and a watcher were told. */
+  async function checkThrough(database: string, happen: (load: WriteLoad) => Promise<void>): Promise<void> {
+    server = await startServer(database);
+    const watch = await server.watch(`${thingsPath}?watch=true&resourceVersion=${await server.revision(thingsPath)}`);
+    const load = new WriteLoad(server, writers);
+    await load.goesOn(writesAround);
+    await happen(load);
+    await load.goesOn(writesAround);
+    await load.end();
+    expect((await server.get('/readyz')).status).to.equal(200);
+    const present = await list(server);
+    checkOrder(load);
+    checkPresent(load, present);
+    await server.create(thingsPath, thing(lastName, lastName));
+    await watch.until((events) => events.at(-1)?.object.metadata.name === lastName, 'the last event');
+    checkWatcher(watch, load, present);
+    await checkClaims(server, load, present);
+    const before = await list(server);
+    await server.stop();
+    // What the server has in memory is what the database has.
+    server = await startServer(database);
+    expect(await list(server)).to.deep.equal(before);
+  }
+
+  it('goes on through a crash of the primary, which recovers', async function restart() {
+    this.timeout(60_000);
+    await cluster.primary.query('CREATE DATABASE restarted');
+    // The standby comes first: it is there, and left out.
+    await checkThrough(urlOf('restarted', cluster.standby, cluster.primary), async () => {
+      await cluster.haltInCommit();
+      await cluster.primary.stopImmediately();
+      cluster.standby.thaw();
+      await cluster.primary.start();
+      await cluster.whenSynchronous();
+    });
+  });
+
+  it('goes on at the promoted standby after the primary was killed, and has every acknowledged write', async function failOver() {
+    this.timeout(60_000);
+    await cluster.primary.query('CREATE DATABASE failed_over');
+    await checkThrough(urlOf('failed_over', cluster.primary, cluster.standby), async (load) => {
+      await cluster.haltInCommit();
+      await cluster.primary.kill();
+      // It reads what the primary has sent.
+      cluster.standby.thaw();
+      // Later than writers are made to wait for.
+      await load.isRefused();
+      await cluster.standby.promote();
+    });
+  });
+});
+
+async function startServer(database: string): Promise<TestServer> {
+  const server = await TestServer.start({ database });
+  server.api.schemeManager.register(Thing);
+  await server.api.whenReady(Thing);
+  return server;
+}
+
+async function list(server: TestServer): Promise<Present> {
+  const { body } = await server.get(thingsPath);
+  const items = body.items as { metadata: { name: string } }[];
+  return new Map(items.map((item) => [item.metadata.name, JSON.stringify(item)]));
+}
+
+/** A write that was sent after another was acknowledged has the larger revision. */
+function checkOrder({ stored }: WriteLoad): void {
+  for (const { name, op, revision, sentAfter } of stored) {
+    if (revision !== undefined) expect(revision, `${op} ${name}`).to.be.above(sentAfter);
+  }
+}
+
+/** Of each object: the last write that was acknowledged, or the one after it whose outcome nobody knew, as a whole. */
+function checkPresent({ attempts }: WriteLoad, present: Present): void {
+  const all = byName(attempts);
+  for (const [name, writes] of all) {
+    const stored = writes.findLast(({ outcome }) => outcome === 'stored');
+    const unknown = writes.find(({ outcome }) => outcome === 'unknown');
+    const found = present.get(name);
+    if (unknown && isStateAfter(unknown, found)) continue;
+    const expected = stored?.op === 'delete' ? undefined : stored?.body;
+    expect(found, `${name} after ${JSON.stringify(writes.map(({ op, outcome }) => [op, outcome]))}`).to.equal(expected);
+  }
+  const unasked = [...present.keys()].filter((name) => !all.has(name));
+  expect(unasked, 'what nobody has written').to.deep.equal([]);
+}
+
+function isStateAfter({ op, name, text }: WriteAttempt, found: string | undefined): boolean {
+  if (op === 'delete' || found === undefined) return op === 'delete' && found === undefined;
+  const { spec } = JSON.parse(found);
+  return spec.text === text && spec.slug === `slug-${name}`;
+}
+
+/** Each change once, in the order of revisions, with the bytes that the writer got; and all in all what is present. */
+function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, present: Present): void {
+  const changes = events.slice(0, -1);
+  const revisions = changes.map(({ object }) => Number(object.metadata.resourceVersion));
+  expect(revisions, 'in order, each once').to.deep.equal([...new Set(revisions)].sort((a, b) => a - b));
+  const bytes = new Map(changes.map(({ object }, at) => [revisions[at], JSON.stringify(object)]));
+  for (const { revision, body, name } of stored) {
+    if (revision !== undefined) expect(bytes.get(revision), `${name} at ${revision}`).to.equal(body);
+  }
+  const types = { create: 'ADDED', update: 'MODIFIED', delete: 'DELETED' };
+  const possible = byName(attempts.filter(({ outcome }) => outcome !== 'refused'));
+  const seen = byName(changes.map(({ type, object }) => ({ type, name: object.metadata.name as string })));
+  for (const [name, writes] of possible) {
+    const wanted = writes.map(({ op }) => types[op]);
+    // The last one's outcome may be unknown, and then what is present tells.
+    const last = writes.at(-1)!;
+    if (last.outcome === 'unknown' && !isStateAfter(last, present.get(name))) wanted.pop();
+    expect(seen.get(name)?.map(({ type }) => type) ?? [], name).to.deep.equal(wanted);
+  }
+  expect([...seen.keys()].filter((name) => !possible.has(name))).to.deep.equal([]);
+}
+
+/** Claims are tried in the store itself: values that are held, and values whose objects are gone. */
+async function checkClaims(server: TestServer, { attempts }: WriteLoad, present: Present): Promise<void> {
+  const names = [...byName(attempts).keys()];
+  const [held, free] = [names.filter((name) => present.has(name)), names.filter((name) => !present.has(name))];
+  expect([held.length, free.length].every((count) => count > 10)).to.equal(true);
+  for (const [slugs, status] of [
+    [held, 422],
+    [free, 201],
+  ] as const) {
+    for (const name of slugs.slice(-20)) {
+      const answer = await server.post(thingsPath, thing(`again-${name}`, `slug-${name}`));
+      expect(answer.status, answer.text).to.equal(status);
+    }
+  }
+}
+
+function thing(name: string, slug: string): object {
+  return { apiVersion: 'things.example.com/v1', kind: 'Thing', metadata: { name }, spec: { slug, round: 0 } };
+}
+
+function byName<Each extends { readonly name: string }>(all: readonly Each[]): ReadonlyMap<string, readonly Each[]> {
+  const found = new Map<string, Each[]>();
+  for (const each of all) found.set(each.name, [...(found.get(each.name) ?? []), each]);
+  return found;
+}

@@ -1,0 +1,169 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { Client } from 'pg';
+import type { Installation } from './postgres-installation.ts';
+
+const run = promisify(execFile);
+
+interface ServerOptions {
+  readonly folder: string;
+  readonly port: number;
+  /** The standby that a commit waits for. */
+  readonly waitsFor?: string;
+}
+
+/** One server; its process is the tests' child. */
+export class ClusterServer {
+  /** `host:port`. */
+  readonly host: string;
+  readonly #installation: Installation;
+  readonly #options: ServerOptions;
+  #child: ChildProcess | undefined;
+  #log: readonly string[] = [];
+
+  constructor(installation: Installation, options: ServerOptions) {
+    this.#installation = installation;
+    this.#options = options;
+    this.host = `127.0.0.1:${options.port}`;
+  }
+
+  /** The last that it said. */
+  get log(): string {
+    return this.#log.join('');
+  }
+
+  async create(): Promise<void> {
+    const options = ['--username=postgres', '--auth=trust', '--locale=C', '--encoding=UTF8', '--no-sync'];
+    await this.#run('initdb', ...options, '-D', this.#options.folder);
+  }
+
+  /** Becomes the standby of the other, once started. */
+  async copy(primary: ClusterServer): Promise<void> {
+    const source = `postgres://postgres@${primary.host}/postgres`;
+    const options = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+    await this.#run('pg_basebackup', ...options, '-d', source, '-D', this.#options.folder);
+  }
+
+  /** Resolves when it answers questions. */
+  async start(): Promise<void> {
+    const { folder, port, waitsFor = '' } = this.#options;
+    const settings = {
+      // The name by which a primary knows its standby.
+      cluster_name: folder.slice(-1),
+      synchronous_standby_names: waitsFor,
+      synchronous_commit: 'on',
+      fsync: 'off',
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      wal_retrieve_retry_interval: '100ms',
+      // In the folder rather than in /dev/shm, where it would outlive a kill.
+      dynamic_shared_memory_type: 'mmap',
+    };
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(join(this.#installation.bin, 'postgres'), ['-D', folder, '-p', String(port), ...options], {
+      ...this.#installation.user,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    child.stderr.on('data', (chunk: Buffer) => (this.#log = [...this.#log.slice(-20), chunk.toString()]));
+    const answers = async (): Promise<boolean> => (await this.query('SELECT')) > 0;
+    await eventually(answers, { timeoutMs: 20_000, describe: () => `PostgreSQL to start: ${this.log}` });
+  }
+
+  /** Answers the number of rows. */
+  async query(text: string): Promise<number> {
+    const client = new Client({
+      connectionString: `postgres://postgres@${this.host}/postgres`,
+      connectionTimeoutMillis: 5_000,
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query(text)).rowCount ?? 0;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** A standby becomes a primary. */
+  async promote(): Promise<void> {
+    await this.#run('pg_ctl', 'promote', '--wait', '--timeout=20', '-D', this.#options.folder);
+  }
+
+  /** `pg_ctl stop -m immediate`: it tidies nothing up, and has to recover at its next start. */
+  async stopImmediately(): Promise<void> {
+    this.thaw();
+    await this.#end((child) => child.kill('SIGQUIT'));
+  }
+
+  /** SIGKILL to all of its processes at once. */
+  async kill(): Promise<void> {
+    await this.#end(() => this.abandon());
+  }
+
+  /** Stands still, with its connections, until {@link thaw}. */
+  freeze(): void {
+    this.#signal('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT');
+  }
+
+  /** Kills it without waiting. */
+  abandon(): void {
+    if (!this.#isRunning) return;
+    this.#signal('SIGKILL');
+    this.#freeSharedMemory();
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined || !this.#isRunning) return;
+    const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).split('\n');
+    const processes = lines.map((line) => line.trim().split(/\s+/).map(Number));
+    const children = processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []));
+    for (const each of [pid, ...children]) signalIfThere(each, signal);
+  }
+
+  get #isRunning(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  async #end(signal: (child: ChildProcess) => void): Promise<void> {
+    const child = this.#child;
+    if (!child || !this.#isRunning) return;
+    // The processes share its stderr, which closes with the last of them.
+    const closed = once(child, 'close');
+    signal(child);
+    await closed;
+  }
+
+  /** The few bytes by which PostgreSQL notices a second server in its folder; what is killed leaves them. */
+  #freeSharedMemory(): void {
+    try {
+      const id = readFileSync(join(this.#options.folder, 'postmaster.pid'), 'utf8').split('\n')[6]?.split(/\s+/).at(-1);
+      execFileSync('ipcrm', ['-m', id ?? ''], { stdio: 'ignore' });
+    } catch {
+      // It has not got that far, or the system has no such thing.
+    }
+  }
+
+  async #run(program: string, ...args: readonly string[]): Promise<void> {
+    await run(join(this.#installation.bin, program), args, { ...this.#installation.user, cwd: '/', timeout: 30_000 });
+  }
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}

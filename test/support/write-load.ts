@@ -1,0 +1,111 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { thingsPath } from './restart-model.ts';
+import type { Answer, TestServer } from './test-server.ts';
+
+/**
+ * What a writer knows of a write: `stored`, when it was acknowledged; `refused`, when the server said that nothing of it
+ * is stored; `unknown`, when it said that it does not know.
+ */
+export interface WriteAttempt {
+  readonly name: string;
+  readonly op: 'create' | 'update' | 'delete';
+  /** The object's text; of a delete, ''. */
+  readonly text: string;
+  readonly outcome: 'stored' | 'refused' | 'unknown';
+  /** What was answered when it was stored. */
+  readonly body: string;
+  /** Of what is stored by this, but for a delete. */
+  readonly revision: number | undefined;
+  /** The largest revision that anybody was told of when this was sent. */
+  readonly sentAfter: number;
+}
+
+/** Writers that never rest: each creates an object, changes it twice as it was answered, and deletes every third. */
+export class WriteLoad {
+  /** In the order of their answers. */
+  readonly attempts: WriteAttempt[] = [];
+  readonly #server: TestServer;
+  readonly #writers: Promise<void>[];
+  #revision = 0;
+  #isOver = false;
+  #failure: unknown;
+
+  constructor(server: TestServer, writers: number) {
+    this.#server = server;
+    this.#writers = Array.from({ length: writers }, (_, index) => this.#write(index));
+    for (const writer of this.#writers) {
+      writer.catch((error: unknown) => (this.#failure ??= error));
+    }
+  }
+
+  get stored(): readonly WriteAttempt[] {
+    return this.attempts.filter(({ outcome }) => outcome === 'stored');
+  }
+
+  /** Waits until so many more writes are acknowledged. */
+  async goesOn(count: number): Promise<void> {
+    const wanted = this.stored.length + count;
+    const describe = (): string => `${wanted} acknowledged writes; there are ${this.stored.length}`;
+    await eventually(() => this.#failure !== undefined || this.stored.length >= wanted, {
+      timeoutMs: 25_000,
+      describe,
+    });
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Waits until a write is not acknowledged. */
+  async isRefused(): Promise<void> {
+    await eventually(() => this.#failure !== undefined || this.stored.length < this.attempts.length, {
+      timeoutMs: 15_000,
+      describe: 'a write that is not acknowledged',
+    });
+  }
+
+  /** Rejects when an answer was none of those that a writer has to expect. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#writers);
+  }
+
+  async #write(writer: number): Promise<void> {
+    for (let round = 0; !this.#isOver; round += 1) await this.#writeObject(`thing-${writer}-${round}`, round);
+  }
+
+  /** Until a write is not acknowledged: then nobody knows what to change. */
+  async #writeObject(name: string, round: number): Promise<void> {
+    const path = `${thingsPath}/${name}`;
+    const text = `${name}, made`;
+    const thing = { apiVersion: 'things.example.com/v1', kind: 'Thing', metadata: { name } };
+    const spec = { slug: `slug-${name}`, round, text };
+    let present = await this.#attempt({ name, op: 'create', text }, () =>
+      this.#server.post(thingsPath, { ...thing, spec }),
+    );
+    for (const changed of [`${name}, changed`, `${name}, changed again`]) {
+      if (!present) return;
+      const body = { ...thing, metadata: present.metadata, spec: { ...spec, text: changed } };
+      present = await this.#attempt({ name, op: 'update', text: changed }, () => this.#server.put(path, body));
+    }
+    if (present && round % 3 === 0)
+      await this.#attempt({ name, op: 'delete', text: '' }, () => this.#server.delete(path));
+  }
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  async #attempt(write: Pick<WriteAttempt, 'name' | 'op' | 'text'>, send: () => Promise<Answer>): Promise<any> {
+    const sentAfter = this.#revision;
+    const answer = await send();
+    const outcome = outcomeOf(answer);
+    if (!outcome) throw new Error(`${write.op} ${write.name}: ${answer.status} ${answer.text}`);
+    const isObject = outcome === 'stored' && write.op !== 'delete';
+    const revision = isObject ? Number(answer.body.metadata.resourceVersion) : undefined;
+    this.#revision = Math.max(this.#revision, revision ?? 0);
+    this.attempts.push({ ...write, outcome, sentAfter, revision, body: outcome === 'stored' ? answer.text : '' });
+    return outcome === 'stored' ? answer.body : undefined;
+  }
+}
+
+/** undefined for an answer that no outage explains: a conflict would mean that a write was done twice. */
+function outcomeOf({ status }: Answer): WriteAttempt['outcome'] | undefined {
+  if (status === 200 || status === 201) return 'stored';
+  if (status === 503) return 'refused';
+  return status === 504 ? 'unknown' : undefined;
+}
