@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { CellClient } from './cell-client.ts';
+import type { HistoryDatabase } from './database.ts';
+import { injectFaults } from './faults.ts';
+import type { Fault } from './faults.ts';
+import type { History } from './history.ts';
+import type { Mutant } from './mutants.ts';
+import { randomFrom } from './random.ts';
+import { Recorder } from './recorder.ts';
+import { Replica } from './replica.ts';
+import { Watcher } from './watcher.ts';
+import { WorkloadClient } from './workload-client.ts';
+
+export interface RunOptions {
+  readonly database: HistoryDatabase;
+  readonly replicas: number;
+  readonly faults: readonly Fault[];
+  readonly mutant?: Mutant;
+  /** Draws what clients ask and which faults come when. */
+  readonly seed: number;
+  readonly durationMs: number;
+}
+
+export interface Run {
+  readonly history: History;
+  readonly faults: number;
+}
+
+/** Few, so that many want the same. */
+const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+const clientCount = 8;
+
+/** How long watchers may take, after the last fault, to be told of the last writes. */
+const catchUpMs = 5_000;
+
+/** Records what clients and watchers saw of servers in trouble; afterwards the servers are gone, and the database is left. */
+export async function recordRun(options: RunOptions): Promise<Run> {
+  const replicas: Replica[] = [];
+  const client = new CellClient();
+  try {
+    for (let count = 0; count < options.replicas; count += 1) {
+      replicas.push(await Replica.start(options.database, options.mutant));
+    }
+    return await new RunningHistory(options, replicas, client).record();
+  } finally {
+    client.close();
+    await Promise.all(replicas.map((replica) => replica.stop()));
+  }
+}
+
+class RunningHistory {
+  readonly #options: RunOptions;
+  readonly #replicas: readonly Replica[];
+  readonly #recorder = new Recorder();
+  readonly #clients: readonly WorkloadClient[];
+  readonly #watchers: readonly Watcher[];
+
+  constructor(options: RunOptions, replicas: readonly Replica[], client: CellClient) {
+    this.#options = options;
+    this.#replicas = replicas;
+    const ports = replicas.map(({ port }) => port);
+    const shared = { keys, recorder: this.#recorder, client };
+    this.#clients = Array.from({ length: clientCount }, (_, at) => {
+      return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: randomFrom(options.seed + at) });
+    });
+    // Two of everything, one of which hangs up again and again, and two of a single object.
+    this.#watchers = [undefined, undefined, 'a', 'b'].map((key, at) => {
+      const random = randomFrom(options.seed + 1000 + at);
+      const nextPort = (): number => ports[Math.floor(random() * ports.length)]!;
+      const nextStayMs = (): number => (at % 2 === 0 ? options.durationMs * 2 : 100 + 900 * random());
+      return new Watcher({ ...shared, name: `watcher-${at}`, key, nextPort, nextStayMs });
+    });
+  }
+
+  async record(): Promise<Run> {
+    // From revision 0, where an empty database is, a watch would begin with what is there: it is no place to resume from.
+    await this.#clients[0]!.write(keys[0]!);
+    const watching = new AbortController();
+    const watchers = this.#watchers.map((watcher) => watcher.run(watching.signal));
+    try {
+      const faults = await this.#work();
+      await this.#finish();
+      return { history: this.#recorder.history(keys), faults };
+    } finally {
+      watching.abort();
+      await Promise.all(watchers);
+    }
+  }
+
+  /** Clients and faults, for as long as the run lasts. */
+  async #work(): Promise<number> {
+    const { database, faults, seed, durationMs } = this.#options;
+    const working = new AbortController();
+    const { signal } = working;
+    const targets = { database, replicas: this.#replicas, watchers: this.#watchers };
+    const injected = injectFaults(targets, { kinds: faults, random: randomFrom(seed + 2000), signal });
+    const clients = Promise.all(this.#clients.map((client) => client.run(signal)));
+    await Promise.race([delay(durationMs), injected, clients]);
+    working.abort();
+    await clients;
+    return injected;
+  }
+
+  /** A last write of each object, seen by all who watch, and read at each replica: what is missing now, is missing for good. */
+  async #finish(): Promise<void> {
+    const last = this.#clients[0]!;
+    const written = new Map<string, number>();
+    for (const key of keys) written.set(key, await last.write(key));
+    const isTold = ({ key, revision }: Watcher): boolean =>
+      [...written].every(([each, latest]) => (key !== undefined && key !== each) || revision >= latest);
+    // Who is never told is a finding of the checkers.
+    await eventually(() => this.#watchers.every(isTold), { timeoutMs: catchUpMs }).catch(() => undefined);
+    for (const { port } of this.#replicas) {
+      for (const key of keys) await last.ask(key, { verb: 'get' }, port);
+    }
+  }
+}
