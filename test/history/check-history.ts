@@ -1,5 +1,6 @@
 import type { History, Operation, Violation } from './history.ts';
 import { findUnexplained } from './linearizability.ts';
+import { checkListMoments } from './list-moments.ts';
 import { objectModel } from './object-model.ts';
 import { checkRevisionOrder } from './revision-order.ts';
 import { knownOperations } from './sightings.ts';
@@ -7,7 +8,12 @@ import { checkWatchGuarantees } from './watch-guarantees.ts';
 
 /** Everything that a history breaks; nothing for one that a single server without faults could have produced. */
 export function checkHistory(history: History): Violation[] {
-  return [...checkLinearizability(history), ...checkRevisionOrder(history), ...checkWatchGuarantees(history)];
+  return [
+    ...checkLinearizability(history),
+    ...checkRevisionOrder(history),
+    ...checkListMoments(history),
+    ...checkWatchGuarantees(history),
+  ];
 }
 
 /** The objects one by one: a history is linearizable when that of each object is. */

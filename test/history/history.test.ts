@@ -65,7 +65,6 @@ function checkSetup({ title, engine, replicas, faults }: Setup): void {
       const violations = checkHistory(run.history);
       expect(violations.length, report(violations, run)).to.equal(0);
       expect(run.faults, 'faults').to.be.greaterThan(0);
-      expect(run.history.operations.length, 'operations').to.be.greaterThan(100);
     });
   });
 }

@@ -114,7 +114,7 @@ export type WatchGuarantee =
   | 'every event is a write'
   | 'every write is an event';
 
-export type Guarantee = 'linearizable' | 'revisions follow time' | WatchGuarantee;
+export type Guarantee = 'linearizable' | 'revisions follow time' | 'lists are of one moment' | WatchGuarantee;
 
 /** A guarantee that a history breaks, and where. */
 export interface Violation {

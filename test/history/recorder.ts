@@ -13,6 +13,11 @@ export class Recorder {
   readonly #listings: Listing[] = [];
   readonly #watches: OpenWatch[] = [];
 
+  /** How many operations there are so far. */
+  get size(): number {
+    return this.#operations.length;
+  }
+
   /** Now. */
   moment(): Moment {
     this.#moment += 1;

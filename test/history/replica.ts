@@ -18,17 +18,15 @@ export class Replica {
     this.#args = options.args;
   }
 
-  /** Resolves when it is ready. */
-  static async start({ url, server }: HistoryDatabase, mutant?: Mutant): Promise<Replica> {
+  /** Not started yet. */
+  static async create({ url, server }: HistoryDatabase, mutant?: Mutant): Promise<Replica> {
     const proxy = server === undefined ? undefined : await DatabaseProxy.start(url);
     const port = await freePort();
     const args = [proxy?.url ?? url, String(port), ...(mutant === undefined ? [] : [mutant])];
-    const replica = new Replica(port, { proxy, args });
-    await replica.start();
-    return replica;
+    return new Replica(port, { proxy, args });
   }
 
-  /** Starts it again. The database may take a moment to learn that the process of before is gone. */
+  /** Resolves when it is ready. The database may take a moment to learn that the process of before is gone. */
   async start(): Promise<void> {
     const program = new URL('./history-server.js', import.meta.url);
     this.#server = await eventually(() => KillableServer.run(program, ...this.#args), { timeoutMs: 15_000 });

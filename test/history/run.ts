@@ -30,6 +30,7 @@ export interface Run {
 /** Few, so that many want the same. */
 const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 const clientCount = 8;
+const minOperations = 300;
 
 /** How long watchers may take, after the last fault, to be told of the last writes. */
 const catchUpMs = 5_000;
@@ -40,8 +41,9 @@ export async function recordRun(options: RunOptions): Promise<Run> {
   const client = new CellClient();
   try {
     for (let count = 0; count < options.replicas; count += 1) {
-      replicas.push(await Replica.start(options.database, options.mutant));
+      replicas.push(await Replica.create(options.database, options.mutant));
     }
+    for (const replica of replicas) await replica.start();
     return await new RunningHistory(options, replicas, client).record();
   } finally {
     client.close();
@@ -88,7 +90,7 @@ class RunningHistory {
     }
   }
 
-  /** Clients and faults, for as long as the run lasts. */
+  /** Clients and faults, for as long as the run lasts. Answers how many faults there were. */
   async #work(): Promise<number> {
     const { database, faults, seed, durationMs } = this.#options;
     const working = new AbortController();
@@ -96,10 +98,20 @@ class RunningHistory {
     const targets = { database, replicas: this.#replicas, watchers: this.#watchers };
     const injected = injectFaults(targets, { kinds: faults, random: randomFrom(seed + 2000), signal });
     const clients = Promise.all(this.#clients.map((client) => client.run(signal)));
-    await Promise.race([delay(durationMs), injected, clients]);
-    working.abort();
+    try {
+      await Promise.race([this.#enough(durationMs), injected, clients]);
+    } finally {
+      working.abort();
+      await Promise.allSettled([injected, clients]);
+    }
     await clients;
     return injected;
+  }
+
+  /** Long enough, and on a busy machine longer: a few operations prove nothing. */
+  async #enough(durationMs: number): Promise<void> {
+    await delay(durationMs);
+    await eventually(() => this.#recorder.size >= minOperations, { timeoutMs: 30_000, describe: 'enough operations' });
   }
 
   /** A last write of each object, seen by all who watch, and read at each replica: what is missing now, is missing for good. */

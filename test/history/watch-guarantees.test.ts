@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { created, event, history, key, lost, operation, state, updated, watch } from './hand-made.fixture.ts';
+import { created, event, history, lost, operation, state, updated, watch } from './hand-made.fixture.ts';
 import type { Frame, History } from './history.ts';
-import { checkRevisionOrder } from './revision-order.ts';
 import { checkWatchGuarantees } from './watch-guarantees.ts';
 
 const v1 = state(1);
@@ -127,36 +126,5 @@ describe('the guarantees of a watch', () => {
       watches: [watch([{ after: 0, frames: [added, second] }])],
     });
     expect(broken(untold)).to.deep.equal(['every write is an event']);
-  });
-});
-
-describe('the order of revisions over all objects', () => {
-  const other = { ...created(3, 4, state(2, { uid: 'u2', value: 'b1' })), key: 'b' };
-
-  it('holds while each write gets a higher one than all that was shown before it began', () => {
-    const listing = { client: 'c', keys: [key], states: new Map([[key, v1]]), revision: 2, call: 5, return: 6 };
-    expect(checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing] }))).to.deep.equal([]);
-    const concurrent = { ...created(1, 9, state(2)), key: 'b' };
-    expect(checkRevisionOrder(history({ operations: [concurrent, created(3, 4)] }))).to.deep.equal([]);
-  });
-
-  it('is broken by a write of another object that gets a lower one', () => {
-    const violations = checkRevisionOrder(history({ operations: [created(1, 2, state(5)), other] }));
-    expect(violations.map(({ guarantee }) => guarantee)).to.deep.equal(['revisions follow time']);
-  });
-
-  it('is broken by a list of an earlier revision than was shown', () => {
-    const stale = { client: 'c', keys: [key], states: new Map([[key, v1]]), revision: 1, call: 5, return: 6 };
-    expect(checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [stale] }))).to.have.length(1);
-  });
-
-  it('is broken by a write that begins after a bookmark of its own revision', () => {
-    const watches = [watch([{ after: 0, frames: [bookmark(2, 1)] }])];
-    expect(checkRevisionOrder(history({ operations: [other], watches }))).to.have.length(1);
-    expect(
-      checkRevisionOrder(
-        history({ operations: [other], watches: [watch([{ after: 0, frames: [event('ADDED', v1, 1)] }])] }),
-      ),
-    ).to.deep.equal([]);
   });
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CellClient } from './cell-client.ts';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import type { CellClient, ListAnswer } from './cell-client.ts';
 import type { Answer, Expectation, ObjectState, Request } from './history.ts';
 import { pick } from './random.ts';
 import type { Recorder } from './recorder.ts';
@@ -32,6 +33,9 @@ const lists = ['all', 'chunks', 'one'] as const;
 /** Before it goes on where nobody listens. */
 const restMs = 10;
 
+/** How long a server may take, after its last fault, to take a write. */
+const recoveryMs = 30_000;
+
 /** What a client does next; drawn as a whole, so that the answers do not change what is drawn later. */
 interface Step {
   readonly verb: (typeof verbs)[number];
@@ -55,33 +59,35 @@ export class WorkloadClient {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const step = this.#draw();
-      const isDone = await (step.verb === 'list'
+      const answer = await (step.verb === 'list'
         ? this.#list(step)
         : this.ask(step.key, this.#requestOf(step), step.port));
-      if (!isDone) await delay(restMs);
+      if (answer === undefined) await delay(restMs);
     }
   }
 
   /** Writes the object, whether it is there or not, until that is acknowledged. Answers the revision. */
   async write(key: string): Promise<number> {
     const [port = 0] = this.#options.ports;
-    for (;;) {
-      await this.ask(key, { verb: 'create', value: this.#nextValue() }, port);
-      const isDone = await this.ask(key, { verb: 'update', value: this.#nextValue(), expect: {} }, port);
-      const seen = this.#seen.get(key);
-      if (isDone && seen !== undefined) return seen.revision;
-    }
+    return eventually(
+      async () => {
+        await this.ask(key, { verb: 'create', value: this.#nextValue() }, port);
+        const answer = await this.ask(key, { verb: 'update', value: this.#nextValue(), expect: {} }, port);
+        return answer?.kind === 'state' && answer.state.revision;
+      },
+      { timeoutMs: recoveryMs, describe: `a write of ${key} to be acknowledged` },
+    );
   }
 
-  /** Asks a replica, and records what it says. False when that is nothing. */
-  async ask(key: string, request: Request, port: number): Promise<boolean> {
+  /** Asks a replica, and records what it says; undefined when that is nothing. */
+  async ask(key: string, request: Request, port: number): Promise<Answer | undefined> {
     const { name, recorder, client } = this.#options;
     const call = recorder.moment();
     const answer = await client.perform(port, key, request);
-    if (answer === undefined) return false;
+    if (answer === undefined) return undefined;
     recorder.operation({ client: name, key, request, call }, answer);
-    this.#learn(key, answer);
-    return answer.kind !== 'unknown';
+    if (answer.kind === 'state') this.#seen.set(key, answer.state);
+    return answer;
   }
 
   #draw(): Step {
@@ -117,21 +123,17 @@ export class WorkloadClient {
     }
   }
 
-  async #list({ key, port, list }: Step): Promise<boolean> {
+  async #list({ key, port, list }: Step): Promise<ListAnswer | undefined> {
     const { name, keys, recorder, client } = this.#options;
     const call = recorder.moment();
     const answer = await client.list(port, {
       ...(list === 'one' ? { key } : {}),
       ...(list === 'chunks' ? { limit: 2 } : {}),
     });
-    if (answer === undefined) return false;
+    if (answer === undefined) return undefined;
     recorder.listing({ client: name, keys: list === 'one' ? [key] : keys, ...answer, call });
     for (const [each, state] of answer.states) this.#seen.set(each, state);
-    return true;
-  }
-
-  #learn(key: string, answer: Answer): void {
-    if (answer.kind === 'state') this.#seen.set(key, answer.state);
+    return answer;
   }
 
   #nextValue(): string {
