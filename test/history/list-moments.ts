@@ -21,17 +21,27 @@ export function checkListMoments(history: History): Violation[] {
 }
 
 function findFault({ revision, states }: Listing, key: string, sightings: readonly Sighting[]): string | undefined {
-  const latest = sightings.findLast(({ state }) => state.revision <= revision);
   const shown = states.get(key);
   if (shown !== undefined && shown.revision > revision) return `shows ${key} of revision ${shown.revision}`;
+  const latest = lastUpTo(sightings, revision);
   if (latest === undefined) return undefined;
   const { state, isDeletion } = latest;
   if (shown !== undefined) {
     return shown.revision < state.revision ? `shows ${key} of ${shown.revision}, not of ${state.revision}` : undefined;
   }
-  // Who has not seen the deletion cannot say that the object was there.
-  const isDeletedLater = sightings.some(
-    (later) => later.isDeletion && later.state.uid === state.uid && later.state.revision > revision,
-  );
-  return !isDeletion && isDeletedLater ? `does not show ${key} of ${state.revision}` : undefined;
+  if (isDeletion) return undefined;
+  // Only one who saw the later deletion can say that the object was there.
+  const isDeletedLater = sightings.some((later) => later.isDeletion && later.state.uid === state.uid);
+  return isDeletedLater ? `does not show ${key} of ${state.revision}` : undefined;
+}
+
+/** The last of them, which are in order, that is not behind a revision. */
+function lastUpTo(sightings: readonly Sighting[], revision: number): Sighting | undefined {
+  let [low, high] = [0, sightings.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sightings[middle]!.state.revision <= revision) low = middle + 1;
+    else high = middle;
+  }
+  return sightings[low - 1];
 }

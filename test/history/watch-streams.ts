@@ -67,22 +67,24 @@ export function findGap(history: History): string[] {
 export function findEarlyBookmark(history: History): string[] {
   return eachStream(history, ({ watcher }, { after, frames }, changes) => {
     const told = new Set<number>();
-    let marked = after;
+    const covered = changes.filter(({ revision }) => revision > after);
+    let next = 0;
     return frames.flatMap((frame) => {
       if (frame.type !== 'BOOKMARK') {
         told.add(frame.state.revision);
         return [];
       }
-      const from = marked;
-      marked = Math.max(marked, frame.revision);
-      return changes
-        .filter(({ revision }) => revision > from && revision <= marked && !told.has(revision))
-        .map(({ text }) => `${watcher} got bookmark ${marked} before ${text}`);
+      const from = next;
+      while ((covered[next]?.revision ?? Infinity) <= frame.revision) next += 1;
+      return covered
+        .slice(from, next)
+        .filter(({ revision }) => !told.has(revision))
+        .map(({ text }) => `${watcher} got bookmark ${frame.revision} before ${text}`);
     });
   });
 }
 
-/** Calls with each connection, and the changes that concern its watcher. */
+/** Calls with each connection, and the changes that concern its watcher, by revision. */
 function eachStream(
   history: History,
   check: (watch: Watch, stream: Stream, changes: readonly Change[]) => string[],
