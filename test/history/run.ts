@@ -6,7 +6,7 @@ import { injectFaults } from './faults.ts';
 import type { Fault } from './faults.ts';
 import type { History } from './history.ts';
 import type { Mutant } from './mutants.ts';
-import { randomFrom } from './random.ts';
+import { pick, randomFrom } from './random.ts';
 import { Recorder } from './recorder.ts';
 import { Replica } from './replica.ts';
 import { Watcher } from './watcher.ts';
@@ -33,7 +33,7 @@ const clientCount = 8;
 const minOperations = 300;
 
 /** How long watchers may take, after the last fault, to be told of the last writes. */
-const catchUpMs = 5_000;
+const catchUpMs = 15_000;
 
 /** Records what clients and watchers saw of servers in trouble; afterwards the servers are gone, and the database is left. */
 export async function recordRun(options: RunOptions): Promise<Run> {
@@ -57,19 +57,23 @@ class RunningHistory {
   readonly #recorder = new Recorder();
   readonly #clients: readonly WorkloadClient[];
   readonly #watchers: readonly Watcher[];
+  readonly #faultRandom: () => number;
 
   constructor(options: RunOptions, replicas: readonly Replica[], client: CellClient) {
     this.#options = options;
     this.#replicas = replicas;
     const ports = replicas.map(({ port }) => port);
     const shared = { keys, recorder: this.#recorder, client };
+    const seeds = randomFrom(options.seed);
+    const nextRandom = (): (() => number) => randomFrom(seeds() * 2 ** 32);
+    this.#faultRandom = nextRandom();
     this.#clients = Array.from({ length: clientCount }, (_, at) => {
-      return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: randomFrom(options.seed + at) });
+      return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: nextRandom() });
     });
     // Two of everything, one of which hangs up again and again, and two of a single object.
     this.#watchers = [undefined, undefined, 'a', 'b'].map((key, at) => {
-      const random = randomFrom(options.seed + 1000 + at);
-      const nextPort = (): number => ports[Math.floor(random() * ports.length)]!;
+      const random = nextRandom();
+      const nextPort = (): number => pick(random, ports);
       const nextStayMs = (): number => (at % 2 === 0 ? options.durationMs * 2 : 100 + 900 * random());
       return new Watcher({ ...shared, name: `watcher-${at}`, key, nextPort, nextStayMs });
     });
@@ -92,11 +96,11 @@ class RunningHistory {
 
   /** Clients and faults, for as long as the run lasts. Answers how many faults there were. */
   async #work(): Promise<number> {
-    const { database, faults, seed, durationMs } = this.#options;
+    const { database, faults, durationMs } = this.#options;
     const working = new AbortController();
     const { signal } = working;
     const targets = { database, replicas: this.#replicas, watchers: this.#watchers };
-    const injected = injectFaults(targets, { kinds: faults, random: randomFrom(seed + 2000), signal });
+    const injected = injectFaults(targets, { kinds: faults, random: this.#faultRandom, signal });
     const clients = Promise.all(this.#clients.map((client) => client.run(signal)));
     try {
       await Promise.race([this.#enough(durationMs), injected, clients]);
