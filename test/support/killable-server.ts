@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The restart server as a child process. */
+/** A server as a child process, which prints its URL when it is ready. */
 export class KillableServer {
   readonly url: string;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -24,10 +24,14 @@ export class KillableServer {
     this.url = url;
   }
 
+  /** The restart server on a file. */
+  static start(file: string, port: number): Promise<KillableServer> {
+    return KillableServer.run(new URL('./restart-server.js', import.meta.url), file, String(port));
+  }
+
   /** Resolves when the server is ready; rejects with what it said when it ends before. */
-  static async start(file: string, port: number): Promise<KillableServer> {
-    const program = new URL('./restart-server.js', import.meta.url).pathname;
-    const child = spawn(process.execPath, [program, file, String(port)]);
+  static async run(program: URL, ...args: readonly string[]): Promise<KillableServer> {
+    const child = spawn(process.execPath, [program.pathname, ...args]);
     let errors = '';
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     const [first] = (await Promise.race([
@@ -39,9 +43,23 @@ export class KillableServer {
     return new KillableServer(child, first.toString().trim());
   }
 
+  /** It has ended, killed or by itself. */
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** SIGSTOP: the process stands still, and its connections stay open; until {@link resume}. */
+  pause(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   /** SIGKILL: nothing in the process gets a chance to tidy up. */
   async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.hasEnded) return;
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await exited;

@@ -32,9 +32,13 @@ export class TestDatabase {
     return new TestDatabase(admin, name);
   }
 
-  /** What the database's server does when it stops, or is told to end its sessions. */
-  async endSessions(): Promise<void> {
-    await this.#admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [this.#name]);
+  /** What the database's server does when it stops, or is told to end its sessions: all, or those of these client ports. */
+  async endSessions(clientPorts?: readonly number[]): Promise<void> {
+    await this.#admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = $1 AND ($2::int[] IS NULL OR client_port = ANY ($2))`,
+      [this.#name, clientPorts ?? null],
+    );
   }
 
   async drop(): Promise<void> {

@@ -10,6 +10,13 @@ export interface WireEvent {
   readonly object: any;
 }
 
+/** Wants to know at once, without looking at {@link WatchReader.events} again and again. */
+export interface WatchListener {
+  readonly onEvent: (event: WireEvent) => void;
+  /** The connection is gone; may be called again. */
+  readonly onClosed: () => void;
+}
+
 /** Reads a watch line by line, JSON lines or server-sent events. */
 export class WatchReader {
   readonly status: number;
@@ -23,21 +30,28 @@ export class WatchReader {
   closed = false;
   readonly #call: ClientRequest;
   readonly #response: IncomingMessage;
+  readonly #listener: WatchListener | undefined;
   readonly #decoder = new StringDecoder('utf8');
   #rest = '';
 
-  private constructor(call: ClientRequest, response: IncomingMessage) {
+  private constructor(call: ClientRequest, response: IncomingMessage, listener: WatchListener | undefined) {
     this.#call = call;
     this.#response = response;
+    this.#listener = listener;
     this.status = response.statusCode ?? 0;
     this.headers = response.headers;
   }
 
   /** Resolves when the headers are here; nothing of the body needs to be. */
-  static async open(port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchReader> {
+  static async open(
+    port: number,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+    listener?: WatchListener,
+  ): Promise<WatchReader> {
     const reader = await new Promise<WatchReader>((resolve, reject) => {
       const call = request({ host: '127.0.0.1', port, path, headers, agent: false }, (response) =>
-        resolve(new WatchReader(call, response)),
+        resolve(new WatchReader(call, response, listener)),
       );
       call.on('error', reject);
       call.end();
@@ -82,9 +96,9 @@ export class WatchReader {
   resume(): void {
     this.#response.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#response.once('end', () => (this.ended = true));
-    this.#response.once('close', () => (this.closed = true));
+    this.#response.once('close', () => this.#close());
     // A connection that is cut off: `closed` tells.
-    this.#response.on('error', () => (this.closed = true));
+    this.#response.on('error', () => this.#close());
     this.#response.resume();
   }
 
@@ -102,6 +116,14 @@ export class WatchReader {
   #take(line: string): void {
     this.lines.push(line);
     const json = line.startsWith('data: ') ? line.slice('data: '.length) : line;
-    if (json.startsWith('{')) this.events.push(JSON.parse(json) as WireEvent);
+    if (!json.startsWith('{')) return;
+    const event = JSON.parse(json) as WireEvent;
+    this.events.push(event);
+    this.#listener?.onEvent(event);
+  }
+
+  #close(): void {
+    this.closed = true;
+    this.#listener?.onClosed();
   }
 }

@@ -1,0 +1,108 @@
+import { Agent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { answerOf } from '../support/test-server.ts';
+import type { Answer as HttpAnswer } from '../support/test-server.ts';
+import { cell, cellsPath } from './cell-model.ts';
+import type { Answer, ObjectState, Request } from './history.ts';
+
+/** Longer than any fault lasts; who is not answered by then gives up. */
+const patienceMs = 5_000;
+
+/** What a list answered. */
+export interface ListAnswer {
+  readonly revision: number;
+  readonly states: ReadonlyMap<string, ObjectState>;
+}
+
+/** Speaks HTTP, and says of each answer what it means for the history. */
+export class CellClient {
+  readonly #agent = new Agent({ keepAlive: true });
+
+  /** undefined: the request did not get through, and never will; there is nothing to record. */
+  async perform(port: number, key: string, request: Request): Promise<Answer | undefined> {
+    const answer = await this.#send(port, ...messageOf(key, request));
+    if (answer === 'lost') return { kind: 'unknown' };
+    return answer === 'refused' ? undefined : meaningOf(answer, key);
+  }
+
+  /** All cells or one, in chunks of a size or in one go. undefined: no answer, or it was too late for the next chunk. */
+  async list(port: number, options: { key?: string; limit?: number } = {}): Promise<ListAnswer | undefined> {
+    const { key, limit } = options;
+    const states = new Map<string, ObjectState>();
+    let token = '';
+    for (;;) {
+      const query = new URLSearchParams({
+        ...(key === undefined ? {} : { fieldSelector: `metadata.name=${key}` }),
+        ...(limit === undefined ? {} : { limit: String(limit) }),
+        ...(token === '' ? {} : { continue: token }),
+      });
+      const answer = await this.#send(port, 'GET', `${cellsPath}?${query.toString()}`);
+      if (answer === 'lost' || answer === 'refused' || answer.status !== 200) return undefined;
+      const { items, metadata } = answer.body;
+      for (const item of items) states.set(item.metadata.name, stateOf(item));
+      token = metadata.continue ?? '';
+      if (token === '') return { revision: Number(metadata.resourceVersion), states };
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** `refused`: nobody listens, so that nothing was sent. `lost`: no answer, or half of one. */
+  async #send(port: number, method: string, path: string, body?: object): Promise<HttpAnswer | 'refused' | 'lost'> {
+    const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const headers = data === undefined ? {} : { 'content-type': 'application/json', 'content-length': data.length };
+    const signal = AbortSignal.timeout(patienceMs);
+    try {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        const options = { host: '127.0.0.1', port, method, path, headers, agent: this.#agent, signal };
+        const call = httpRequest(options, resolve);
+        call.on('error', reject);
+        call.end(data);
+      });
+      return await answerOf(response);
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'lost';
+    }
+  }
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+export function stateOf({ metadata, spec }: any): ObjectState {
+  const { uid, resourceVersion, version } = metadata;
+  return { uid, revision: Number(resourceVersion), version, value: spec.value };
+}
+
+function messageOf(key: string, request: Request): [method: string, path: string, body?: object] {
+  switch (request.verb) {
+    case 'create':
+      return ['POST', cellsPath, cell(key, request.value)];
+    case 'update':
+    case 'touch': {
+      const { uid, revision, version } = request.expect;
+      const resourceVersion = revision === undefined ? undefined : String(revision);
+      return ['PUT', `${cellsPath}/${key}`, cell(key, request.value, { uid, version, resourceVersion })];
+    }
+    case 'delete': {
+      const { uid, revision } = request.expect;
+      const resourceVersion = revision === undefined ? undefined : String(revision);
+      return ['DELETE', `${cellsPath}/${key}`, { preconditions: { uid, resourceVersion } }];
+    }
+    case 'get':
+      return ['GET', `${cellsPath}/${key}`];
+  }
+}
+
+/** Throws what no request of these may be answered. */
+function meaningOf({ status, body, text }: HttpAnswer, key: string): Answer | undefined {
+  if (status >= 500) return { kind: 'unknown' };
+  // Too many requests: it was not tried.
+  if (status === 429) return undefined;
+  if (status === 200 && body.kind === 'Status') return { kind: 'deleted', uid: body.details.uid };
+  if (status === 200 || status === 201) return { kind: 'state', state: stateOf(body) };
+  if (status === 409) return { kind: body.reason === 'AlreadyExists' ? 'exists' : 'conflict' };
+  // A server that has just started does not know the kind yet, and says so of the path.
+  if (status === 404) return body.details?.name === key ? { kind: 'notFound' } : undefined;
+  throw new Error(`unexpected answer ${status}: ${text}`);
+}

@@ -1,0 +1,21 @@
+import { defineModel } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+/** The kind of all histories: a value, and nothing else. */
+export const Cell: ModelDescriptor = defineModel({
+  gvk: 'history.example.com/v1/Cell',
+  plural: 'cells',
+  singular: 'cell',
+  schema: {
+    type: 'object',
+    required: ['spec'],
+    properties: { spec: { type: 'object', required: ['value'], properties: { value: { type: 'string' } } } },
+  },
+});
+
+export const cellsPath = '/apis/history.example.com/v1/cells';
+
+/** A cell as a client sends it. */
+export function cell(name: string, value: string, metadata: object = {}): object {
+  return { apiVersion: 'history.example.com/v1', kind: 'Cell', metadata: { name, ...metadata }, spec: { value } };
+}

@@ -1,0 +1,31 @@
+import type { History } from './history.ts';
+import { sightingsOf } from './sightings.ts';
+import type { Sighting } from './sightings.ts';
+
+/** What is known of a change, by one who saw it. */
+export interface Change {
+  readonly revision: number;
+  readonly key: string;
+  /** All of it, in words. */
+  readonly text: string;
+  readonly by: string;
+}
+
+/** The changes that anybody saw, in an answer, a list or an event: by revision, and as often as they were seen. */
+export function changesOf(history: History): Change[] {
+  return sightingsOf(history)
+    .map((sighting) => {
+      return { revision: sighting.state.revision, key: sighting.key, text: textOf(sighting), by: sighting.by };
+    })
+    .sort((a, b) => a.revision - b.revision);
+}
+
+/** The same, each once. */
+export function distinctChangesOf(history: History): Change[] {
+  return [...new Map(changesOf(history).map((change) => [change.revision, change])).values()];
+}
+
+function textOf({ key, state, isDeletion }: Sighting): string {
+  const { uid, revision, version, value } = state;
+  return `${revision}: ${isDeletion ? 'deletion of ' : ''}${key} ${value} (version ${version}, uid ${uid})`;
+}

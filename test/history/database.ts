@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TestDatabase } from '../support/postgres-server.ts';
+
+/** A fresh database for one run. */
+export interface HistoryDatabase {
+  readonly url: string;
+  /** The server behind it; a file has none. */
+  readonly server: TestDatabase | undefined;
+  drop(): Promise<void>;
+}
+
+/** undefined: there is no such server here, and the tests say that they were skipped. */
+export async function createDatabase(engine: 'sqlite' | 'postgres'): Promise<HistoryDatabase | undefined> {
+  if (engine === 'sqlite') {
+    const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));
+    const drop = (): Promise<void> => rm(directory, { recursive: true });
+    return { url: `sqlite:${join(directory, 'history.db')}`, server: undefined, drop };
+  }
+  const server = await TestDatabase.create();
+  return server && { url: server.url, server, drop: () => server.drop() };
+}

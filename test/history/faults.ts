@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HistoryDatabase } from './database.ts';
+import { pick } from './random.ts';
+import type { Replica } from './replica.ts';
+import type { Watcher } from './watcher.ts';
+
+/**
+ * - `kill`: SIGKILL, and a new process after a moment
+ * - `pause`: SIGSTOP for a second or so
+ * - `endSessions`: the database ends the sessions of a replica
+ * - `cutDatabase`: a replica's connections to the database break, and no new one is taken for a while
+ * - `stallDatabase`: they pass nothing on for a while
+ * - `slowWatchers`: watchers do not read for a second or so
+ */
+export type Fault = 'kill' | 'pause' | 'endSessions' | 'cutDatabase' | 'stallDatabase' | 'slowWatchers';
+
+export interface FaultTargets {
+  readonly database: HistoryDatabase;
+  readonly replicas: readonly Replica[];
+  readonly watchers: readonly Watcher[];
+}
+
+interface Injection extends FaultTargets {
+  readonly replica: Replica;
+  /** Between a fifth of a second and one and a half. */
+  readonly lastingMs: number;
+}
+
+/** Each is over when it resolves. */
+const faults: Readonly<Record<Fault, (injection: Injection) => Promise<void>>> = {
+  async kill({ replica, lastingMs }) {
+    await replica.kill();
+    await delay(lastingMs / 5);
+    await replica.start();
+  },
+  async pause({ replica, lastingMs }) {
+    replica.pause();
+    await delay(lastingMs);
+    replica.resume();
+  },
+  async endSessions({ database, replica }) {
+    await database.server?.endSessions(replica.proxy?.ports);
+  },
+  async cutDatabase({ replica, lastingMs }) {
+    replica.proxy?.down();
+    await delay(lastingMs);
+    replica.proxy?.up();
+  },
+  async stallDatabase({ replica, lastingMs }) {
+    replica.proxy?.stall();
+    await delay(lastingMs);
+    replica.proxy?.up();
+  },
+  async slowWatchers({ watchers, lastingMs }) {
+    for (const watcher of watchers) watcher.pause();
+    await delay(lastingMs);
+    for (const watcher of watchers) watcher.resume();
+  },
+};
+
+/** One fault after the other, with pauses in which the service recovers; the first at once. Answers how many there were. */
+export async function injectFaults(
+  targets: FaultTargets,
+  { kinds, random, signal }: { kinds: readonly Fault[]; random: () => number; signal: AbortSignal },
+): Promise<number> {
+  let count = 0;
+  while (!signal.aborted) {
+    await delay(200 + 600 * random());
+    const [kind, replica] = [pick(random, kinds), pick(random, targets.replicas)];
+    await faults[kind]({ ...targets, replica, lastingMs: 200 + 1300 * random() });
+    count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,58 @@
+import type { Answer, Event, Frame, History, Listing, ObjectState, Operation, Request, Watch } from './history.ts';
+
+/** The object of hand-made histories. */
+export const key = 'a';
+
+/** A state of the object `a`; the value is `v<revision>` unless given. */
+export function state(revision: number, fields: Partial<ObjectState> = {}): ObjectState {
+  return { uid: 'u1', revision, version: 1, value: `v${revision}`, ...fields };
+}
+
+export function shown(object: ObjectState): Answer {
+  return { kind: 'state', state: object };
+}
+
+/** An operation on `a` between two moments. */
+export function operation(
+  [call, end]: readonly [call: number, end: number],
+  request: Request,
+  answer: Answer,
+): Operation {
+  return { client: 'client', key, request, answer, call, return: end };
+}
+
+/** An acknowledged creation: revision 1, value v1. */
+export function created(call: number, end: number, object: ObjectState = state(1)): Operation {
+  return operation([call, end], { verb: 'create', value: object.value }, shown(object));
+}
+
+/** An acknowledged update without preconditions. */
+export function updated(call: number, end: number, object: ObjectState): Operation {
+  return operation([call, end], { verb: 'update', value: object.value, expect: {} }, shown(object));
+}
+
+/** A write of unknown outcome. */
+export function lost(call: number, request: Request): Operation {
+  return operation([call, Infinity], request, { kind: 'unknown' });
+}
+
+export function read(call: number, end: number, object: ObjectState | undefined): Operation {
+  return operation([call, end], { verb: 'get' }, object === undefined ? { kind: 'notFound' } : shown(object));
+}
+
+export function event(type: Event['type'], object: ObjectState, at: number): Frame {
+  return { type, key, state: object, at };
+}
+
+/** A watch from the beginning to the end of the history, over connections that each resume where the one before ended. */
+export function watch(streams: readonly Watch['streams'][number][], fields: Partial<Watch> = {}): Watch {
+  return { watcher: 'watcher', key: undefined, after: 0, since: 0, streams, end: 'open', ...fields };
+}
+
+export function history(parts: {
+  readonly operations?: readonly Operation[];
+  readonly listings?: readonly Listing[];
+  readonly watches?: readonly Watch[];
+}): History {
+  return { keys: [key], operations: [], listings: [], watches: [], ...parts };
+}

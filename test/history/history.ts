@@ -1,0 +1,123 @@
+// What is recorded of a run: the words that clients, watchers and checkers share.
+
+/** An object as an answer or an event shows it. Each write stores a value of its own, so that a value names its write. */
+export interface ObjectState {
+  readonly uid: string;
+  /** `metadata.resourceVersion`. */
+  readonly revision: number;
+  /** `metadata.version`. */
+  readonly version: number;
+  readonly value: string;
+}
+
+/** Preconditions of a write; all that are given must hold. */
+export interface Expectation {
+  readonly uid?: string;
+  readonly revision?: number;
+  readonly version?: number;
+}
+
+export type Request =
+  | { readonly verb: 'create'; readonly value: string }
+  | { readonly verb: 'update'; readonly value: string; readonly expect: Expectation }
+  /** Writes what is there already, if it is: a write that changes nothing. */
+  | { readonly verb: 'touch'; readonly value: string; readonly expect: Expectation }
+  | { readonly verb: 'delete'; readonly expect: Expectation }
+  | { readonly verb: 'get' };
+
+export type Answer =
+  | { readonly kind: 'state'; readonly state: ObjectState }
+  | { readonly kind: 'deleted'; readonly uid: string }
+  | { readonly kind: 'exists' | 'conflict' | 'notFound' }
+  /** Connection lost, time-out or 5xx: the request takes effect at any later time, or never. */
+  | { readonly kind: 'unknown' };
+
+/**
+ * A moment of the run: a number that grows with everything that is recorded. All clients live in one process, so that this
+ * is the order in which things happened; two never share one.
+ */
+export type Moment = number;
+
+/** A request to one object. */
+export interface Operation {
+  readonly client: string;
+  /** The object's name. */
+  readonly key: string;
+  readonly request: Request;
+  readonly answer: Answer;
+  readonly call: Moment;
+  /** Infinity when the answer is unknown. */
+  readonly return: Moment;
+}
+
+/** A list, all of its chunks together. */
+export interface Listing {
+  readonly client: string;
+  /** The objects that were asked for; those without a state are absent. */
+  readonly keys: readonly string[];
+  readonly states: ReadonlyMap<string, ObjectState>;
+  /** Of the list. */
+  readonly revision: number;
+  readonly call: Moment;
+  readonly return: Moment;
+}
+
+/** A line of a watch. */
+export type Frame =
+  | {
+      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+      readonly key: string;
+      readonly state: ObjectState;
+      readonly at: Moment;
+    }
+  | { readonly type: 'BOOKMARK'; readonly revision: number; readonly at: Moment };
+
+export type Event = Exclude<Frame, { readonly type: 'BOOKMARK' }>;
+
+/** One connection of a watcher. */
+export interface Stream {
+  /** The revision that it asked to resume after. */
+  readonly after: number;
+  readonly frames: readonly Frame[];
+}
+
+/** What a watcher follows from a list on, over many connections, until it is told 410 and lists again. */
+export interface Watch {
+  readonly watcher: string;
+  /** The one object that it watches; undefined: all. */
+  readonly key: string | undefined;
+  /** Revision of the list. */
+  readonly after: number;
+  /** When it had the list. */
+  readonly since: Moment;
+  readonly streams: readonly Stream[];
+  /** `open`: followed up to the end of the run. */
+  readonly end: 'open' | 'expired';
+}
+
+export interface History {
+  /** Names of all objects. */
+  readonly keys: readonly string[];
+  readonly operations: readonly Operation[];
+  readonly listings: readonly Listing[];
+  readonly watches: readonly Watch[];
+}
+
+export type WatchGuarantee =
+  | 'ordered'
+  | 'unique'
+  | 'atomic'
+  | 'resumable'
+  | 'reliable'
+  | 'bookmarkable'
+  | 'no event from the future'
+  | 'every event is a write'
+  | 'every write is an event';
+
+export type Guarantee = 'linearizable' | 'revisions follow time' | 'lists are of one moment' | WatchGuarantee;
+
+/** A guarantee that a history breaks, and where. */
+export interface Violation {
+  readonly guarantee: Guarantee;
+  readonly message: string;
+}

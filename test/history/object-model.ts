@@ -1,0 +1,115 @@
+import type { SequentialModel } from './linearizability.ts';
+import type { Expectation, ObjectState, Operation } from './history.ts';
+
+/** An object, as far as it is known: what an unanswered write stored, and nobody ever saw, is not. */
+interface KnownObject {
+  readonly uid: string | undefined;
+  readonly revision: number | undefined;
+  readonly version: number;
+  readonly value: string | undefined;
+}
+
+export interface KeyState {
+  /** The highest that is known: what comes later has a higher one, over deletions as well. */
+  readonly revision: number;
+  /** undefined: absent. */
+  readonly object: KnownObject | undefined;
+}
+
+/** The rules of one object, from absent on. */
+export const objectModel: SequentialModel<KeyState, Operation> = {
+  initial: { revision: 0, object: undefined },
+  step,
+  formatState: ({ revision, object }) =>
+    `${revision} ${object === undefined ? 'absent' : [object.uid, object.revision, object.version, object.value].join()}`,
+  // Nobody saw the value of a write that is still unknown.
+  effectOf: ({ request }) => `${request.verb} ${'expect' in request ? JSON.stringify(request.expect) : ''}`,
+};
+
+function step(state: KeyState, operation: Operation): KeyState | undefined {
+  const { request, answer } = operation;
+  const { object } = state;
+  switch (answer.kind) {
+    case 'notFound':
+      return object === undefined ? state : undefined;
+    case 'exists':
+      return object === undefined ? undefined : state;
+    case 'conflict':
+      return isConflict(request, object) ? state : undefined;
+    case 'deleted':
+      if (!meets(object, request) || !isSame(object.uid, answer.uid)) return undefined;
+      return { revision: state.revision, object: undefined };
+    case 'state':
+      return afterState(state, operation, answer.state);
+    case 'unknown':
+      return afterUnknown(state, request);
+  }
+}
+
+function isConflict(request: Operation['request'], object: KnownObject | undefined): boolean {
+  if (object === undefined || !('expect' in request)) return false;
+  // Without a precondition: it lost too many races, and says so. That is no statement about the object.
+  return Object.keys(request.expect).length === 0 || !meets(object, request);
+}
+
+function afterState(state: KeyState, { request }: Operation, shown: ObjectState): KeyState | undefined {
+  const { object } = state;
+  const next: KeyState = { revision: shown.revision, object: shown };
+  const isLater = shown.revision > state.revision;
+  switch (request.verb) {
+    case 'get':
+      return object !== undefined && isShown(object, shown) ? state : undefined;
+    case 'touch':
+      return meets(object, request) && isShown(object, shown) ? state : undefined;
+    case 'create':
+      return object === undefined && isLater && shown.version === 1 && shown.value === request.value ? next : undefined;
+    case 'update':
+      if (!meets(object, request) || !isLater || shown.value !== request.value) return undefined;
+      return shown.version === object.version + 1 && isSame(object.uid, shown.uid) ? next : undefined;
+    case 'delete':
+      return undefined;
+  }
+}
+
+/** The effect of a write that was not answered; where it has none, it is as if it never happened. */
+function afterUnknown(state: KeyState, request: Operation['request']): KeyState | undefined {
+  const { revision, object } = state;
+  const unseen = { revision: undefined, value: undefined };
+  switch (request.verb) {
+    case 'create':
+      return object === undefined ? { revision, object: { uid: undefined, version: 1, ...unseen } } : undefined;
+    case 'update':
+      if (!meets(object, request)) return undefined;
+      return { revision, object: { uid: object.uid, version: object.version + 1, ...unseen } };
+    case 'delete':
+      return meets(object, request) ? { revision, object: undefined } : undefined;
+    case 'get':
+    case 'touch':
+      return undefined;
+  }
+}
+
+function meets(object: KnownObject | undefined, request: Operation['request']): object is KnownObject {
+  if (object === undefined) return false;
+  const { uid, revision, version }: Expectation = 'expect' in request ? request.expect : {};
+  return (
+    // A client cannot expect what nobody ever saw.
+    (uid === undefined || uid === object.uid) &&
+    (revision === undefined || revision === object.revision) &&
+    (version === undefined || version === object.version)
+  );
+}
+
+/** An object whose creation nobody saw may have any uid. */
+function isSame(known: string | undefined, uid: string): boolean {
+  return known === undefined || known === uid;
+}
+
+function isShown(object: KnownObject, shown: ObjectState): boolean {
+  return (
+    object.revision === shown.revision &&
+    object.version === shown.version &&
+    object.value === shown.value &&
+    isSame(object.uid, shown.uid)
+  );
+}

@@ -1,0 +1,47 @@
+import type { Answer, Frame, History, Listing, Moment, Operation, Request, Watch } from './history.ts';
+
+/** A watch that goes on being recorded. */
+export interface OpenWatch extends Watch {
+  readonly streams: { after: number; frames: Frame[] }[];
+  end: Watch['end'];
+}
+
+/** Takes down what clients and watchers do and see, in the order in which it happens. */
+export class Recorder {
+  #moment: Moment = 0;
+  readonly #operations: Operation[] = [];
+  readonly #listings: Listing[] = [];
+  readonly #watches: OpenWatch[] = [];
+
+  /** How many operations there are so far. */
+  get size(): number {
+    return this.#operations.length;
+  }
+
+  /** Now. */
+  moment(): Moment {
+    this.#moment += 1;
+    return this.#moment;
+  }
+
+  /** An operation that is answered now, or never will be. */
+  operation(asked: { client: string; key: string; request: Request; call: Moment }, answer: Answer): void {
+    const end = answer.kind === 'unknown' ? Infinity : this.moment();
+    this.#operations.push({ ...asked, answer, return: end });
+  }
+
+  listing(listing: Omit<Listing, 'return'>): void {
+    this.#listings.push({ ...listing, return: this.moment() });
+  }
+
+  /** A watcher who has a list of this revision begins to follow. */
+  watch(watcher: string, { key, after }: { key: string | undefined; after: number }): OpenWatch {
+    const watch: OpenWatch = { watcher, key, after, since: this.moment(), streams: [], end: 'open' };
+    this.#watches.push(watch);
+    return watch;
+  }
+
+  history(keys: readonly string[]): History {
+    return { keys, operations: this.#operations, listings: this.#listings, watches: this.#watches };
+  }
+}

@@ -1,0 +1,56 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { freePort, KillableServer } from '../support/killable-server.ts';
+import { DatabaseProxy } from './database-proxy.ts';
+import type { HistoryDatabase } from './database.ts';
+import type { Mutant } from './mutants.ts';
+
+/** A server process, at one port for as long as the run lasts. */
+export class Replica {
+  readonly port: number;
+  /** Between it and its database, where that is a server. */
+  readonly proxy: DatabaseProxy | undefined;
+  readonly #args: readonly string[];
+  #server: KillableServer | undefined;
+
+  private constructor(port: number, options: { proxy: DatabaseProxy | undefined; args: readonly string[] }) {
+    this.port = port;
+    this.proxy = options.proxy;
+    this.#args = options.args;
+  }
+
+  /** Not started yet. */
+  static async create({ url, server }: HistoryDatabase, mutant?: Mutant): Promise<Replica> {
+    const proxy = server === undefined ? undefined : await DatabaseProxy.start(url);
+    const port = await freePort();
+    const args = [proxy?.url ?? url, String(port), ...(mutant === undefined ? [] : [mutant])];
+    return new Replica(port, { proxy, args });
+  }
+
+  /** Resolves when it is ready. The database may take a moment to learn that the process of before is gone. */
+  async start(): Promise<void> {
+    const program = new URL('./history-server.js', import.meta.url);
+    this.#server = await eventually(() => KillableServer.run(program, ...this.#args), { timeoutMs: 15_000 });
+  }
+
+  /** SIGKILL. Throws when it had ended by itself, which no fault may make it do. */
+  async kill(): Promise<void> {
+    if (this.#server?.hasEnded === true) throw new Error(`the server at port ${this.port} ended by itself`);
+    await this.#server?.kill();
+  }
+
+  pause(): void {
+    this.#server?.pause();
+  }
+
+  resume(): void {
+    this.#server?.resume();
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await this.kill();
+    } finally {
+      await this.proxy?.close();
+    }
+  }
+}

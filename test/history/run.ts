@@ -1,0 +1,134 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { CellClient } from './cell-client.ts';
+import type { HistoryDatabase } from './database.ts';
+import { injectFaults } from './faults.ts';
+import type { Fault } from './faults.ts';
+import type { History } from './history.ts';
+import type { Mutant } from './mutants.ts';
+import { pick, randomFrom } from './random.ts';
+import { Recorder } from './recorder.ts';
+import { Replica } from './replica.ts';
+import { Watcher } from './watcher.ts';
+import { WorkloadClient } from './workload-client.ts';
+
+export interface RunOptions {
+  readonly database: HistoryDatabase;
+  readonly replicas: number;
+  readonly faults: readonly Fault[];
+  readonly mutant?: Mutant;
+  /** Draws what clients ask and which faults come when. */
+  readonly seed: number;
+  readonly durationMs: number;
+}
+
+export interface Run {
+  readonly history: History;
+  readonly faults: number;
+}
+
+/** Few, so that many want the same. */
+const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+const clientCount = 8;
+const minOperations = 300;
+
+/** How long watchers may take, after the last fault, to be told of the last writes. */
+const catchUpMs = 15_000;
+
+/** Records what clients and watchers saw of servers in trouble; afterwards the servers are gone, and the database is left. */
+export async function recordRun(options: RunOptions): Promise<Run> {
+  const replicas: Replica[] = [];
+  const client = new CellClient();
+  try {
+    for (let count = 0; count < options.replicas; count += 1) {
+      replicas.push(await Replica.create(options.database, options.mutant));
+    }
+    for (const replica of replicas) await replica.start();
+    return await new RunningHistory(options, replicas, client).record();
+  } finally {
+    client.close();
+    await Promise.all(replicas.map((replica) => replica.stop()));
+  }
+}
+
+class RunningHistory {
+  readonly #options: RunOptions;
+  readonly #replicas: readonly Replica[];
+  readonly #recorder = new Recorder();
+  readonly #clients: readonly WorkloadClient[];
+  readonly #watchers: readonly Watcher[];
+  readonly #faultRandom: () => number;
+
+  constructor(options: RunOptions, replicas: readonly Replica[], client: CellClient) {
+    this.#options = options;
+    this.#replicas = replicas;
+    const ports = replicas.map(({ port }) => port);
+    const shared = { keys, recorder: this.#recorder, client };
+    const seeds = randomFrom(options.seed);
+    const nextRandom = (): (() => number) => randomFrom(seeds() * 2 ** 32);
+    this.#faultRandom = nextRandom();
+    this.#clients = Array.from({ length: clientCount }, (_, at) => {
+      return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: nextRandom() });
+    });
+    // Two of everything, one of which hangs up again and again, and two of a single object.
+    this.#watchers = [undefined, undefined, 'a', 'b'].map((key, at) => {
+      const random = nextRandom();
+      const nextPort = (): number => pick(random, ports);
+      const nextStayMs = (): number => (at % 2 === 0 ? options.durationMs * 2 : 100 + 900 * random());
+      return new Watcher({ ...shared, name: `watcher-${at}`, key, nextPort, nextStayMs });
+    });
+  }
+
+  async record(): Promise<Run> {
+    // From revision 0, where an empty database is, a watch would begin with what is there: it is no place to resume from.
+    await this.#clients[0]!.write(keys[0]!);
+    const watching = new AbortController();
+    const watchers = this.#watchers.map((watcher) => watcher.run(watching.signal));
+    try {
+      const faults = await this.#work();
+      await this.#finish();
+      return { history: this.#recorder.history(keys), faults };
+    } finally {
+      watching.abort();
+      await Promise.all(watchers);
+    }
+  }
+
+  /** Clients and faults, for as long as the run lasts. Answers how many faults there were. */
+  async #work(): Promise<number> {
+    const { database, faults, durationMs } = this.#options;
+    const working = new AbortController();
+    const { signal } = working;
+    const targets = { database, replicas: this.#replicas, watchers: this.#watchers };
+    const injected = injectFaults(targets, { kinds: faults, random: this.#faultRandom, signal });
+    const clients = Promise.all(this.#clients.map((client) => client.run(signal)));
+    try {
+      await Promise.race([this.#enough(durationMs), injected, clients]);
+    } finally {
+      working.abort();
+      await Promise.allSettled([injected, clients]);
+    }
+    await clients;
+    return injected;
+  }
+
+  /** Long enough, and on a busy machine longer: a few operations prove nothing. */
+  async #enough(durationMs: number): Promise<void> {
+    await delay(durationMs);
+    await eventually(() => this.#recorder.size >= minOperations, { timeoutMs: 30_000, describe: 'enough operations' });
+  }
+
+  /** A last write of each object, seen by all who watch, and read at each replica: what is missing now, is missing for good. */
+  async #finish(): Promise<void> {
+    const last = this.#clients[0]!;
+    const written = new Map<string, number>();
+    for (const key of keys) written.set(key, await last.write(key));
+    const isTold = ({ key, revision }: Watcher): boolean =>
+      [...written].every(([each, latest]) => (key !== undefined && key !== each) || revision >= latest);
+    // Who is never told is a finding of the checkers.
+    await eventually(() => this.#watchers.every(isTold), { timeoutMs: catchUpMs }).catch(() => undefined);
+    for (const { port } of this.#replicas) {
+      for (const key of keys) await last.ask(key, { verb: 'get' }, port);
+    }
+  }
+}

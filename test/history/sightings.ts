@@ -1,0 +1,67 @@
+import type { Event, History, Moment, ObjectState, Operation } from './history.ts';
+
+/** Somebody was shown a state: by an answer, a list or an event. */
+export interface Sighting {
+  readonly key: string;
+  readonly state: ObjectState;
+  /** A deletion shows the object's last value under the revision of the deletion. */
+  readonly isDeletion: boolean;
+  readonly at: Moment;
+  readonly by: string;
+}
+
+export function sightingsOf(history: History): Sighting[] {
+  const answers = history.operations.flatMap(({ client, key, answer, return: at }) =>
+    answer.kind === 'state' ? [{ key, state: answer.state, isDeletion: false, at, by: client }] : [],
+  );
+  const lists = history.listings.flatMap(({ client, states, return: at }) =>
+    [...states].map(([key, state]) => ({ key, state, isDeletion: false, at, by: client })),
+  );
+  const events = history.watches.flatMap(({ watcher, streams }) =>
+    streams.flatMap(eventsOf).map(({ type, key, state, at }) => {
+      return { key, state, isDeletion: type === 'DELETED', at, by: watcher };
+    }),
+  );
+  return [...answers, ...lists, ...events];
+}
+
+export function eventsOf({
+  frames,
+}: {
+  readonly frames: History['watches'][number]['streams'][number]['frames'];
+}): Event[] {
+  return frames.filter((frame): frame is Event => frame.type !== 'BOOKMARK');
+}
+
+/**
+ * The operations, each list as a read of every object that it was asked for. A write of unknown outcome whose value somebody
+ * saw has taken effect by then, and is known; what tells nothing (a read without an answer) is left out.
+ */
+export function knownOperations(history: History): Operation[] {
+  const seen = new Map<string, Sighting>();
+  for (const sighting of sightingsOf(history)) {
+    const first = seen.get(sighting.state.value);
+    if (!sighting.isDeletion && (first === undefined || sighting.at < first.at))
+      seen.set(sighting.state.value, sighting);
+  }
+  const operations = history.operations.flatMap((operation) => known(operation, seen));
+  return [...operations, ...history.listings.flatMap(readsOf)];
+}
+
+function known(operation: Operation, seen: ReadonlyMap<string, Sighting>): Operation[] {
+  const { request, answer } = operation;
+  if (answer.kind !== 'unknown') return [operation];
+  if (request.verb === 'get' || request.verb === 'touch') return [];
+  const sighting = request.verb === 'delete' ? undefined : seen.get(request.value);
+  // What was seen before it was asked for is a finding of its own; here it cannot be placed.
+  if (sighting === undefined || sighting.at < operation.call) return [operation];
+  return [{ ...operation, answer: { kind: 'state', state: sighting.state }, return: sighting.at }];
+}
+
+function readsOf({ client, keys, states, call, return: end }: History['listings'][number]): Operation[] {
+  return keys.map((key) => {
+    const state = states.get(key);
+    const answer: Operation['answer'] = state === undefined ? { kind: 'notFound' } : { kind: 'state', state };
+    return { client, key, request: { verb: 'get' }, answer, call, return: end };
+  });
+}

@@ -1,0 +1,134 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { WatchReader } from '../support/watch-reader.ts';
+import type { WireEvent } from '../support/watch-reader.ts';
+import { stateOf } from './cell-client.ts';
+import type { CellClient } from './cell-client.ts';
+import { cellsPath } from './cell-model.ts';
+import type { Frame } from './history.ts';
+import type { OpenWatch, Recorder } from './recorder.ts';
+
+export interface WatcherOptions {
+  readonly name: string;
+  /** The one cell that it watches; undefined: all of {@link keys}. */
+  readonly key: string | undefined;
+  readonly keys: readonly string[];
+  readonly recorder: Recorder;
+  readonly client: CellClient;
+  /** Of the replica for the next connection. */
+  readonly nextPort: () => number;
+  /** How long until it hangs up by itself, for the next connection. */
+  readonly nextStayMs: () => number;
+}
+
+/** Before it tries again where nobody answered. */
+const restMs = 20;
+
+/** Lists, watches, and resumes where it was whenever the connection breaks; told 410, it lists again. */
+export class Watcher {
+  readonly #options: WatcherOptions;
+  #watch: OpenWatch | undefined;
+  #reader: WatchReader | undefined;
+  #paused: WatchReader | undefined;
+
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+  }
+
+  get key(): string | undefined {
+    return this.#options.key;
+  }
+
+  /** Everything up to here it was told, by an event, a bookmark or its list. */
+  get revision(): number {
+    const streams = this.#watch?.streams ?? [];
+    const last = streams.findLast(({ frames }) => frames.length > 0)?.frames.at(-1);
+    return last === undefined ? (this.#watch?.after ?? 0) : revisionOf(last);
+  }
+
+  /** Reads no more, until {@link resume}: what is sent stays in the buffers on the way. */
+  pause(): void {
+    this.#paused = this.#reader;
+    this.#paused?.pause();
+  }
+
+  /** The connection that was paused goes on, if it is still there. */
+  resume(): void {
+    if (this.#paused?.closed === false) this.#paused.resume();
+    this.#paused = undefined;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#watch ??= await this.#list();
+      if (this.#watch !== undefined) await this.#follow(this.#watch, signal);
+      await delay(restMs);
+    }
+  }
+
+  async #list(): Promise<OpenWatch | undefined> {
+    const { name, key, keys, recorder, client, nextPort } = this.#options;
+    const call = recorder.moment();
+    const answer = await client.list(nextPort(), key === undefined ? {} : { key });
+    if (answer === undefined) return undefined;
+    recorder.listing({ client: name, keys: key === undefined ? keys : [key], ...answer, call });
+    return recorder.watch(name, { key, after: answer.revision });
+  }
+
+  /** One connection, from beginning to end. */
+  async #follow(watch: OpenWatch, signal: AbortSignal): Promise<void> {
+    const { key, nextPort, nextStayMs } = this.#options;
+    const selector = key === undefined ? '' : `&fieldSelector=metadata.name=${key}`;
+    const stream: OpenWatch['streams'][number] = { after: this.revision, frames: [] };
+    const query = `?watch=true&allowWatchBookmarks=true&resourceVersion=${stream.after}${selector}`;
+    const { promise: closed, resolve: onClosed } = withResolvers();
+    const onEvent = (event: WireEvent): void => this.#take(event, stream);
+    const reader = await WatchReader.open(nextPort(), cellsPath + query, {}, { onEvent, onClosed }).catch(nobody);
+    if (reader === undefined) return;
+    if (reader.status === 200) watch.streams.push(stream);
+    if (reader.status === 410) this.#expire();
+    const hangUp = (): void => reader.close();
+    const stay = setTimeout(hangUp, reader.status === 200 ? nextStayMs() : 0);
+    signal.addEventListener('abort', hangUp);
+    if (signal.aborted) hangUp();
+    this.#reader = reader;
+    await closed;
+    this.#reader = undefined;
+    signal.removeEventListener('abort', hangUp);
+    clearTimeout(stay);
+  }
+
+  #take({ type, object }: WireEvent, { frames }: { readonly frames: Frame[] }): void {
+    const at = this.#options.recorder.moment();
+    switch (type) {
+      case 'ADDED':
+      case 'MODIFIED':
+      case 'DELETED':
+        frames.push({ type, key: object.metadata.name, state: stateOf(object), at });
+        return;
+      case 'BOOKMARK':
+        frames.push({ type, revision: Number(object.metadata.resourceVersion), at });
+        return;
+      case 'ERROR':
+        if (object.code === 410) this.#expire();
+    }
+  }
+
+  #expire(): void {
+    if (this.#watch !== undefined) this.#watch.end = 'expired';
+    this.#watch = undefined;
+  }
+}
+
+function revisionOf(frame: Frame): number {
+  return frame.type === 'BOOKMARK' ? frame.revision : frame.state.revision;
+}
+
+function nobody(): undefined {
+  return undefined;
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => (resolve = settle));
+  return { promise, resolve };
+}

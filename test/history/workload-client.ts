@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import type { CellClient, ListAnswer } from './cell-client.ts';
+import type { Answer, Expectation, ObjectState, Request } from './history.ts';
+import { pick } from './random.ts';
+import type { Recorder } from './recorder.ts';
+
+export interface WorkloadOptions {
+  readonly name: string;
+  readonly keys: readonly string[];
+  readonly recorder: Recorder;
+  readonly client: CellClient;
+  /** Of all replicas. */
+  readonly ports: readonly number[];
+  readonly random: () => number;
+}
+
+/** How often each is asked, of 100. */
+const verbs = [
+  ...Array<'create'>(20).fill('create'),
+  ...Array<'update'>(34).fill('update'),
+  ...Array<'touch'>(6).fill('touch'),
+  ...Array<'delete'>(12).fill('delete'),
+  ...Array<'get'>(20).fill('get'),
+  ...Array<'list'>(8).fill('list'),
+];
+
+const preconditions = ['none', 'none', 'revision', 'version', 'uid', 'all'] as const;
+
+/** All, in chunks of two, or the one object. */
+const lists = ['all', 'chunks', 'one'] as const;
+
+/** Before it goes on where nobody listens. */
+const restMs = 10;
+
+/** How long a server may take, after its last fault, to take a write. */
+const recoveryMs = 30_000;
+
+/** What a client does next; drawn as a whole, so that the answers do not change what is drawn later. */
+interface Step {
+  readonly verb: (typeof verbs)[number];
+  readonly key: string;
+  readonly port: number;
+  readonly precondition: (typeof preconditions)[number];
+  readonly list: (typeof lists)[number];
+}
+
+/** One client: a request after the other, drawn from a seed, each to any replica. */
+export class WorkloadClient {
+  readonly #options: WorkloadOptions;
+  /** What it saw last of each object. */
+  readonly #seen = new Map<string, ObjectState>();
+  #written = 0;
+
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const step = this.#draw();
+      const answer = await (step.verb === 'list'
+        ? this.#list(step)
+        : this.ask(step.key, this.#requestOf(step), step.port));
+      if (answer === undefined) await delay(restMs);
+    }
+  }
+
+  /** Writes the object, whether it is there or not, until that is acknowledged. Answers the revision. */
+  async write(key: string): Promise<number> {
+    const [port = 0] = this.#options.ports;
+    return eventually(
+      async () => {
+        await this.ask(key, { verb: 'create', value: this.#nextValue() }, port);
+        const answer = await this.ask(key, { verb: 'update', value: this.#nextValue(), expect: {} }, port);
+        return answer?.kind === 'state' && answer.state.revision;
+      },
+      { timeoutMs: recoveryMs, describe: `a write of ${key} to be acknowledged` },
+    );
+  }
+
+  /** Asks a replica, and records what it says; undefined when that is nothing. */
+  async ask(key: string, request: Request, port: number): Promise<Answer | undefined> {
+    const { name, recorder, client } = this.#options;
+    const call = recorder.moment();
+    const answer = await client.perform(port, key, request);
+    if (answer === undefined) return undefined;
+    recorder.operation({ client: name, key, request, call }, answer);
+    if (answer.kind === 'state') this.#seen.set(key, answer.state);
+    return answer;
+  }
+
+  #draw(): Step {
+    const { random, keys, ports } = this.#options;
+    return {
+      verb: pick(random, verbs),
+      key: pick(random, keys),
+      port: pick(random, ports),
+      precondition: pick(random, preconditions),
+      list: pick(random, lists),
+    };
+  }
+
+  #requestOf({ verb, key, precondition }: Step): Request {
+    const seen = this.#seen.get(key);
+    const expect = seen === undefined ? {} : expectationOf(seen, precondition);
+    switch (verb) {
+      case 'create':
+        return { verb, value: this.#nextValue() };
+      case 'update':
+        return { verb, value: this.#nextValue(), expect };
+      case 'touch':
+        // By revision: else it would write its value a second time.
+        return seen === undefined ? { verb: 'get' } : { verb, value: seen.value, expect: { revision: seen.revision } };
+      case 'delete': {
+        // A deletion knows no version.
+        const { version: _version, ...known } = expect;
+        return { verb, expect: known };
+      }
+      case 'get':
+      case 'list':
+        return { verb: 'get' };
+    }
+  }
+
+  async #list({ key, port, list }: Step): Promise<ListAnswer | undefined> {
+    const { name, keys, recorder, client } = this.#options;
+    const call = recorder.moment();
+    const answer = await client.list(port, {
+      ...(list === 'one' ? { key } : {}),
+      ...(list === 'chunks' ? { limit: 2 } : {}),
+    });
+    if (answer === undefined) return undefined;
+    recorder.listing({ client: name, keys: list === 'one' ? [key] : keys, ...answer, call });
+    for (const [each, state] of answer.states) this.#seen.set(each, state);
+    return answer;
+  }
+
+  #nextValue(): string {
+    this.#written += 1;
+    return `${this.#options.name}-${this.#written}`;
+  }
+}
+
+function expectationOf({ uid, revision, version }: ObjectState, kind: Step['precondition']): Expectation {
+  switch (kind) {
+    case 'none':
+      return {};
+    case 'revision':
+      return { revision };
+    case 'version':
+      return { version };
+    case 'uid':
+      return { uid };
+    case 'all':
+      return { uid, revision, version };
+  }
+}
