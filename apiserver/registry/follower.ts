@@ -28,8 +28,10 @@ export interface FollowerOptions {
   readonly logger: Logger;
   /** A commit of this process is under way: its answer tells what came before it, and {@link Follower.reach} is called. */
   readonly isCommitting: () => boolean;
-  /** Told of each question to the database; undefined: it was answered. */
-  readonly onAsked: (error: unknown) => void;
+  /** The database's revision. */
+  readonly latest: () => Promise<number>;
+  /** Told of each reading of changes; undefined: it went well. */
+  readonly onRead: (error: unknown) => void;
   /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
   readonly onChange: (revision: number, bytes: number) => void;
 }
@@ -106,13 +108,9 @@ export class Follower {
   }
 
   async #ask(): Promise<void> {
-    const { store, onAsked } = this.#options;
-    try {
-      this.hear(await store.currentRevision());
-      onAsked(undefined);
-    } catch (error) {
-      onAsked(error);
-    }
+    // A failure is known to whoever gives the answer, and this is asked again.
+    const revision = await this.#options.latest().catch(() => undefined);
+    if (revision !== undefined) this.hear(revision);
   }
 
   #read(): void {
@@ -130,10 +128,11 @@ export class Follower {
     while (!this.#isStopped && this.#heard > revisions.current) {
       try {
         await this.#readPage();
+        this.#options.onRead(undefined);
       } catch (err) {
         if (this.#isStopped) return;
         if (!(err instanceof CompactedError)) {
-          this.#options.onAsked(err);
+          this.#options.onRead(err);
           logger.warn({ err, revision: revisions.current }, 'changes of other replicas cannot be read; trying again');
           await this.#wait(retryMs);
         } else {

@@ -32,10 +32,8 @@ export class DatabaseHealth implements HealthCheck {
 
   check(): string | undefined {
     const nowMs = this.#clock.monotonicMs();
-    for (const { problem, atMs, isLasting } of this.#failures.values()) {
-      if (isLasting || nowMs - atMs < memoryMs) return problem;
-    }
-    return undefined;
+    const present = [...this.#failures.values()].filter(({ atMs, isLasting }) => isLasting || nowMs - atMs < memoryMs);
+    return present.length === 0 ? undefined : present.map(({ problem }) => problem).join('; ');
   }
 
   /** The same for what a restart would mend. */

@@ -47,9 +47,17 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
   };
   const compactor = new Compactor({ store, clock, logger, retention, floor, trim });
   await log.read(store, (change) => compactor.record(change.revision, change.data.length));
-  const shared = store.isShared
-    ? { latest: () => store.currentRevision(), onWanted: (revision: number) => follower?.hear(revision) }
-    : {};
+  const latest = async (): Promise<number> => {
+    try {
+      const revision = await store.currentRevision();
+      health.report('read', undefined);
+      return revision;
+    } catch (error) {
+      health.report('read', error);
+      throw error;
+    }
+  };
+  const shared = store.isShared ? { latest, onWanted: (revision: number) => follower?.hear(revision) } : {};
   const revisions = new Revisions({ clock, start: Math.max(log.revision, opened.revision), ...shared });
   const onChange = (revision: number, bytes: number): void => {
     revisions.advance(revision);
@@ -67,7 +75,8 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
         revisions,
         table: parts.table,
         isCommitting: () => commits.isCommitting(),
-        onAsked: (error) => health.report('read', error),
+        latest,
+        onRead: (error) => health.report('read', error),
         onChange,
       })
     : undefined;

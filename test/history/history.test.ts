@@ -71,6 +71,7 @@ function checkSetup({ title, engine, replicas, faults }: Setup): void {
 
 checkSetup(setups.oneOnSqlite);
 checkSetup(setups.oneOnPostgres);
+checkSetup(setups.threeOnPostgres);
 
 describe('the history of a server with a planted bug', () => {
   async function brokenBy(mutant: Mutant, faults: readonly Fault[]): Promise<ReadonlySet<Guarantee>> {
