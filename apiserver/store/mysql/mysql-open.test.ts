@@ -3,6 +3,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
+import { FaultProxy } from './fault-proxy.test-support.ts';
 import { MysqlConnection } from './mysql-connection.ts';
 import { migrate } from './mysql-migrator.ts';
 import { migrations } from './mysql-statements.ts';
@@ -154,6 +155,14 @@ describeWithMysql('MySQL store, opening', () => {
     const { epoch } = await store.open();
     expect(epoch).to.match(/^[0-9a-f-]{36}$/);
     await written(store, create('a', '1', [[1, 'v']]));
+  });
+
+  it('has an epoch when its first start was cut off as that was to be written', async () => {
+    const proxy = await FaultProxy.start(database);
+    proxy.breakAt(Buffer.from('epoch').toString('hex'), 'cut');
+    expect(await failureToOpen({ ...database, port: proxy.port })).to.include({ code: 'io' });
+    await proxy.close();
+    expect((await store.open()).epoch).to.match(/^[0-9a-f-]{36}$/);
   });
 
   it('migrates once when several start at once, and all agree on the epoch', async () => {
