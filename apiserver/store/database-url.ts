@@ -18,6 +18,11 @@ export interface StoreEnvironment {
   readonly uuid: () => string;
 }
 
+export interface OpenStoreOptions {
+  /** No other store may have the database open meanwhile. Default false. SQLite has its file for itself in any case. */
+  readonly exclusive?: boolean;
+}
+
 const forms =
   'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>/<database>, mysql://<user>@<host>/<database> or memory:';
 
@@ -37,7 +42,11 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
 }
 
 /** The store that a URL names, not yet open. Its driver is loaded only now. */
-export async function openStore(url: string, { clock, logger, uuid }: StoreEnvironment): Promise<Store> {
+export async function openStore(
+  url: string,
+  { clock, logger, uuid }: StoreEnvironment,
+  { exclusive = false }: OpenStoreOptions = {},
+): Promise<Store> {
   const location = parseDatabaseUrl(url);
   if (location.engine === 'postgres') {
     const { createPostgresStore } = await import('./postgres/postgres-store.ts');
@@ -45,7 +54,7 @@ export async function openStore(url: string, { clock, logger, uuid }: StoreEnvir
   }
   if (location.engine === 'mysql') {
     const { createMysqlStore } = await import('./mysql/mysql-store.ts');
-    return createMysqlStore({ database: location.database, clock, logger, uuid });
+    return createMysqlStore({ database: location.database, clock, logger, uuid, exclusive });
   }
   const { createSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });

@@ -15,6 +15,7 @@ import {
   storeOn,
   warningsOf,
 } from './mysql.test-support.ts';
+import type { MysqlStoreOptions } from './mysql-store.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { bytes, create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
@@ -22,8 +23,8 @@ import type { Store } from '../store.ts';
 /** Needs no escape in SQL, and is in no other text. */
 const password = 'swordfish-8125';
 
-async function failureToOpen(database: MysqlDatabase): Promise<unknown> {
-  const store = storeOn(database);
+async function failureToOpen(database: MysqlDatabase, options: Partial<MysqlStoreOptions> = {}): Promise<unknown> {
+  const store = storeOn(database, options);
   const error = await rejectionOf(store.open());
   await store.close();
   return error;
@@ -74,19 +75,9 @@ describeWithMysql('MySQL store, opening', () => {
     return { ...database, user, password };
   };
 
-  it('refuses a second store by name, and lets the next in when it has closed', async () => {
-    await store.open();
-    const error = await failureToOpen(database);
-    expect(error).to.include({ name: 'StoreError', code: 'locked' });
-    expect(String(error)).to.include(nameOf(database)).and.to.include('in use by another process');
-    await written(store, create('a', '1'));
-    await store.close();
-    expect(await failureToOpen(database)).to.equal(undefined);
-  });
-
   it('leaves no session behind, closed or refused', async () => {
     await store.open();
-    await failureToOpen(database);
+    expect(await failureToOpen(database, { exclusive: true })).to.include({ code: 'locked' });
     await eventually(async () => (await sessionsOf(database)) === 2);
     await store.close();
     await eventually(async () => (await sessionsOf(database)) === 0);
@@ -202,15 +193,5 @@ describeWithMysql('MySQL store, opening', () => {
     await store.open();
     expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
     await storeOn(database).close();
-  });
-
-  it('wakes a listener when somebody else moves the counter', async () => {
-    await store.open();
-    const woken: number[] = [];
-    const stop = store.subscribe((revision) => woken.push(revision));
-    await administer(`UPDATE ${database.database}.counter SET revision = 7`);
-    await eventually(() => woken.length > 0);
-    stop();
-    expect(woken).to.deep.equal([7]);
   });
 });
