@@ -3,7 +3,7 @@ import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { ConnectionLink } from './connection-link.ts';
 import { type FoundHistory, historyOf, KnownHistory } from './known-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
-import { isTransient, storeErrorFrom } from './mysql-errors.ts';
+import { isLockTimeout, isTransient, storeErrorFrom } from './mysql-errors.ts';
 import { evict, lockDatabase, unlockDatabase } from './mysql-locks.ts';
 import { migrate } from './mysql-migrator.ts';
 import { checkServer, durabilityGap, openSession, readFacts } from './mysql-session.ts';
@@ -32,6 +32,9 @@ const heartbeatMs = 2_500;
 
 /** Of one transaction, when the connection is lost or the server breaks a deadlock. */
 const maxAttempts = 4;
+
+/** How long a transaction waits for the counter, by one lock wait after the other: longer than a session may be silent. */
+const lockPatienceMs = 12_000;
 
 /** How long the outcome of a commit is asked for before it is said to be unknown, and the pause between two questions. */
 const outcomePatienceMs = 30_000;
@@ -101,13 +104,16 @@ export class MysqlWriter {
   exclusively<Result>(attempt: (connection: MysqlConnection) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is not open'));
     return this.#queue.run(async () => {
-      for (let attempts = 1; ; attempts += 1) {
+      const untilMs = this.#options.clock.monotonicMs() + lockPatienceMs;
+      for (let failures = 0; ;) {
         const connection = await this.#link.get();
         try {
           return await attempt(connection);
         } catch (error) {
           await undo(connection);
-          if (attempts >= maxAttempts || !isTransient(error)) throw storeErrorFrom(error, this.#name);
+          if (isTransient(error)) failures += 1;
+          const mayRepeat = isLockTimeout(error) ? this.#options.clock.monotonicMs() < untilMs : isTransient(error);
+          if (!mayRepeat || failures >= maxAttempts) throw storeErrorFrom(error, this.#name);
         }
       }
     });
