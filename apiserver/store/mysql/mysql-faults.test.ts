@@ -64,6 +64,7 @@ describeWithMysql('MySQL store, with faults', () => {
     ['START TRANSACTION', 'cut', 'before anything was asked'],
     ['START TRANSACTION', 'cutAfterAnswer', 'with the counter locked'],
     ['the data', 'cut', 'before the log was written'],
+    ['the data', 'orphan', 'in the middle, and the server does not notice'],
     ['COMMIT', 'cut', 'before COMMIT arrived'],
     ['COMMIT', 'cutAfterAnswer', 'after COMMIT, before its answer'],
   ] as const) {

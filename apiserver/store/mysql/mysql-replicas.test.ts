@@ -145,6 +145,16 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(a);
     });
 
+    it('one that was there when it opened', async () => {
+      const [a] = pair();
+      await written(a, create('1', ''), create('2', ''));
+      const late = storeOn(database);
+      stores.push(late);
+      await late.open();
+      await inDatabase('DELETE FROM log WHERE revision = 2', 'UPDATE counter SET revision = 1');
+      await expectDiverged(late);
+    });
+
     it('one that another begins anew', async () => {
       const [a, b] = pair();
       const begun = await a.startHistory(1_000_000);
