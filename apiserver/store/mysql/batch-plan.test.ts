@@ -10,6 +10,7 @@ const row = { kind, index: 1, value: '=v' };
 function state(revisions: Record<string, number>, holder?: string): BatchState {
   return {
     revision: 10,
+    generations: new Map([[kind, 4]]),
     revisions: new Map(Object.entries(revisions).map(([name, revision]) => [key(name), revision])),
     holders: new Map(holder === undefined ? [] : [[claimId(row), key(holder)]]),
   };
@@ -40,6 +41,25 @@ describe('the plan of a batch', () => {
     expect(taken).to.deep.equal([{ ...row, key: key('a') }]);
   });
 
+  it('writes for who knows the generation of the kind, or says none, and for nobody else', () => {
+    const batch = [
+      { ...create('a', '', [claim]), generation: 3 },
+      { ...create('b', '', [claim]), generation: 4 },
+      { ...create('c', ''), generation: 0 },
+      create('d', ''),
+      { ...create('e', ''), kind: 2, generation: 0 },
+    ];
+    const { outcomes, taken } = planBatch(batch, state({}));
+    expect(outcomes.map((outcome) => ('conflict' in outcome ? outcome.conflict : 'written'))).to.deep.equal([
+      'generation',
+      'written',
+      'generation',
+      'written',
+      'written',
+    ]);
+    expect(taken).to.deep.equal([{ ...row, key: key('b') }]);
+  });
+
   it('changes no claim that ends with the holder it had', () => {
     const again = update('a', 3, { add: [claim], remove: [claim] });
     const { dropped, taken } = planBatch([again], state({ a: 3 }, 'a'));
@@ -58,6 +78,15 @@ describe('the plan of a batch', () => {
       [2, [key('c')]],
     ]);
     expect(claims).to.deep.equal([row]);
+  });
+
+  it('asks for the generations of those kinds alone whose operations say one', () => {
+    const batch = [
+      { ...create('a', ''), generation: 1 },
+      { ...create('b', ''), generation: 1 },
+      { ...create('c', ''), kind: 2 },
+    ];
+    expect(needsOf(batch).generations).to.deep.equal([kind]);
   });
 
   it('refuses what breaks the contract: two operations on a key, no data, no kind, an operation that is none', () => {

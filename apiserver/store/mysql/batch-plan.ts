@@ -8,6 +8,8 @@ export interface BatchState {
   readonly revision: number;
   /** Revisions of the present objects among {@link BatchNeeds.keys}. */
   readonly revisions: ReadonlyMap<string, number>;
+  /** Of the kinds among {@link BatchNeeds.generations}; 0 where there is none. */
+  readonly generations: ReadonlyMap<number, number>;
   /** Keys of the holders among {@link BatchNeeds.claims}, by {@link claimId}. */
   readonly holders: ReadonlyMap<string, string>;
 }
@@ -23,6 +25,8 @@ export interface ClaimRow {
 export interface BatchNeeds {
   readonly keys: ReadonlyMap<number, readonly string[]>;
   readonly claims: readonly ClaimRow[];
+  /** Kinds whose operations say which generation of unique indexes they know. */
+  readonly generations: readonly number[];
 }
 
 export interface PlannedWrite {
@@ -53,6 +57,7 @@ export function needsOf(batch: readonly Operation[]): BatchNeeds {
   const seen = new Set<string>();
   const keys = new Map<number, string[]>();
   const claims = new Map<string, ClaimRow>();
+  const generations = new Set<number>();
   for (const operation of batch) {
     checkOperation(operation);
     if (seen.has(operation.key)) throw new StoreError('refused', `two operations on ${operation.key} in one batch`);
@@ -61,8 +66,9 @@ export function needsOf(batch: readonly Operation[]): BatchNeeds {
     if (ofKind) ofKind.push(operation.key);
     else keys.set(operation.kind, [operation.key]);
     for (const row of claimRowsOf(operation)) claims.set(claimId(row), row);
+    if (operation.generation !== undefined) generations.add(operation.kind);
   }
-  return { keys, claims: [...claims.values()] };
+  return { keys, claims: [...claims.values()], generations: [...generations] };
 }
 
 /** Decides a batch: operations in their order, a conflict costing only its own. Pure, and the same in every SQL dialect. */
@@ -72,7 +78,10 @@ export function planBatch(batch: readonly Operation[], state: BatchState): Batch
   const writes: PlannedWrite[] = [];
   let { revision } = state;
   const outcomes = batch.map((operation): Outcome => {
-    const conflict = stateConflict(operation, state.revisions.get(operation.key)) ?? lostClaim(operation, holders);
+    const conflict =
+      generationConflict(operation, state.generations) ??
+      stateConflict(operation, state.revisions.get(operation.key)) ??
+      lostClaim(operation, holders);
     if (conflict) return conflict;
     moveClaims(operation, holders, touched);
     revision += 1;
@@ -89,6 +98,14 @@ function checkOperation({ op, key, kind, data }: Operation): void {
   }
   if (!Number.isSafeInteger(kind) || kind < 0) throw new StoreError('refused', `operation on ${key} has no kind`);
   if (op !== 'delete' && data === undefined) throw new StoreError('refused', `${op} of ${key} has no data`);
+}
+
+function generationConflict(
+  { kind, generation }: Operation,
+  generations: ReadonlyMap<number, number>,
+): Outcome | undefined {
+  if (generation === undefined || generation === (generations.get(kind) ?? 0)) return undefined;
+  return { conflict: 'generation' };
 }
 
 function stateConflict({ op, expect }: Operation, revision: number | undefined): Outcome | undefined {

@@ -74,8 +74,8 @@ export class FaultProxy {
     const link = { client, server };
     this.#links.add(link);
     for (const socket of [client, server]) {
-      // Being cut is what this is for.
-      socket.on('error', () => undefined);
+      // Being cut is what this is for; when one side resets the connection, the other is to know.
+      socket.on('error', () => this.#cut(link));
       socket.on('close', () => this.#links.delete(link));
     }
     if (this.isDown) return this.#cut(link);

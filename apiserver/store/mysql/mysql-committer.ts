@@ -1,10 +1,12 @@
-import { type BatchState, claimId, needsOf, type PlannedWrite, planBatch } from './batch-plan.ts';
+import { type BatchNeeds, type BatchState, claimId, needsOf, type PlannedWrite, planBatch } from './batch-plan.ts';
 import { claimDifference } from '../claim-difference.ts';
+import { storedClaimOf } from './kind-claims.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import * as sql from './mysql-statements.ts';
 import type { MysqlWriter } from './mysql-writer.ts';
 import { packRows } from './statement-packing.ts';
-import type { Operation, Outcome, KindClaims } from '../store.ts';
+import type { ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation } from '../store.ts';
+import { StoreError } from '../store-error.ts';
 
 /** Of one INSERT into the log. Each number of rows is a prepared statement of its own, of which a session keeps 256. */
 const chunk = {
@@ -26,46 +28,68 @@ export class MysqlCommitter {
   }
 
   /** Three round trips: what the batch needs to know, the log with all its bytes, and what follows from the log. */
-  async commit(batch: readonly Operation[]): Promise<readonly Outcome[]> {
+  async commit(batch: readonly Operation[]): Promise<Committed> {
     const needs = needsOf(batch);
-    if (batch.length === 0) return [];
-    const rowQueries = sql.findRows(needs);
-    const reads = [...rowQueries, ...sql.findClaims(needs.claims)];
+    const reads = readsOf(needs);
     return this.#writer.exclusively(async (connection) => {
-      const answers = await this.#writer.begin(connection, reads);
-      const state = stateOf(
-        this.#writer.revision,
-        answers.slice(0, rowQueries.length),
-        answers.slice(rowQueries.length),
-      );
-      const plan = planBatch(batch, state);
+      const { found, answers } = await this.#writer.begin(connection, reads.all);
+      const before = found.revision;
+      const plan = planBatch(batch, stateOf(before, reads, answers));
       if (plan.writes.length === 0) {
         await connection.query(sql.rollback);
-        return plan.outcomes;
+        return { before, outcomes: plan.outcomes };
       }
       const id = this.#uuid().replaceAll('-', '').toUpperCase();
       await writeLog(connection, plan.writes, Buffer.from(id, 'hex'));
       const statements = [...sql.applyLog(plan.writes), ...sql.changeClaims(plan)];
       await this.#writer.finish(connection, { statements, revision: plan.revision, batch: id });
-      return plan.outcomes;
+      return { before, outcomes: plan.outcomes };
     });
   }
 
-  async replaceClaims(kind: number, claims: KindClaims['claims']): Promise<number> {
-    return this.#writer.transaction(async (connection) => {
+  /** Makes a kind's unique indexes and claims the wanted ones, unless it is only to say whether they are. */
+  async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
+    return this.#writer.transaction(async (connection, { compactRevision }): Promise<ClaimsOutcome> => {
+      const [changed = [], [[known, knownIndexes] = []] = []] = await connection.query(
+        sql.changedAfter(kind, wanted.revision),
+        sql.getIndexes(kind),
+      );
+      const generation = Number(known ?? 0);
+      const indexes = wanted.indexes.join();
+      const next = sql.setIndexes(kind, generation + 1, indexes);
+      if (changed.length > 0 || wanted.revision < compactRevision) {
+        await connection.query(next);
+        return { refused: 'behind' };
+      }
       const [rows = []] = await connection.query(sql.claimsOfKind(kind));
-      const stored = rows.map(([index, value, key]) => ({
-        index: Number(index),
-        value: String(value),
-        key: String(key),
-      }));
-      const { set, drop } = claimDifference(stored, claims);
+      const { set, drop } = claimDifference(rows.map(storedClaimOf), wanted.claims);
+      if (set.length + drop.length === 0 && String(knownIndexes ?? '') === indexes) return { generation };
       const taken = set.map((row) => ({ ...row, kind }));
       // What goes to another holder is dropped first; to drop what is not there is no error.
       const dropped = [...drop.map((row) => ({ ...row, kind })), ...taken];
-      await connection.query(...sql.changeClaims({ dropped, taken }));
-      return set.length + drop.length;
+      await connection.query(...sql.changeClaims({ dropped, taken }), next);
+      return { generation: generation + 1 };
     });
+  }
+
+  async startHistory(revision: number): Promise<OpenedStore> {
+    const epoch = this.#uuid();
+    this.#writer.history.expect(epoch);
+    const opened = { revision, compactRevision: revision, epoch };
+    await this.#writer.transaction(async (connection, found) => {
+      // The answer to the first attempt was lost.
+      if (found.epoch === epoch) return;
+      const [objects = []] = await connection.query(sql.findAnyRow);
+      if (objects.length > 0) throw new StoreError('refused', 'the database has objects already');
+      await connection.query(
+        sql.dropLog,
+        sql.setCounter(revision),
+        sql.setMeta('compactRevision', String(revision)),
+        sql.setMeta('epoch', epoch),
+      );
+    });
+    this.#writer.history.start(opened);
+    return opened;
   }
 
   async numberOf(name: string): Promise<number> {
@@ -79,13 +103,10 @@ export class MysqlCommitter {
 
   async compact(upTo: number, maxRows: number): Promise<number> {
     if (maxRows < 1) return 0;
-    return this.#writer.transaction(async (connection, revision) => {
-      const [[[meta] = []] = [], [[bound] = []] = []] = await connection.query(
-        sql.getMeta('compactRevision'),
-        sql.compactBound(upTo, maxRows),
-      );
-      const present = Math.min(upTo, revision);
-      if (present <= Number(String(meta))) return 0;
+    return this.#writer.transaction(async (connection, found) => {
+      const present = Math.min(upTo, found.revision);
+      if (present <= found.compactRevision) return 0;
+      const [[[bound] = []] = []] = await connection.query(sql.compactBound(present, maxRows));
       const compactRevision = bound === undefined ? present : Number(bound);
       const [, [[dropped] = []] = []] = await connection.query(
         ...sql.deleteChanges(compactRevision),
@@ -111,17 +132,37 @@ async function writeLog(connection: MysqlConnection, writes: readonly PlannedWri
   }
 }
 
+/** The statements that answer what a batch needs, and where the answers of each sort begin. */
+interface BatchReads {
+  readonly all: readonly string[];
+  readonly claimsAt: number;
+  readonly generationsAt: number;
+}
+
+function readsOf(needs: BatchNeeds): BatchReads {
+  const rows = sql.findRows(needs);
+  const claims = sql.findClaims(needs.claims);
+  const all = [...rows, ...claims, ...sql.findGenerations(needs.generations)];
+  return { all, claimsAt: rows.length, generationsAt: rows.length + claims.length };
+}
+
 function stateOf(
   revision: number,
-  rows: readonly (readonly ResultRow[])[],
-  claims: readonly (readonly ResultRow[])[],
+  { claimsAt, generationsAt }: BatchReads,
+  answers: readonly (readonly ResultRow[])[],
 ): BatchState {
-  const holders = claims.flat().map(([kind, index, value, key]): [string, string] => {
-    return [claimId({ kind: Number(kind), index: Number(index), value: String(value) }), String(key)];
-  });
+  const rows = answers.slice(0, claimsAt).flat();
+  const claims = answers.slice(claimsAt, generationsAt).flat();
+  const generations = answers.slice(generationsAt).flat();
   return {
     revision,
-    revisions: new Map(rows.flat().map(([key, found]) => [String(key), Number(found)])),
-    holders: new Map(holders),
+    revisions: new Map(rows.map(([key, found]) => [String(key), Number(found)])),
+    holders: new Map(claims.map(([kind, ...claim]) => holderOf(Number(kind), claim))),
+    generations: new Map(generations.map(([kind, generation]) => [Number(kind), Number(generation)])),
   };
+}
+
+function holderOf(kind: number, claim: ResultRow): [id: string, key: string] {
+  const { key, ...row } = storedClaimOf(claim);
+  return [claimId({ ...row, kind }), key];
 }

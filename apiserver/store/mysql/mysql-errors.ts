@@ -16,6 +16,7 @@ class MysqlServerError extends Error {
   }
 }
 
+const lockWaitTimeout = 1205;
 const deadlock = 1213;
 /** KILL QUERY, by whoever administers the server. */
 const interrupted = 1317;
@@ -35,7 +36,7 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   1874: 'readOnly',
   1036: 'readOnly',
   // Another session holds the counter, or took part in the deadlock.
-  1205: 'locked',
+  [lockWaitTimeout]: 'locked',
   [deadlock]: 'locked',
   // Crashed table, corrupt index, corrupt page.
   1194: 'corrupt',
@@ -66,6 +67,11 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
 export function isTransient(error: unknown): boolean {
   if (error instanceof LostConnectionError) return true;
   return error instanceof MysqlServerError && (error.errno === deadlock || error.errno === interrupted);
+}
+
+/** Another session had what was waited for; nothing of the statement was done. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof MysqlServerError && error.errno === lockWaitTimeout;
 }
 
 function codeOf(error: unknown): StoreErrorCode {

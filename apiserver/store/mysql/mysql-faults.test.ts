@@ -31,8 +31,6 @@ const has =
   (error: unknown): boolean =>
     String(error).includes(part);
 
-const lock = `GET_LOCK(CONCAT('homeostat:', SHA1(LOWER(DATABASE()))), 20)`;
-
 describeWithMysql('MySQL store, with faults', () => {
   let proxy: FaultProxy;
   let database: MysqlDatabase;
@@ -66,6 +64,7 @@ describeWithMysql('MySQL store, with faults', () => {
     ['START TRANSACTION', 'cut', 'before anything was asked'],
     ['START TRANSACTION', 'cutAfterAnswer', 'with the counter locked'],
     ['the data', 'cut', 'before the log was written'],
+    ['the data', 'orphan', 'in the middle, and the server does not notice'],
     ['COMMIT', 'cut', 'before COMMIT arrived'],
     ['COMMIT', 'cutAfterAnswer', 'after COMMIT, before its answer'],
   ] as const) {
@@ -97,7 +96,7 @@ describeWithMysql('MySQL store, with faults', () => {
   });
 
   it('takes its lock again by itself when it was lost while nobody writes', async () => {
-    const query = `SELECT IS_USED_LOCK(CONCAT('homeostat:', SHA1('${database.database}')))`;
+    const query = `SELECT IS_USED_LOCK(CONCAT('homeostat:', SHA1('${database.database}'), ':0'))`;
     const holder = async (): Promise<unknown> => (await administer(query))[0]?.[0]?.[0];
     const before = await holder();
     for (const id of await sessions()) await administer(`KILL ${id}`);
@@ -172,10 +171,10 @@ describeWithMysql('MySQL store, with faults', () => {
       await other.query('CREATE TABLE ballast (n INT) ENGINE = InnoDB', 'START TRANSACTION');
       await other.query(`INSERT INTO ballast VALUES ${ballast}`, 'SELECT 1 FROM kv WHERE kind = 1 FOR UPDATE');
       const update = { op: 'update', key: key('before'), kind, expect: 1, data: bytes('2') } as const;
-      const committed = store.commit([update]);
+      const commit = store.commit([update]);
       await waiting('UPDATE log');
       await other.query('SELECT revision FROM counter WHERE id = 1 FOR UPDATE', 'ROLLBACK');
-      expect(await committed).to.deep.equal([{ revision: 2 }]);
+      expect(await commit).to.deep.equal({ before: 1, outcomes: [{ revision: 2 }] });
       expect(await history()).to.deep.equal([key('before'), key('before')]);
     });
   });
@@ -203,64 +202,99 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await history()).to.deep.equal([key('before'), key('b')]);
   });
 
-  it('says that an outcome is unknown when nobody can be asked, and goes on when it turns out as not written', async () => {
-    proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
-    expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
-    proxy.isDown = false;
-    await eventually(() => written(store, create('b', '2')), { timeoutMs: 10_000 });
-    expect(await history()).to.deep.equal([key('before'), key('b')]);
-  });
-
-  it('writes nothing more when a write of unknown outcome went through: what is above it does not know of it', async () => {
-    proxy.breakAt('COMMIT', 'cutAfterAnswer', () => (proxy.isDown = true));
-    expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'unknown' });
-    proxy.isDown = false;
-    const codes = new Set<unknown>();
-    await eventually(async () => {
-      const error = await rejectionOf(store.commit([create('b', '2')]));
-      codes.add((error as { code?: unknown } | undefined)?.code);
-      return codes.has('diverged');
+  for (const [fault, what, names] of [
+    ['cut', 'not written', ['before', 'b']],
+    ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
+  ] as const) {
+    it(`says that an outcome is unknown when nobody can be asked, and goes on when it turns out as ${what}`, async () => {
+      proxy.breakAt('COMMIT', fault, () => (proxy.isDown = true));
+      expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
+      proxy.isDown = false;
+      const { before, outcomes } = await eventually(() => store.commit([create('b', '2')]), { timeoutMs: 10_000 });
+      expect([before, revisionOf(outcomes[0])]).to.deep.equal([names.length - 1, names.length]);
+      expect(await history()).to.deep.equal(names.map((name) => key(name)));
     });
-    expect(await history()).to.deep.equal([key('before'), key('a')]);
-  });
+  }
 
-  describe('whose lock another session takes while it has none', () => {
-    let thief: MysqlConnection;
+  describe('beside another store', () => {
+    let other: Store;
 
     beforeEach(async () => {
-      thief = await MysqlConnection.open(database, systemClock);
-      const taken = thief.query(`SELECT ${lock}`);
-      await eventually(async () => {
-        const [waiting] = await administer(
-          `SELECT id FROM information_schema.processlist WHERE id = ${thief.id} AND info LIKE '%GET_LOCK%'`,
-        );
-        return waiting?.length === 1;
-      });
-      for (const id of await sessions()) if (id !== thief.id) await administer(`KILL ${id}`);
-      expect(await taken).to.deep.equal([[[1]]]);
+      other = storeOn(database);
+      await other.open();
     });
 
-    afterEach(() => thief.end());
+    afterEach(() => other.close());
 
-    it('writes nothing until it has the lock again, and says who has it', async () => {
-      const inUse = `in use by another process or store (the server's connection ${thief.id})`;
-      await eventually(async () => {
-        const error = await rejectionOf(store.commit([create('a', '1')]));
-        return expect(error).to.include({ name: 'StoreError', code: 'locked' }).and.satisfy(has(inUse));
+    for (const fault of ['cut', 'cutAfterAnswer', 'orphan'] as const) {
+      it(`tells what became of its write, while the other writes on (${fault} at COMMIT)`, async () => {
+        let others = 0;
+        let isDone = false;
+        const busy = (async () => {
+          while (!isDone) await written(other, create(`other-${(others += 1)}`, ''));
+        })();
+        await eventually(() => others > 3);
+        proxy.breakAt('COMMIT', fault);
+        const seen = others;
+        const { before, outcomes } = await store.commit([create('a', '1'), create('before', ''), create('b', '2')]);
+        proxy.release();
+        await eventually(() => others > seen + 3);
+        isDone = true;
+        await busy;
+        expect(outcomes).to.deep.equal([{ revision: before + 1 }, { conflict: 'exists' }, { revision: before + 2 }]);
+        const found = await store.changes(0, 10_000);
+        const own = found.filter((change) => !change.key.includes('other'));
+        expect(own.map((change) => [change.key, change.revision])).to.deep.equal([
+          [key('before'), 1],
+          [key('a'), before + 1],
+          [key('b'), before + 2],
+        ]);
+        expect(found).to.have.lengthOf(own.length + others);
       });
-      await thief.end();
-      await eventually(() => written(store, create('b', '2')), { timeoutMs: 10_000 });
-      expect(await history()).to.deep.equal([key('before'), key('b')]);
+    }
+
+    it('says unknown when the other has compacted what there was to find, and goes on', async () => {
+      proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
+      const lost = rejectionOf(store.commit([create('a', '1')]));
+      await eventually(() => proxy.isDown);
+      const [x = 0] = await written(other, create('x', ''));
+      await other.compact(x, 100);
+      proxy.isDown = false;
+      expect(await lost)
+        .to.include({ name: 'StoreError', code: 'unknown' })
+        .and.satisfy(has('compacted'));
+      const { before, outcomes } = await store.commit([create('b', '2')]);
+      expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('writes never again when the other has written', async () => {
-      await thief.query('UPDATE counter SET revision = revision + 1');
-      await thief.end();
-      await eventually(async () => {
-        const error = await rejectionOf(store.commit([{ op: 'create', key: key('a'), kind, data: bytes('') }]));
-        return expect(error).to.include({ code: 'diverged' });
-      });
-      expect(await history()).to.deep.equal([key('before')]);
+    it('holds the other up for seconds when it hangs with the counter locked, and then writes after it', async () => {
+      // At the pace of the server, which ends the session.
+      const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
+      await hanging.open();
+      let isHanging = false;
+      proxy.breakAt('the data', 'swallow', () => (isHanging = true));
+      const late = hanging.commit([create('late', 'the data')]);
+      await eventually(() => isHanging);
+      expect(await written(other, create('other', ''))).to.deep.equal([2]);
+      expect(await late).to.deep.equal({ before: 2, outcomes: [{ revision: 3 }] });
+      await hanging.close();
+    }).timeout(30_000);
+  });
+
+  it('writes nothing until it has its lock again, when a store that excludes it has come in between', async () => {
+    proxy.isDown = true;
+    proxy.cutAll();
+    const thief = storeOn(database, { exclusive: true });
+    await thief.open();
+    const [x = 0] = await written(thief, create('x', ''));
+    proxy.isDown = false;
+    await eventually(async () => {
+      const error = await rejectionOf(store.commit([create('a', '1')]));
+      return expect(error).to.include({ name: 'StoreError', code: 'locked' }).and.satisfy(has('for itself'));
     });
+    await thief.close();
+    const { before } = await eventually(() => store.commit([create('b', '2')]), { timeoutMs: 10_000 });
+    expect(before).to.equal(x);
+    expect(await history()).to.deep.equal(['before', 'x', 'b'].map((name) => key(name)));
   });
 });

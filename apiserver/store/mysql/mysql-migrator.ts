@@ -32,11 +32,10 @@ async function migrateLocked(connection: MysqlConnection, { name, epoch }: Migra
   const version = await schemaVersion(connection, name);
   const pending = pendingMigrations({ migrations: sql.migrations, version, name });
   if (pending.length === 0) return;
-  await connection.query(sql.createMeta);
+  await connection.query(sql.createMeta, sql.addMeta('epoch', epoch));
   for (const [position, migration] of pending.entries()) {
     await connection.query(migration, sql.setMeta('schema', String(version + position + 1)));
   }
-  await connection.query(sql.addMeta('epoch', epoch));
 }
 
 async function schemaVersion(connection: MysqlConnection, name: string): Promise<number> {

@@ -1,13 +1,15 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
 import { ConnectionLink } from './connection-link.ts';
+import { storedClaims } from './kind-claims.ts';
+import { historyOf, type KnownHistory } from './known-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import { isTransient, storeErrorFrom } from './mysql-errors.ts';
 import { openSession } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { SharedRead } from '../shared-read.ts';
-import { type Change, CompactedError, type Row } from '../store.ts';
+import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
 /** A page ends at whichever comes first; no page is much larger than the largest object. */
 const maxPageRows = 1000;
@@ -22,16 +24,19 @@ export interface MysqlReaderOptions {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly history: KnownHistory;
 }
 
 /** The reading side, on a session of its own: a scan holds up no commit. */
 export class MysqlReader {
   readonly #name: string;
+  readonly #history: KnownHistory;
   readonly #link: ConnectionLink<MysqlConnection>;
   readonly #revision = new SharedRead(() => this.#readRevision());
 
-  constructor({ database, clock, logger }: MysqlReaderOptions) {
+  constructor({ database, clock, logger, history }: MysqlReaderOptions) {
     this.#name = nameOf(database);
+    this.#history = history;
     this.#link = new ConnectionLink({
       connect: () => openSession({ database, clock, idleTimeoutS }),
       clock,
@@ -58,6 +63,11 @@ export class MysqlReader {
     return kinds.sort((a, b) => Buffer.compare(a.key, b.key)).map(({ kind }) => kind);
   }
 
+  async claims(kind: number): Promise<StoredClaims> {
+    const [rows = []] = await this.#read(sql.listKindClaims(kind));
+    return storedClaims(rows);
+  }
+
   async scan(kind: number, after: string): Promise<{ readonly rows: readonly Row[]; readonly isLast: boolean }> {
     const page = { maxRows: maxPageRows, maxBytes: maxPageBytes };
     const [found = []] = await this.#read(sql.scanKind(kind, after, page));
@@ -70,13 +80,14 @@ export class MysqlReader {
   /** A complete prefix. Rejects with CompactedError. */
   async changes(after: number, limit: number): Promise<{ readonly changes: Change[]; readonly isLast: boolean }> {
     const page = { maxRows: Math.min(limit, maxPageRows), maxBytes: maxPageBytes };
+    const known = this.#history.last;
     // The bound is read after the changes: whatever was compacted before they were read shows in it.
-    const [found = [], [[bound] = []] = []] = await this.#read(
-      sql.listChanges(after, page),
-      sql.getMeta('compactRevision'),
-    );
-    const compactRevision = Number(String(bound));
-    if (after < compactRevision) throw new CompactedError(compactRevision);
+    const [found = [], [row = []] = []] = await this.#read(sql.listChanges(after, page), sql.lookAt(known.revision));
+    const history = historyOf(row);
+    this.#history.check(history, known);
+    if (after < history.compactRevision) throw new CompactedError(history.compactRevision);
+    const last = found.at(-1);
+    if (last) this.#history.learn(Number(last[0]), String(last.at(-2)));
     return { changes: found.map(changeOf), isLast: isLastPage(found, page) };
   }
 

@@ -18,14 +18,16 @@ export interface SessionOptions {
 
 /**
  * `sql_mode`: without it a key that is too long is cut. READ COMMITTED: each statement sees all that was committed before
- * it, so that what is read under the counter's lock is the truth. `innodb_lock_wait_timeout`, in seconds: a stalled session
- * that holds the counter stops writers for no longer.
+ * it, so that what is read under the counter's lock is the truth. `innodb_lock_wait_timeout`, in seconds: who waits for
+ * the counter holds up a global lock (FLUSH TABLES WITH READ LOCK, SET GLOBAL read_only), behind which the next statement of
+ * who has the counter waits, and the server sees no deadlock there. `net_read_timeout`: a client that stops in the middle
+ * of a statement has the counter for no longer.
  */
 function settings(idleTimeoutS: number): readonly string[] {
   return [
     `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1,
-      SESSION innodb_lock_wait_timeout = 10, SESSION lock_wait_timeout = 30, SESSION wait_timeout = ${int(idleTimeoutS)},
-      SESSION net_read_timeout = 30, SESSION net_write_timeout = 60`,
+      SESSION innodb_lock_wait_timeout = 2, SESSION lock_wait_timeout = 30, SESSION wait_timeout = ${int(idleTimeoutS)},
+      SESSION net_read_timeout = 8, SESSION net_write_timeout = 60`,
     'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
   ];
 }

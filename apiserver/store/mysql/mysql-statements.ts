@@ -13,7 +13,8 @@ import { packRows } from './statement-packing.ts';
  *
  * `kv` is clustered by kind and key, the order of a scan (a key belongs to one kind). `size` is the row's bytes, which a
  * page counts without reading them. A delete's `log.data` is null where it equals `previous`. `uniq.value` is `=` and the
- * value, or `#` and its hash. `log.batch` is the batch's id, by which an unknown outcome is looked up.
+ * value, or `#` and its hash. `log.batch` is the batch's id, by which an unknown outcome is looked up. `kind_indexes.indexes`
+ * are the numbers of a kind's unique indexes, with commas between them.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS kv (
@@ -50,6 +51,11 @@ export const migrations: readonly string[] = [
      ENGINE = InnoDB;
    INSERT IGNORE INTO counter (id, revision) VALUES (1, 0);
    INSERT IGNORE INTO meta (name, value) VALUES ('compactRevision', '0')`,
+  `CREATE TABLE IF NOT EXISTS kind_indexes (
+     kind INT UNSIGNED NOT NULL PRIMARY KEY,
+     generation INT UNSIGNED NOT NULL,
+     indexes BLOB NOT NULL
+   ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
 ];
 
 /** Before the first migration: `meta` is what tells the schema version. */
@@ -66,6 +72,13 @@ export const getCounter = 'SELECT revision FROM counter WHERE id = 1';
 export const lockCounter: string = `${getCounter} FOR UPDATE`;
 export const setCounter = (revision: number): string => `UPDATE counter SET revision = ${int(revision)} WHERE id = 1`;
 
+/**
+ * Answers the counter, the epoch, compactRevision and, in hexadecimal, the batch that wrote a revision, all of one moment. Not
+ * part of {@link lockCounter}, which may read those before it has the lock.
+ */
+export const lookAt = (revision: number): string =>
+  `SELECT revision, (${getMeta('epoch')}), (${getMeta('compactRevision')}), (${getBatch(revision)}) FROM counter WHERE id = 1`;
+
 export const getMeta = (name: string): string => `SELECT value FROM meta WHERE name = ${hex(name)}`;
 export const setMeta = (name: string, value: string): string =>
   `INSERT INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)}) ON DUPLICATE KEY UPDATE value = ${hex(value)}`;
@@ -74,6 +87,10 @@ export const addMeta = (name: string, value: string): string =>
   `INSERT IGNORE INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)})`;
 
 export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM log WHERE revision = ${int(revision)}`;
+
+/** Of kinds that were ever given indexes. Answers `kind, generation`. */
+export const findGenerations = (kinds: readonly number[]): string[] =>
+  kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
 
 /** Above 200 values statistics serve instead of looking, above 999 MariaDB makes the list a table: below is best. */
 const maxListed = 150;
@@ -136,6 +153,24 @@ export function changeClaims({ dropped, taken }: Pick<BatchPlan, 'dropped' | 'ta
 export const claimsOfKind = (kind: number): string =>
   `SELECT idx, value, object_key FROM uniq WHERE kind = ${int(kind)}`;
 
+/** One snapshot for all of it, `revision, generation, indexes, idx, value, object_key`: always a row, if one without a claim. */
+export const listKindClaims = (
+  kind: number,
+): string => `SELECT c.revision, i.generation, i.indexes, u.idx, u.value, u.object_key
+  FROM counter c LEFT JOIN kind_indexes i ON i.kind = ${int(kind)} LEFT JOIN uniq u ON u.kind = ${int(kind)} WHERE c.id = 1`;
+
+/** Answers `generation, indexes`. */
+export const getIndexes = (kind: number): string =>
+  `SELECT generation, indexes FROM kind_indexes WHERE kind = ${int(kind)}`;
+export function setIndexes(kind: number, generation: number, indexes: string): string {
+  return `REPLACE INTO kind_indexes (kind, generation, indexes) VALUES (${int(kind)}, ${int(generation)}, ${hex(indexes)})`;
+}
+export const changedAfter = (kind: number, revision: number): string =>
+  `SELECT revision FROM log WHERE revision > ${int(revision)} AND kind = ${int(kind)} LIMIT 1`;
+
+export const findAnyRow = 'SELECT kind FROM kv LIMIT 1';
+export const dropLog = 'DELETE FROM log';
+
 export const getNumber = (name: string): string => `SELECT id FROM number WHERE name = ${hex(name)}`;
 export const addNumber = (name: string): string =>
   `INSERT INTO number (id, name) SELECT COALESCE(MAX(id), 0) + 1, ${hex(name)} FROM number`;
@@ -159,9 +194,9 @@ export function scanKind(kind: number, after: string, { maxRows, maxBytes }: Pag
     WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY kv.object_key`;
 }
 
-/** Answers a change's columns, and the bytes of the page so far. */
+/** Answers a change's columns, its batch's id, and the bytes of the page so far. */
 export function listChanges(after: number, { maxRows, maxBytes }: Page): string {
-  return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, sized.running FROM (
+  return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, HEX(batch), sized.running FROM (
       SELECT revision, size, SUM(size) OVER (ORDER BY revision ROWS UNBOUNDED PRECEDING) AS running FROM (
         SELECT revision, size FROM log WHERE revision > ${int(after)} ORDER BY revision LIMIT ${int(maxRows)}) AS page
     ) AS sized STRAIGHT_JOIN log ON log.revision = sized.revision
@@ -182,7 +217,7 @@ export function int(value: number): string {
 }
 
 /** A binary literal. */
-function hex(value: string): string {
+export function hex(value: string): string {
   return `X'${Buffer.from(value, 'utf8').toString('hex')}'`;
 }
 

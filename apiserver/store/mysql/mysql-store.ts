@@ -3,7 +3,6 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { ChangePoller } from './change-poller.ts';
 import { MysqlCommitter } from './mysql-committer.ts';
 import { MysqlReader } from './mysql-reader.ts';
-import * as sql from './mysql-statements.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
 import { MysqlWriter } from './mysql-writer.ts';
 import type {
@@ -24,7 +23,10 @@ export interface MysqlStoreOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** Refuse to share the database; every store does so far. */
+  /**
+   * The database for this store alone: `open` rejects with StoreError `locked` while another has it, and so does theirs while
+   * this one has it. Default false: up to 64 stores, of any processes, share it.
+   */
   readonly exclusive?: boolean;
 }
 
@@ -34,9 +36,8 @@ export function createMysqlStore(options: MysqlStoreOptions): Store {
 }
 
 /**
- * Two sessions with the server, one to write and one to read. The database is the store's for as long as it is open: a
- * second store, of this or another process, is refused. Connections that are lost are made again. Failures are
- * {@link StoreError}s.
+ * Two sessions with the server, one to write and one to read. Other stores, of this or other processes, may write as well.
+ * Connections that are lost are made again. Failures are {@link StoreError}s.
  */
 class MysqlStore implements Store {
   readonly isShared = true;
@@ -52,8 +53,8 @@ class MysqlStore implements Store {
 
   constructor(options: MysqlStoreOptions) {
     this.#options = options;
-    this.#writer = new MysqlWriter(options);
-    this.#reader = new MysqlReader(options);
+    this.#writer = new MysqlWriter({ ...options, exclusive: options.exclusive ?? false });
+    this.#reader = new MysqlReader({ ...options, history: this.#writer.history });
     this.#committer = new MysqlCommitter(this.#writer, options.uuid);
   }
 
@@ -61,16 +62,12 @@ class MysqlStore implements Store {
     if (this.#isOpened || this.#closing) throw new StoreError('closed', 'a store opens once');
     this.#isOpened = true;
     try {
-      const connection = await this.#writer.open();
+      const opened = await this.#writer.open();
       await this.#reader.open();
-      const [[[compacted] = []] = [], [[epoch] = []] = []] = await connection.query(
-        sql.getMeta('compactRevision'),
-        sql.getMeta('epoch'),
-      );
-      const { revision } = this.#writer;
+      const { revision } = opened;
       const read = (): Promise<number> => this.#reader.currentRevision();
       this.#poller = new ChangePoller({ read, revision, clock: this.#options.clock });
-      return { revision, compactRevision: Number(String(compacted)), epoch: String(epoch) };
+      return opened;
     } catch (error) {
       await this.close();
       throw error;
@@ -79,9 +76,10 @@ class MysqlStore implements Store {
 
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const poller = this.#opened();
-    const outcomes = await this.#committer.commit(batch);
-    poller.notice(this.#writer.revision);
-    return { before: 0, outcomes };
+    const committed = await this.#committer.commit(batch);
+    const last = committed.outcomes.findLast((outcome) => 'revision' in outcome);
+    if (last) poller.notice(last.revision);
+    return committed;
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
@@ -120,19 +118,23 @@ class MysqlStore implements Store {
     return this.#committer.numberOf(name);
   }
 
-  setClaims(_kind: number, _claims: KindClaims): Promise<ClaimsOutcome> {
-    throw new Error('to come');
+  async setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome> {
+    this.#opened();
+    return this.#committer.setClaims(kind, claims);
   }
 
-  claims(_kind: number): Promise<StoredClaims> {
-    throw new Error('to come');
+  async claims(kind: number): Promise<StoredClaims> {
+    return this.#read((reader) => reader.claims(kind));
   }
 
-  startHistory(_revision: number): Promise<OpenedStore> {
-    throw new Error('to come');
+  async startHistory(revision: number): Promise<OpenedStore> {
+    const poller = this.#opened();
+    const opened = await this.#committer.startHistory(revision);
+    poller.notice(revision);
+    return opened;
   }
 
-  /** Finishes what was asked before, gives the database back and ends the sessions. May be called again. */
+  /** Finishes what was asked before, gives the locks back and ends the sessions. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -1,46 +1,62 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 
 import { ConnectionLink } from './connection-link.ts';
+import { type FoundHistory, historyOf, KnownHistory } from './known-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
-import { isTransient, storeErrorFrom } from './mysql-errors.ts';
+import { isLockTimeout, isTransient, storeErrorFrom } from './mysql-errors.ts';
+import { evict, lockDatabase, unlockDatabase } from './mysql-locks.ts';
 import { migrate } from './mysql-migrator.ts';
-import { checkUnmoved, evict, lockDatabase, markOwner, type Ownership, unlockDatabase } from './mysql-owner.ts';
 import { checkServer, durabilityGap, openSession, readFacts } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { SerialQueue } from '../serial-queue.ts';
-import { StoreError } from '../store-error.ts';
+import type { OpenedStore } from '../store.ts';
+import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
 export interface MysqlWriterOptions {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
+  /** Whether no other store may have the database open. */
+  readonly exclusive: boolean;
 }
 
 /**
- * The server ends a session that is silent for so long, with its locks: a process that hangs or is cut off does not keep
- * the next one out. Well below it, the session says that it lives, and notices that it does not.
+ * The server ends a session that is silent for so long, with its locks and its transaction: shorter than the counter is
+ * waited for, so that a process that hangs or is cut off in a commit fails nobody else's. Well below it, the session says
+ * that it lives, and notices that it does not.
  */
-const idleTimeoutS = 60;
-const heartbeatMs = 15_000;
+const idleTimeoutS = 8;
+const heartbeatMs = 2_500;
 
 /** Of one transaction, when the connection is lost or the server breaks a deadlock. */
 const maxAttempts = 4;
+
+/** How long a transaction waits for the counter, by one lock wait after the other: longer than a session may be silent. */
+const lockPatienceMs = 12_000;
 
 /** How long the outcome of a commit is asked for before it is said to be unknown, and the pause between two questions. */
 const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
-/** The session that writes: one transaction after the other, under the counter's lock and with the store's. */
+/** What ends a transaction that writes a batch. */
+export interface BatchEnd {
+  readonly statements: readonly string[];
+  /** What the counter is to be: the revision of the batch's last operation. */
+  readonly revision: number;
+  /** Id of the batch. */
+  readonly batch: string;
+}
+
+/** The session that writes: one transaction after the other, under the counter's lock. */
 export class MysqlWriter {
   readonly #options: MysqlWriterOptions;
+  readonly history: KnownHistory;
   readonly #name: string;
   readonly #token: string;
   readonly #queue = new SerialQueue();
   readonly #link: ConnectionLink<MysqlConnection>;
-  #ownership: Ownership | undefined;
-  #revision = 0;
   #heartbeat: Timer | undefined;
   #isClosed = false;
 
@@ -49,6 +65,7 @@ export class MysqlWriter {
     this.#options = options;
     this.#name = nameOf(options.database);
     this.#token = uuid();
+    this.history = new KnownHistory(this.#name);
     this.#link = new ConnectionLink({
       connect: () => this.#connect(),
       clock,
@@ -57,27 +74,24 @@ export class MysqlWriter {
     });
   }
 
-  /** The revision of the last commit. */
-  get revision(): number {
-    return this.#revision;
-  }
-
-  /** Connects, takes the store's lock and brings the tables up to date; answers the session, for a first look. */
-  async open(): Promise<MysqlConnection> {
+  /** Connects, takes the store's locks and brings the tables up to date. */
+  async open(): Promise<OpenedStore> {
     const connection = await this.#link.open();
-    const [[[revision] = []] = []] = await connection.query(sql.getCounter);
-    this.#revision = Number(revision);
+    const [[row = []] = []] = await connection.query(sql.lookAt(0));
+    const { revision, compactRevision, epoch } = historyOf(row);
+    this.history.start({ revision, compactRevision, epoch });
     this.#beatLater();
-    return connection;
+    return { revision, compactRevision, epoch };
   }
 
   /**
-   * A transaction that can be repeated: it is, when the connection is lost, even at its end. `body` has the counter's lock.
+   * A transaction that can be repeated: it is, when the connection is lost, even at its end. `body` has the counter's lock,
+   * and what was found with it.
    */
-  transaction<Result>(body: (connection: MysqlConnection, revision: number) => Promise<Result>): Promise<Result> {
+  transaction<Result>(body: (connection: MysqlConnection, found: FoundHistory) => Promise<Result>): Promise<Result> {
     return this.exclusively(async (connection) => {
-      await this.begin(connection);
-      const result = await body(connection, this.#revision);
+      const { found } = await this.begin(connection);
+      const result = await body(connection, found);
       await connection.query(sql.commit);
       return result;
     });
@@ -90,63 +104,73 @@ export class MysqlWriter {
   exclusively<Result>(attempt: (connection: MysqlConnection) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is not open'));
     return this.#queue.run(async () => {
-      for (let attempts = 1; ; attempts += 1) {
+      const untilMs = this.#options.clock.monotonicMs() + lockPatienceMs;
+      for (let failures = 0; ;) {
         const connection = await this.#link.get();
         try {
           return await attempt(connection);
         } catch (error) {
           await undo(connection);
-          if (attempts >= maxAttempts || !isTransient(error)) throw storeErrorFrom(error, this.#name);
+          if (isTransient(error)) failures += 1;
+          const mayRepeat = isLockTimeout(error) ? this.#options.clock.monotonicMs() < untilMs : isTransient(error);
+          if (!mayRepeat || failures >= maxAttempts) throw storeErrorFrom(error, this.#name);
         }
       }
     });
   }
 
   /** Begins a transaction with the counter's lock, and answers what was read under it. */
-  async begin(connection: MysqlConnection, reads: readonly string[] = []): Promise<readonly (readonly ResultRow[])[]> {
-    const [, counter, ...answers] = await connection.query(sql.begin, sql.lockCounter, ...reads);
-    checkUnmoved(Number(counter?.[0]?.[0]), this.#revision, this.#name);
-    return answers;
+  async begin(
+    connection: MysqlConnection,
+    reads: readonly string[] = [],
+  ): Promise<{ readonly found: FoundHistory; readonly answers: readonly (readonly ResultRow[])[] }> {
+    const known = this.history.last;
+    const [, , [row = []] = [], ...answers] = await connection.query(
+      sql.begin,
+      sql.lockCounter,
+      sql.lookAt(known.revision),
+      ...reads,
+    );
+    const found = historyOf(row);
+    this.history.check(found, known);
+    return { found, answers };
   }
 
   /**
    * Commits a batch, whose log has been written, and tells whether it did. The answer to COMMIT may be lost: then the batch
    * is looked for, under the counter's lock, which the lost session had until its transaction was committed or undone.
-   * Rejects with StoreError `unknown` when nobody can be asked in time.
+   * Rejects with StoreError `unknown` when nobody can be asked in time, or its part of the log is compacted by then.
    */
-  async finish(
-    connection: MysqlConnection,
-    { statements, revision, batch }: { statements: readonly string[]; revision: number; batch: string },
-  ): Promise<void> {
+  async finish(connection: MysqlConnection, end: BatchEnd): Promise<void> {
+    const { statements, revision, batch } = end;
     try {
       await connection.query(...statements, sql.setCounter(revision), sql.commit);
     } catch (error) {
       connection.destroy();
-      if (!(await this.#wasCommitted(revision, batch))) throw error;
+      if (!(await this.#wasCommitted(end))) throw error;
     }
-    this.#revision = revision;
+    this.history.learn(revision, batch);
   }
 
-  /** Finishes what was asked before, and gives the lock back. */
+  /** Finishes what was asked before, and gives the locks back. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#options.clock.clearTimeout(this.#heartbeat);
     await this.#queue.drained();
     const connection = this.#link.current;
-    // A session that is lost has no lock to give back.
+    // A session that is lost has no locks to give back.
     if (connection) await unlockDatabase(connection).catch(() => undefined);
     await this.#link.close();
   }
 
   async #connect(): Promise<MysqlConnection> {
-    const { database, clock, logger, uuid } = this.#options;
+    const { database, clock, logger, uuid, exclusive } = this.#options;
     const connection = await openSession({ database, clock, idleTimeoutS });
     try {
       const facts = await readFacts(connection);
       checkServer(facts, this.#name);
-      await lockDatabase(connection, this.#name, this.#ownership);
+      await lockDatabase(connection, { name: this.#name, token: this.#token, exclusive });
       await migrate(connection, { name: this.#name, epoch: uuid() });
-      this.#ownership = await markOwner(connection, this.#token);
       const gap = durabilityGap(facts);
       if (gap !== undefined) {
         logger.warn({ database: this.#name }, `acknowledged writes may be lost in a power cut: ${gap}`);
@@ -158,13 +182,14 @@ export class MysqlWriter {
     }
   }
 
-  async #wasCommitted(revision: number, batch: string): Promise<boolean> {
+  async #wasCommitted(end: BatchEnd): Promise<boolean> {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + outcomePatienceMs;
     for (;;) {
       try {
-        return await this.#lookFor(revision, batch);
+        return await this.#lookFor(end);
       } catch (error) {
+        if (isFinal(error)) throw error;
         if (clock.monotonicMs() >= untilMs) {
           const message = `${this.#name} was lost at a commit, and does not say whether it was written`;
           throw new StoreError('unknown', message, { cause: error });
@@ -174,12 +199,16 @@ export class MysqlWriter {
     }
   }
 
-  async #lookFor(revision: number, batch: string): Promise<boolean> {
+  /** Nobody wrote between the read of the counter and its end, so that the batch has its revisions or none at all. */
+  async #lookFor({ revision, batch }: BatchEnd): Promise<boolean> {
     const connection = await openSession({ ...this.#options, idleTimeoutS });
     try {
-      if (this.#ownership) await evict(connection, this.#ownership);
-      const [, , found] = await connection.query(sql.begin, sql.lockCounter, sql.getBatch(revision), sql.rollback);
-      return found?.[0]?.[0] === batch;
+      await evict(connection, this.#token);
+      const { found, answers } = await this.begin(connection, [sql.getBatch(revision)]);
+      if (answers[0]?.[0]?.[0] === batch) return true;
+      if (found.compactRevision < revision) return false;
+      const message = `${this.#name} was lost at a commit, and its log from then is compacted: nobody knows whether it was written`;
+      throw new StoreError('unknown', message);
     } finally {
       connection.destroy();
     }
@@ -194,6 +223,12 @@ export class MysqlWriter {
     await this.exclusively((connection) => connection.query('DO 0')).catch(() => undefined);
     if (!this.#isClosed) this.#beatLater();
   }
+}
+
+/** The database has answered; it will not answer otherwise. */
+function isFinal(error: unknown): boolean {
+  const code = storeErrorCodeOf(error);
+  return code === 'unknown' || code === 'diverged';
 }
 
 /** A session whose transaction cannot be ended is ended itself. */
