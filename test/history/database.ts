@@ -1,23 +1,26 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MysqlTestDatabase } from '../support/mysql-server.ts';
 import { TestDatabase } from '../support/postgres-server.ts';
 
 /** A fresh database for one run. */
 export interface HistoryDatabase {
   readonly url: string;
   /** The server behind it; a file has none. */
-  readonly server: TestDatabase | undefined;
+  readonly server: { endSessions(clientPorts?: readonly number[]): Promise<void> } | undefined;
   drop(): Promise<void>;
 }
 
+export type Engine = 'sqlite' | 'postgres' | 'mysql';
+
 /** undefined: there is no such server here, and the tests say that they were skipped. */
-export async function createDatabase(engine: 'sqlite' | 'postgres'): Promise<HistoryDatabase | undefined> {
+export async function createDatabase(engine: Engine): Promise<HistoryDatabase | undefined> {
   if (engine === 'sqlite') {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));
     const drop = (): Promise<void> => rm(directory, { recursive: true });
     return { url: `sqlite:${join(directory, 'history.db')}`, server: undefined, drop };
   }
-  const server = await TestDatabase.create();
+  const server = await (engine === 'postgres' ? TestDatabase.create() : MysqlTestDatabase.create());
   return server && { url: server.url, server, drop: () => server.drop() };
 }

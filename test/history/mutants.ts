@@ -6,13 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
  * - `earlyAnswers`: a write is acknowledged a fifth of a second before it is durable
  * - `lostChanges`: one change in three hundred is not told to watchers; the fiftieth is the first
  * - `staleReads`: one read in twenty is answered with what the one before it saw of the object
+ * - `unaskedReads`: a replica reads its memory without asking the database how far the others are
  */
-export type Mutant = 'earlyAnswers' | 'lostChanges' | 'staleReads';
+export type Mutant = 'earlyAnswers' | 'lostChanges' | 'staleReads' | 'unaskedReads';
 
 const mutants: Readonly<Record<Mutant, () => Promise<void>>> = {
   earlyAnswers: plantEarlyAnswers,
   lostChanges: plantLostChanges,
   staleReads: plantStaleReads,
+  unaskedReads: plantUnaskedReads,
 };
 
 /** To be called before the server starts. */
@@ -74,6 +76,15 @@ async function plantStaleReads(): Promise<void> {
     const entry = await get.call(this, resource, key);
     before.set(key.name, entry);
     return entry;
+  };
+}
+
+async function plantUnaskedReads(): Promise<void> {
+  type Reach = (resourceVersion: string | undefined) => Promise<void> | undefined;
+  const { Revisions } = await load<{ Revisions: { prototype: { reach: Reach } } }>('registry/revisions.js');
+  const { reach } = Revisions.prototype;
+  Revisions.prototype.reach = function askNobody(resourceVersion) {
+    return resourceVersion === undefined ? undefined : reach.call(this, resourceVersion);
   };
 }
 

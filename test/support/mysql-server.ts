@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { createConnection } from 'mysql2/promise';
+import type { Connection, RowDataPacket } from 'mysql2/promise';
+
+const serverUrl = process.env['HOMEOSTAT_TEST_MYSQL'] ?? 'mysql://root@127.0.0.1:3306';
+
+/** A database of a test's own on the MySQL or MariaDB server that `HOMEOSTAT_TEST_MYSQL` names. */
+export class MysqlTestDatabase {
+  readonly url: string;
+  readonly #admin: Connection;
+  readonly #name: string;
+
+  private constructor(admin: Connection, name: string) {
+    const url = new URL(serverUrl);
+    url.pathname = name;
+    this.url = url.href;
+    this.#admin = admin;
+    this.#name = name;
+  }
+
+  /** undefined where there is no server, which in CI, or when an address was given, is an error. */
+  static async create(): Promise<MysqlTestDatabase | undefined> {
+    let admin: Connection;
+    try {
+      admin = await createConnection({ uri: new URL('/mysql', serverUrl).href, connectTimeout: 5_000 });
+    } catch (error) {
+      if (process.env['CI'] === 'true' || process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
+      process.stderr.write('skipped, as there is no MySQL or MariaDB (HOMEOSTAT_TEST_MYSQL says where): ');
+      return undefined;
+    }
+    const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
+    await admin.query(`CREATE DATABASE ${name}`);
+    return new MysqlTestDatabase(admin, name);
+  }
+
+  /** Ends sessions of the database: all, or those of these client ports. */
+  async endSessions(clientPorts?: readonly number[]): Promise<void> {
+    const [rows] = await this.#admin.query<(RowDataPacket & { id: number; host: string })[]>(
+      'SELECT id AS id, host AS host FROM information_schema.processlist WHERE db = ?',
+      [this.#name],
+    );
+    for (const { id, host } of rows) {
+      const port = Number(host.split(':').at(-1));
+      if (clientPorts !== undefined && !clientPorts.includes(port)) continue;
+      // It may have ended by itself.
+      await this.#admin.query(`KILL ${id}`).catch(() => undefined);
+    }
+  }
+
+  async drop(): Promise<void> {
+    await this.endSessions();
+    await this.#admin.query(`DROP DATABASE ${this.#name}`);
+    await this.#admin.end();
+  }
+}
