@@ -40,3 +40,8 @@ export class StoreError extends Error {
 export function storeErrorCodeOf(error: unknown): StoreErrorCode | undefined {
   return error instanceof StoreError ? error.code : undefined;
 }
+
+/** The failure to connect of a store that was open: of who asks meanwhile it is no fault, so that `refused` is `io`. */
+export function withoutConnection(error: Error): Error {
+  return storeErrorCodeOf(error) === 'refused' ? new StoreError('io', error.message, { cause: error }) : error;
+}

@@ -2,7 +2,7 @@ import { backoffDelayMs } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
 
 import { BoundedWait } from '../bounded-wait.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError, withoutConnection } from '../store-error.ts';
 
 /** How long users wait for a connection from its loss on; after that they fail at once, until there is one again. */
 const patienceMs = 5_000;
@@ -66,7 +66,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
       case 'up':
         return state.connection;
       case 'down':
-        throw state.lastError ?? new StoreError('io', 'the database does not answer');
+        throw withoutConnection(state.lastError ?? new StoreError('io', 'the database does not answer'));
       case 'closed':
         throw new StoreError('closed', 'the store is not open');
     }

@@ -4,7 +4,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { storeErrorFrom } from './postgres-errors.ts';
 import { BoundedWait } from '../bounded-wait.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError, withoutConnection } from '../store-error.ts';
 
 /** How long users wait for a connection from its loss on; after that they fail at once, until there is one again. */
 const patienceMs = 5_000;
@@ -53,7 +53,7 @@ export class PostgresLink {
       case 'up':
         return state.connection;
       case 'connecting':
-        throw state.lastError;
+        throw withoutConnection(state.lastError);
       case 'broken':
         throw state.error;
       case 'idle':

@@ -1,0 +1,126 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { Client } from 'pg';
+import { TestDatabase } from './support/postgres-server.ts';
+import { TestServer } from './support/test-server.ts';
+import type { Answer } from './support/test-server.ts';
+
+const path = '/apis/people.example.com/v1alpha1/persons';
+
+function person(name: string): object {
+  return { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata: { name }, spec: { name, slug: name } };
+}
+
+/** 503: nothing is stored, and the client is told when to come again. */
+function expectUnavailable(answer: Answer): void {
+  expect(answer.status, answer.text).to.equal(503);
+  expect(answer.headers['retry-after']).to.equal('1');
+  expect(answer.body).to.include({ kind: 'Status', reason: 'ServiceUnavailable' });
+}
+
+describe('an API server whose PostgreSQL is in trouble', () => {
+  let database: TestDatabase;
+  let server: TestServer;
+  /** Another session in the server's database, of one who may do everything. */
+  let admin: Client;
+  let written = 0;
+
+  before(async function start() {
+    const created = await TestDatabase.create();
+    if (!created) return this.skip();
+    database = created;
+    server = await TestServer.start({ database: database.url });
+    admin = new Client({ connectionString: database.url });
+    await admin.connect();
+  });
+  after(async () => {
+    await server?.stop();
+    await admin?.end();
+    await database?.drop();
+  });
+
+  const write = (): Promise<Answer> => server.post(path, person(`p-${(written += 1)}`));
+  const ready = async (): Promise<string> => (await server.get('/readyz')).text;
+
+  /** It does, without a restart, and has every write that it acknowledged and no other. */
+  async function expectRecovery(acknowledged: number): Promise<void> {
+    await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
+    await eventually(async () => (await ready()) === 'ok');
+    const { rows } = await admin.query<{ count: string }>(
+      "SELECT count(*) FROM homeostat_kv WHERE key LIKE '%/persons/%'",
+    );
+    const { body } = await server.get(path);
+    expect([body.total, Number(rows[0]?.count)]).to.deep.equal([acknowledged + 1, acknowledged + 1]);
+  }
+
+  async function count(): Promise<number> {
+    return (await server.get(path)).body.total as number;
+  }
+
+  it('that takes no writes for a while says so, and goes on with reads', async () => {
+    await write();
+    const before = await count();
+    const name = new URL(database.url).pathname.slice(1);
+    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await endSessions();
+    await eventually(async () => (await write()).status === 503);
+    expectUnavailable(await write());
+    expect(await ready()).to.include('[-]database failed: cannot write');
+    expect((await server.get('/livez')).status).to.equal(200);
+    expect(await count()).to.equal(before);
+    await admin.query('SET default_transaction_read_only = off');
+    await admin.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await endSessions();
+    await expectRecovery(before);
+  });
+
+  it('whose disk is full refuses writes, keeps what it has, and goes on when there is room', async () => {
+    const before = await count();
+    await admin.query(`CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`);
+    await admin.query('CREATE TRIGGER full_disk BEFORE INSERT ON homeostat_log FOR EACH ROW EXECUTE FUNCTION fill()');
+    expectUnavailable(await write());
+    expect(await ready()).to.include('No space left on device');
+    expect(await count()).to.equal(before);
+    await admin.query('DROP TRIGGER full_disk ON homeostat_log');
+    await expectRecovery(before);
+  });
+
+  it('that lets nobody in is waited for, and found again', async () => {
+    const before = await count();
+    const name = new URL(database.url).pathname.slice(1);
+    // As when all of them are taken, which even a test's superuser cannot have otherwise.
+    const elsewhere = new Client({ connectionString: new URL('/postgres', database.url).href });
+    await elsewhere.connect();
+    await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
+    try {
+      await endSessions();
+      expectUnavailable(await write());
+      expectUnavailable(await server.get(path));
+      expect((await server.get(`${path}?resourceVersion=0`)).body.total).to.equal(before);
+      expect(await ready()).to.include('[-]database failed');
+    } finally {
+      await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS true`);
+      await elsewhere.end();
+    }
+    await expectRecovery(before);
+  }).timeout(40_000);
+
+  it('in which somebody holds the counter fails writes after a while, and not for good', async () => {
+    const before = await count();
+    await admin.query('BEGIN');
+    await admin.query('SELECT revision FROM homeostat_counter FOR UPDATE');
+    const answers = await Promise.all([write(), write(), server.get(path)]);
+    await admin.query('ROLLBACK');
+    expectUnavailable(answers[0]);
+    expectUnavailable(answers[1]);
+    expect([answers[2].status, answers[2].body.total]).to.deep.equal([200, before]);
+    await expectRecovery(before);
+  });
+
+  async function endSessions(): Promise<void> {
+    await admin.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+  }
+});
