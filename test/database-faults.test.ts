@@ -95,6 +95,8 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
     try {
       await endSessions();
+      // A write that was on its way when its session ended is 504.
+      await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
       expectUnavailable(await write());
       expectUnavailable(await server.get(path));
       expect((await server.get(`${path}?resourceVersion=0`)).body.total).to.equal(before);
