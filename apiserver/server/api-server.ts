@@ -156,7 +156,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
-  const resources = new ResourceHandler({ registry, lister, watches });
+  const resources = new ResourceHandler({ registry, lister, watches, clock });
   const listener = createListener(settings, { resources, table, endpoints, reader, added, live: [health.lasting] });
   const writing = { store, commits, compactor, follower, collector, registry };
   return { ...writing, table, watches, schemes, endpoints, client, listener, added };
