@@ -6,6 +6,7 @@ import type { Resource } from '../registry/resource.ts';
 import { answerTogether } from './answer-together.ts';
 import { bearerToken } from './bearer-token.ts';
 import { requireRead } from './cacheable-answer.ts';
+import { compressLarge } from './compress-large.ts';
 import { debugRoutes } from './debug-pages.ts';
 import type { DebugPage } from './debug-pages.ts';
 import { discoveryRoutes } from './discovery-routes.ts';
@@ -41,6 +42,7 @@ export interface AppParts extends EndpointParts {
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(answerTogether());
+  app.use(compressLarge());
   app.use(errorResponses(parts.logger));
   app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
