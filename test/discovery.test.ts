@@ -59,8 +59,13 @@ describe('discovery', () => {
       const { body } = await server.get(`/apis/${group}/v1alpha1`);
       expect(body.resources).to.deep.equal([
         {
-          ...{ name: 'persons', singularName: 'person', namespaced: false, kind: 'Person', verbs: all },
-          ...{ shortNames: ['ps'], categories: ['all', 'people'] },
+          name: 'persons',
+          singularName: 'person',
+          namespaced: false,
+          kind: 'Person',
+          verbs: all,
+          shortNames: ['ps'],
+          categories: ['all', 'people'],
         },
         { name: 'persons/status', singularName: '', namespaced: false, kind: 'Person', verbs: some },
       ]);
@@ -95,8 +100,13 @@ describe('discovery', () => {
           freshness: 'Current',
           resources: [
             {
-              ...{ resource: 'persons', responseKind, scope: 'Cluster', singularResource: 'person', verbs: all },
-              ...{ shortNames: ['ps'], categories: ['all', 'people'] },
+              resource: 'persons',
+              responseKind,
+              scope: 'Cluster',
+              singularResource: 'person',
+              verbs: all,
+              shortNames: ['ps'],
+              categories: ['all', 'people'],
               subresources: [{ subresource: 'status', responseKind, verbs: some }],
             },
           ],

@@ -56,8 +56,11 @@ describe('tables and metadata alone, by Accept', () => {
       expect(namesOf(answer)).to.deep.equal(['Name', 'Age', 'Gender', 'Ready', 'Created']);
       expect(body.columnDefinitions[0]).to.include({ type: 'string', format: 'name', priority: 0 });
       expect(body.columnDefinitions[1]).to.deep.equal({
-        ...{ name: 'Age', type: 'integer', format: '' },
-        ...{ description: 'Age in years', priority: 0 },
+        name: 'Age',
+        type: 'integer',
+        format: '',
+        description: 'Age in years',
+        priority: 0,
       });
       expect(body.columnDefinitions[2]).to.include({ priority: 1 });
       expect(body.rows.map(({ cells }: { cells: unknown }) => cells)).to.deep.equal([

@@ -10,10 +10,7 @@ import { apiGroup, coreVersions, groupList, groupPaths, resourceList } from './d
 import { serverVersion } from './version.ts';
 
 /** What is there whatever is served. */
-const rootPaths = [
-  ...['/api', '/apis', '/docs', '/healthz', '/livez'],
-  ...['/openapi.json', '/openapi/v2', '/openapi/v3', '/readyz', '/version'],
-];
+const rootPaths = '/api /apis /docs /healthz /livez /openapi.json /openapi/v2 /openapi/v3 /readyz /version'.split(' ');
 
 /** Where discovery begins; each comes in the legacy form and in the aggregated one. */
 const entrances = { '/api': coreVersions, '/apis': groupList } as const;

@@ -1,5 +1,5 @@
-import { firstAtPath, parseJsonPath } from '@homeostat/controller-runtime/api';
-import type { JsonPath, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import { JsonPath } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
 import { formatAge } from './format-age.ts';
 
 /** What stands in a row; null is shown as nothing. */
@@ -47,12 +47,12 @@ export class TableColumns {
   /** Name comes first, whatever is declared. */
   constructor(columns: readonly PrinterColumn[]) {
     this.definitions = [nameColumn, ...columns.map(definitionOf)];
-    this.#columns = columns.map(({ type, jsonPath }) => ({ type, path: parseJsonPath(jsonPath) }));
+    this.#columns = columns.map(({ type, jsonPath }) => ({ type, path: new JsonPath(jsonPath) }));
   }
 
   /** `nowMs`: what ages count to. */
   cellsOf(object: RowSource, nowMs: number): readonly Cell[] {
-    const cells = this.#columns.map(({ type, path }) => cellOf(type, firstAtPath(path, object), nowMs));
+    const cells = this.#columns.map(({ type, path }) => cellOf(type, path.firstIn(object), nowMs));
     return [object.metadata.name ?? '', ...cells];
   }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { firstAtPath, parseJsonPath } from './json-path.ts';
+import { JsonPath } from './json-path.ts';
 
 const object = {
   metadata: { name: 'ann', labels: { 'example.com/team': 'red', 'a]b': 'odd' } },
@@ -12,7 +12,7 @@ const object = {
   },
 };
 
-describe('firstAtPath', () => {
+describe('JsonPath.firstIn', () => {
   const found: readonly (readonly [path: string, value: unknown])[] = [
     ['.metadata.name', 'ann'],
     ['.spec.age', 30],
@@ -47,12 +47,12 @@ describe('firstAtPath', () => {
   ];
   for (const [path, value] of found) {
     it(`finds ${JSON.stringify(value)} at ${path}`, () => {
-      expect(firstAtPath(parseJsonPath(path), object)).to.deep.equal(value);
+      expect(new JsonPath(path).firstIn(object)).to.deep.equal(value);
     });
   }
 });
 
-describe('parseJsonPath', () => {
+describe('new JsonPath', () => {
   const refused: readonly (readonly [path: string, problem: string])[] = [
     ['', 'must start with a dot'],
     ['spec.name', 'must start with a dot'],
@@ -73,12 +73,12 @@ describe('parseJsonPath', () => {
   ];
   for (const [path, problem] of refused) {
     it(`refuses ${path.slice(0, 40)}: ${problem}`, () => {
-      expect(() => parseJsonPath(path)).to.throw(RangeError, problem);
+      expect(() => new JsonPath(path)).to.throw(RangeError, problem);
     });
   }
 
   it('takes a time that grows with the length of the path alone', () => {
     const paths = [`.${'\\a'.repeat(500)}[`, `.a${'[?(@'.repeat(250)}`, `.a['${'\\'.repeat(1000)}`];
-    for (const path of paths) expect(() => parseJsonPath(path)).to.throw(RangeError);
+    for (const path of paths) expect(() => new JsonPath(path)).to.throw(RangeError);
   });
 });

@@ -11,13 +11,10 @@ type Step =
   /** Elements with `path`; with a comparison, those where it holds. */
   | {
       readonly kind: 'filter';
-      readonly path: JsonPath;
+      readonly path: readonly Step[];
       readonly comparison?: Comparison;
       readonly literal?: Literal;
     };
-
-/** A path into an object; {@link parseJsonPath} makes it. */
-export type JsonPath = readonly Step[];
 
 /** Longest path, in characters. */
 const maxPathLength = 1024;
@@ -32,14 +29,24 @@ const compared =
   /\s*(==|!=|<=|>=|<|>)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|(-?\d{1,15}(?:\.\d{1,15})?|true|false|null))/y;
 
 /**
- * Reads the part of JSONPath that columns need: `.spec.name`, `.metadata.labels.example\.com/team`, `['a.b']`, `[0]`,
- * `[-1]`, `[*]`, and `[?(@.type=="Ready")]`, whose own path has fields and indexes only. At most 1,024 characters.
- * @throws RangeError that names the place.
+ * A path into an object, in the part of JSONPath that columns need: `.spec.name`, `.metadata.labels.example\\.com/team`,
+ * `['a.b']`, `[0]`, `[-1]`, `[*]`, and `[?(@.type=="Ready")]`, whose own path has fields and indexes only. At most 1,024
+ * characters.
  */
-export function parseJsonPath(text: string): JsonPath {
-  if (!text.startsWith('.')) throw new RangeError('must start with a dot, such as .spec.name');
-  if (text.length > maxPathLength) throw new RangeError(`must have at most ${maxPathLength} characters`);
-  return new PathReader(text).read();
+export class JsonPath {
+  readonly #steps: readonly Step[];
+
+  /** @throws RangeError that says what is wrong, and where. */
+  constructor(text: string) {
+    if (!text.startsWith('.')) throw new RangeError('must start with a dot, such as .spec.name');
+    if (text.length > maxPathLength) throw new RangeError(`must have at most ${maxPathLength} characters`);
+    this.#steps = new PathReader(text).read();
+  }
+
+  /** The first value that the path leads to; undefined when there is none. */
+  firstIn(value: unknown): unknown {
+    return firstAt(this.#steps, value);
+  }
 }
 
 class PathReader {
@@ -50,7 +57,7 @@ class PathReader {
     this.#text = text;
   }
 
-  read(): JsonPath {
+  read(): readonly Step[] {
     const steps: Step[] = [];
     while (this.#at < this.#text.length) {
       const step = this.#all() ?? this.#place() ?? this.#filter();
@@ -104,16 +111,16 @@ function literalOf([, , single, double, bare]: RegExpExecArray): Literal {
   return quoted === undefined ? (JSON.parse(bare as string) as Literal) : unescaped(quoted);
 }
 
-/** The first value that a path leads to; undefined when there is none. */
-export function firstAtPath(path: JsonPath, value: unknown): unknown {
-  for (const found of valuesAt(path, value, 0)) return found;
+function firstAt(steps: readonly Step[], value: unknown): unknown {
+  for (const found of valuesAt(steps, value, 0)) return found;
   return undefined;
 }
 
-function* valuesAt(path: JsonPath, value: unknown, from: number): Iterable<unknown> {
-  const step = path[from];
+// Lazily: the first value is looked for in depth, and what stands behind it is not looked at.
+function* valuesAt(steps: readonly Step[], value: unknown, from: number): Iterable<unknown> {
+  const step = steps[from];
   if (step === undefined) yield value;
-  else for (const child of childrenAt(step, value)) yield* valuesAt(path, child, from + 1);
+  else for (const child of childrenAt(step, value)) yield* valuesAt(steps, child, from + 1);
 }
 
 function childrenAt(step: Step, value: unknown): readonly unknown[] {
@@ -133,7 +140,7 @@ function childrenAt(step: Step, value: unknown): readonly unknown[] {
 }
 
 function passes({ path, comparison, literal }: Extract<Step, { kind: 'filter' }>, element: unknown): boolean {
-  const found = firstAtPath(path, element);
+  const found = firstAt(path, element);
   if (found === undefined) return false;
   if (comparison === undefined) return true;
   if (comparison === '==') return found === literal;

@@ -16,7 +16,7 @@ export interface PrinterColumn {
   readonly name: string;
   /** What does not have it stays empty; `string` shows numbers and JSON as text, `date` the time since then. */
   readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
-  /** Where the value is; see {@link parseJsonPath}. Where there are several, the first is shown. */
+  /** Where the value is; a JSONPath such as `.spec.age` or `.status.conditions[?(@.type=="Ready")].status`. Where there are several, the first is shown. */
   readonly jsonPath: string;
   readonly description?: string;
   /** `int32`, `date-time` and so on, as Kubernetes names them; for clients. */
