@@ -1,5 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Clock, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { MetadataView } from '../views/metadata-view.ts';
 import type { MetaVersion, ObjectView } from '../views/object-view.ts';
@@ -41,21 +41,20 @@ export interface ViewRequest {
   /** What the answer can be written in. */
   readonly formats: readonly Format[];
   readonly isList: boolean;
-  /** Wall clock, in milliseconds since 1970. */
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 /** How an answer is written, and the form that the client asked for, if any. 406 when there is none that both know. */
 export function readView(
   { headers, query }: Context,
-  { model, formats, isList, now }: ViewRequest,
+  { model, formats, isList, clock }: ViewRequest,
 ): { readonly format: Format; readonly view?: ObjectView } {
   const { format, shape } = negotiate(headers.accept, formats, isList ? listShapes : objectShapes);
   if (shape === undefined) return { format };
   const { kind, version } = shape;
   if (kind === 'Metadata') return { format, view: new MetadataView(version) };
   const includeObject = readIncludeObject(query);
-  return { format, view: new TableView({ columns: columnsOf(model), version, includeObject, now }) };
+  return { format, view: new TableView({ columns: columnsOf(model), version, includeObject, now: () => clock.now() }) };
 }
 
 function readIncludeObject(query: Query): IncludedObject {

@@ -71,7 +71,7 @@ export class ResourceHandler {
 
   #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
     const isList = path.name === undefined && context.method !== 'POST';
-    return readView(context, { model, formats: objectFormats, isList, now: () => this.#parts.clock.now() });
+    return readView(context, { model, formats: objectFormats, isList, clock: this.#parts.clock });
   }
 
   #onCollection(call: Call): Promise<void> | void {

@@ -98,8 +98,7 @@ export class WatchHandler {
 }
 
 function readFormat(context: Context, { model }: Resource, clock: Clock): FrameFormat {
-  const now = (): number => clock.now();
-  const { format, view } = readView(context, { model, formats: ['json', 'sse'], isList: false, now });
+  const { format, view } = readView(context, { model, formats: ['json', 'sse'], isList: false, clock });
   if (view !== undefined) return viewedLines(view);
   return format === 'sse' ? serverSentEvents : jsonLines;
 }
