@@ -67,6 +67,7 @@ describe('new JsonPath', () => {
     [".spec['name", 'from character 6 on'],
     ['.spec[?(@.a==b)]', 'from character 12 on'],
     ['.spec[?(@.a[*]==1)]', 'from character 12 on'],
+    ['.spec[?(@.a==007)]', 'from character 15 on'],
     ['.spec[?(@.a==1]', 'from character 15 on'],
     ['.spec\\', 'from character 6 on'],
     [`.${'a'.repeat(1024)}`, 'at most 1024 characters'],

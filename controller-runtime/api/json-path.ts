@@ -26,10 +26,10 @@ const every = /\.\*|\[\*\]/y;
 const filterStart = /\[\?\(\s*@/y;
 const filterEnd = /\s*\)\]/y;
 const compared =
-  /\s*(==|!=|<=|>=|<|>)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|(-?\d{1,15}(?:\.\d{1,15})?|true|false|null))/y;
+  /\s*(==|!=|<=|>=|<|>)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|(-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?|true|false|null))/y;
 
 /**
- * A path into an object, in the part of JSONPath that columns need: `.spec.name`, `.metadata.labels.example\\.com/team`,
+ * A path into an object, in the part of JSONPath that columns need: `.spec.name`, `.metadata.labels.example\.com/team`,
  * `['a.b']`, `[0]`, `[-1]`, `[*]`, and `[?(@.type=="Ready")]`, whose own path has fields and indexes only. At most 1,024
  * characters.
  */
