@@ -42,7 +42,7 @@ describe('OpenAPI over HTTP', () => {
     expect(headers.location).to.equal(await hashedAddress());
   });
 
-  for (const path of ['/openapi/v3', groupVersion, '/openapi.json', '/docs', '/docs/swagger-ui.css']) {
+  for (const path of ['/openapi/v2', '/openapi/v3', groupVersion, '/openapi.json', '/docs', '/docs/swagger-ui.css']) {
     it(`answers 304 for ${path} to a client that has it, and 200 to one that has another`, async () => {
       const { status, headers } = await server.get(path);
       expect(status).to.equal(200);
@@ -67,6 +67,15 @@ describe('OpenAPI over HTTP', () => {
     const accept = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
     const { status, headers } = await server.get(groupVersion, { accept });
     expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);
+  });
+
+  it('in v2 is empty for who reads protobuf alone: old versions of kubectl write all the same', async () => {
+    const proto = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+    const { status, headers, text } = await server.get('/openapi/v2', { accept: proto });
+    expect([status, text]).to.deep.equal([200, '']);
+    expect(headers['content-type']).to.equal('application/com.github.proto-openapi.spec.v2.v1.0+protobuf');
+    const either = await server.get('/openapi/v2', { accept: `${proto},application/json` });
+    expect(either.body.swagger).to.equal('2.0');
   });
 
   it('knows no other document, nor a path that goes elsewhere', async () => {

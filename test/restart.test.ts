@@ -108,6 +108,12 @@ async function list(url: string, query = ''): Promise<Listed[]> {
   }));
 }
 
+async function revisionOf(url: string): Promise<number> {
+  const answer = await fetch(`${url}${thingsPath}?size=1`);
+  const { metadata } = (await answer.json()) as { metadata: { resourceVersion: string } };
+  return Number(metadata.resourceVersion);
+}
+
 function checkDurable(history: readonly Acknowledged[], present: readonly Listed[]): void {
   const byName = new Map(present.map((thing) => [thing.name, thing]));
   for (const last of lastWrites(history).values()) {
@@ -210,7 +216,8 @@ async function checkWatcher(
 ): Promise<void> {
   const { events, history } = watcher;
   const present = await list(url);
-  const last = Math.max(...present.map((thing) => thing.resourceVersion));
+  // Not the largest revision of what is present: a deletion, which leaves nothing, may be the last change.
+  const last = await revisionOf(url);
   const done = new AbortController();
   const tail = follow(url, { after: watcher.revision, events, signal: done.signal });
   await eventually(() => (events.at(-1)?.resourceVersion ?? 0) >= last, {

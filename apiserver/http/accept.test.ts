@@ -16,7 +16,7 @@ describe('negotiate', () => {
     ['APPLICATION/YAML', 'yaml'],
   ];
   for (const [header, format] of cases) {
-    it(`answers ${String(header)} with ${format}`, () => expect(negotiate(header, offered)).to.equal(format));
+    it(`answers ${String(header)} with ${format}`, () => expect(negotiate(header, offered)).to.deep.equal({ format }));
   }
 
   for (const header of [
@@ -29,6 +29,28 @@ describe('negotiate', () => {
       expect(() => negotiate(header, offered))
         .to.throw(/application\/json, application\/yaml/)
         .with.property('code', 406);
+    });
+  }
+
+  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  const oldTable = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io';
+  const shapes = { 'table.v1.meta.k8s.io': 'new', 'table.v1beta1.meta.k8s.io': 'old' };
+  const shaped: readonly [header: string, accepted: object][] = [
+    [`${table},${oldTable},application/json`, { format: 'json', shape: 'new' }],
+    [`${oldTable},${table}`, { format: 'json', shape: 'old' }],
+    [`${table};q=0.2,${oldTable};q=0.8,application/json;q=0.5`, { format: 'json', shape: 'old' }],
+    [`${table};q=0,application/json`, { format: 'json' }],
+    ['application/json; g=meta.k8s.io; v=v1; as=Table', { format: 'json', shape: 'new' }],
+    ['application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json', { format: 'json' }],
+    ['application/json;as=Foo;v=v1;g=meta.k8s.io,application/yaml', { format: 'yaml' }],
+    ['application/json;as=Table;v=v2;g=meta.k8s.io,*/*', { format: 'json' }],
+    ['application/json;as=Table,*/*;q=0.1', { format: 'json' }],
+    ['application/yaml;as=Table;v=v1;g=meta.k8s.io,application/yaml', { format: 'yaml' }],
+    ['application/json;as=__proto__;v=v1;g=x,application/json', { format: 'json' }],
+  ];
+  for (const [header, accepted] of shaped) {
+    it(`answers ${header} with ${JSON.stringify(accepted)} where tables are offered`, () => {
+      expect(negotiate(header, offered, shapes)).to.deep.equal(accepted);
     });
   }
 

@@ -15,25 +15,53 @@ const formats: Readonly<Record<string, Format>> = {
 
 const maxAcceptLength = 1024;
 
-// Clients send the same few headers again and again.
-const known = new LRUCache<string, { readonly found: readonly Format[] }>({ max: 128 });
+/** A range of an Accept header; `shape`, such as `table.v1.meta.k8s.io`, asks for the answer in another form. */
+interface Range {
+  readonly format: Format;
+  readonly shape?: string;
+}
 
-/** The first format that both sides know, by quality, then by the client's order. 406 when there is none. */
-export function negotiate(header: string | undefined, offered: readonly Format[]): Format {
-  if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return 'json';
-  const format = acceptedFormats(header).find((candidate) => offered.includes(candidate));
-  if (format !== undefined) return format;
+/** What an answer is written in. */
+export interface Accepted<T> {
+  readonly format: Format;
+  /** undefined: as it is. */
+  readonly shape?: T;
+}
+
+// Clients send the same few headers again and again.
+const known = new LRUCache<string, { readonly found: readonly Range[] }>({ max: 128 });
+
+const plainJson: Accepted<never> = { format: 'json' };
+
+/**
+ * The first media type that both sides know, by quality, then by the client's order. `shapes` are those that this answer can
+ * have, in JSON only, by `<as>.<v>.<g>` in lower case. 406 when there is none.
+ */
+export function negotiate<T = never>(
+  header: string | undefined,
+  offered: readonly Format[],
+  shapes: Readonly<Record<string, T>> = {},
+): Accepted<T> {
+  if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return plainJson;
+  for (const { format, shape } of acceptedRanges(header)) {
+    if (!offered.includes(format)) continue;
+    if (shape === undefined) return { format };
+    const offer = Object.hasOwn(shapes, shape) ? shapes[shape] : undefined;
+    if (offer !== undefined && format === 'json') return { format, shape: offer };
+  }
   throw new ApiError('NotAcceptable', `only the following media types are accepted: ${mediaTypes(offered)}`);
 }
 
 /** True when errors shall be written as RFC 9457. */
 export function wantsProblem(header: string | undefined): boolean {
   return (
-    header !== undefined && header.includes('application/problem+json') && acceptedFormats(header).includes('problem')
+    header !== undefined &&
+    header.includes('application/problem+json') &&
+    acceptedRanges(header).some(({ format }) => format === 'problem')
   );
 }
 
-function acceptedFormats(header: string): readonly Format[] {
+function acceptedRanges(header: string): readonly Range[] {
   const cached = known.get(header);
   if (cached !== undefined) return cached.found;
   const found = header.length > maxAcceptLength ? [] : parseAccept(header);
@@ -41,21 +69,28 @@ function acceptedFormats(header: string): readonly Format[] {
   return found;
 }
 
-function parseAccept(header: string): readonly Format[] {
+function parseAccept(header: string): readonly Range[] {
   return header
     .split(',')
     .map(parseRange)
     .filter((range) => range.quality > 0)
     .sort((a, b) => b.quality - a.quality)
-    .flatMap(({ format }) => (format === undefined ? [] : [format]));
+    .flatMap(({ format, shape }) => {
+      if (format === undefined) return [];
+      return shape === undefined ? [{ format }] : [{ format, shape }];
+    });
 }
 
-function parseRange(text: string): { format: Format | undefined; quality: number } {
-  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
-  const quality = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
-  // `as=Table` and its like ask for another shape; the client names plain JSON after it.
-  const reshaped = parameters.some((parameter) => parameter.startsWith('as='));
-  return { format: reshaped ? undefined : formats[type], quality: Number.isNaN(quality) ? 0 : quality };
+function parseRange(text: string): {
+  readonly format: Format | undefined;
+  readonly shape: string | undefined;
+  readonly quality: number;
+} {
+  const [type = '', ...rest] = text.split(';').map((part) => part.trim().toLowerCase());
+  const parameters = new Map(rest.map((part) => [part.split('=', 1)[0], part.slice(part.indexOf('=') + 1)]));
+  const quality = Number(parameters.get('q') ?? 1);
+  const shape = parameters.has('as') ? ['as', 'v', 'g'].map((name) => parameters.get(name) ?? '').join('.') : undefined;
+  return { format: formats[type], shape, quality: Number.isNaN(quality) ? 0 : quality };
 }
 
 function mediaTypes(offered: readonly Format[]): string {

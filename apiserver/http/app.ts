@@ -1,4 +1,3 @@
-import Router from '@koa/router';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import Koa from 'koa';
@@ -6,9 +5,11 @@ import type { Context, Middleware } from 'koa';
 import type { Resource } from '../registry/resource.ts';
 import { answerTogether } from './answer-together.ts';
 import { bearerToken } from './bearer-token.ts';
+import { refuseMethod, requireRead } from './cacheable-answer.ts';
+import { compressLarge } from './compress-large.ts';
 import { debugRoutes } from './debug-pages.ts';
 import type { DebugPage } from './debug-pages.ts';
-import { apiGroup, coreVersions, groupList, resourceList } from './discovery.ts';
+import { discoveryRoutes } from './discovery-routes.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import type { EndpointParts } from './endpoint-routes.ts';
@@ -23,8 +24,6 @@ import { requestId } from './request-id.ts';
 import { pathNotFound } from './resource-handler.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
-import { sendJson } from './responses.ts';
-import { serverVersion } from './version.ts';
 
 export interface AppParts extends EndpointParts {
   readonly resources: ResourceHandler;
@@ -45,6 +44,7 @@ export interface AppParts extends EndpointParts {
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(answerTogether());
+  app.use(compressLarge());
   app.use(errorResponses(parts.logger));
   app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
@@ -54,7 +54,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(healthRoutes(parts));
   app.use(debugRoutes(parts.debug));
   app.use(exportRoute(parts));
-  app.use(documentRoutes(parts).routes());
+  app.use(discoveryRoutes(parts));
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
   app.use(docsRoutes());
   app.use(() => Promise.reject(pathNotFound()));
@@ -110,7 +110,7 @@ function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
     const path = withoutTrailingSlash(context.path);
     const found = Object.hasOwn(checks, path) ? checks[path] : undefined;
     if (found === undefined) return next();
-    if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context);
+    requireRead(context);
     const query = { verbose: context.query['verbose'] !== undefined, exclude: allOf(context.query, 'exclude') };
     const report = healthReport(path.slice(1), found(), query);
     context.status = report.healthy ? 200 : 503;
@@ -119,45 +119,6 @@ function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
     context.body = report.text;
     return undefined;
   };
-}
-
-const rootPaths = [
-  '/api',
-  '/apis',
-  '/debug/controllers',
-  '/docs',
-  '/export',
-  '/healthz',
-  '/livez',
-  '/openapi.json',
-  '/openapi/v3',
-  '/readyz',
-  '/version',
-];
-
-function documentRoutes({ models }: AppParts): Router {
-  const router = new Router();
-  const documents: Readonly<Record<string, (context: { params: Record<string, string> }) => object>> = {
-    '/': () => ({ paths: rootPaths }),
-    '/version': () => serverVersion,
-    '/api': () => coreVersions(models()),
-    '/api/:version': ({ params }) => resourceList(models(), '', params['version'] as string),
-    '/apis': () => groupList(models()),
-    '/apis/:group': ({ params }) => apiGroup(models(), params['group'] as string),
-    '/apis/:group/:version': ({ params }) =>
-      resourceList(models(), params['group'] as string, params['version'] as string),
-  };
-  for (const [path, document] of Object.entries(documents))
-    router.get(path, (context) => sendJson(context, document(context)));
-  for (const path of Object.keys(documents)) router.all(path, refuseMethod);
-  return router;
-}
-
-function refuseMethod(context: Context): never {
-  throw new ApiError(
-    'MethodNotAllowed',
-    `${context.method.toLowerCase().slice(0, 16)} is not supported on ${context.path}`,
-  );
 }
 
 function shuttingDown(): ApiError {

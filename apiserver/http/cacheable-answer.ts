@@ -27,7 +27,11 @@ export function sendCacheable(context: Context, answer: CacheableAnswer): void {
 
 /** 405 for whatever is not GET or HEAD. */
 export function requireRead(context: Context): void {
-  if (context.method === 'GET' || context.method === 'HEAD') return;
+  if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context);
+}
+
+/** 405. */
+export function refuseMethod(context: Context): never {
   const method = context.method.toLowerCase().slice(0, 16);
   throw new ApiError('MethodNotAllowed', `${method} is not supported on ${context.path}`);
 }

@@ -15,7 +15,10 @@ export interface OpenApiParts {
   readonly endpointRoutes: () => readonly EndpointRoute[];
 }
 
-/** `/openapi/v3`, what it refers to, and `/openapi.json`. Always JSON: clients that prefer protobuf read it as well. */
+/**
+ * `/openapi/v3`, what it refers to, `/openapi/v2` and `/openapi.json`. Always JSON: clients that prefer protobuf read it as
+ * well. Those that read nothing else, kubectl to 1.28 of v2, are given a document without contents, which lets them work.
+ */
 export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middleware {
   const documents = new OpenApiDocuments({
     surface: () => ({ models: models(), routes: endpointRoutes() }),
@@ -26,9 +29,21 @@ export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middlew
     const document = path.startsWith('/openapi') ? documents.at(path) : undefined;
     if (document === undefined) return next();
     requireRead(context);
+    if (path === '/openapi/v2' && readsProtobufAlone(context.get('Accept'))) return sendEmptyProtobuf(context);
     sendDocument(context, path, document);
     return undefined;
   };
+}
+
+function readsProtobufAlone(accept: string): boolean {
+  return accept.includes('proto-openapi.spec.v2') && !/json|\*\/\*/.test(accept);
+}
+
+/** Not the type as it was asked for: Go cannot read the @ in it. */
+function sendEmptyProtobuf(context: Context): void {
+  context.set('Cache-Control', 'no-cache, private');
+  context.set('Content-Type', 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf');
+  context.body = Buffer.alloc(0);
 }
 
 function sendDocument(context: Context, path: string, { bytes, hash }: StoredDocument): void {

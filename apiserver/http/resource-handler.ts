@@ -1,10 +1,11 @@
 import { ApiError, isNotFound, strategicMergeDirective } from '@homeostat/controller-runtime/api';
-import type { ObjectKey, Status } from '@homeostat/controller-runtime/api';
+import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { PatchBody, Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
 import type { Lister } from '../registry/lister.ts';
+import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
-import { negotiate } from './accept.ts';
+import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
 import { readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
@@ -13,6 +14,7 @@ import { parseJson } from '../decode/json-body.ts';
 import { readObjectBody, unsupported } from './object-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf, readText } from './request-body.ts';
+import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { sendBytes, setWarnings } from './responses.ts';
 import type { WatchHandler } from './watch-handler.ts';
@@ -21,6 +23,7 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly clock: Clock;
 }
 
 interface Call {
@@ -28,6 +31,8 @@ interface Call {
   readonly path: ResourcePath;
   readonly resource: Resource;
   readonly format: Format;
+  /** The form that the client asked for; undefined: the objects themselves. */
+  readonly view?: ObjectView;
 }
 
 const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
@@ -58,10 +63,15 @@ export class ResourceHandler {
       return this.#parts.watches.handle(context, path, resource);
     }
     // Before anything is done: a client that cannot read the answer must not cause a write.
-    const call: Call = { context, path, resource, format: negotiate(context.headers.accept, objectFormats) };
+    const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
     if (path.subresource !== undefined && path.subresource !== 'status') throw pathNotFound();
     return this.#onObject(call, keyAt(path, path.name));
+  }
+
+  #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
+    const isList = path.name === undefined && context.method !== 'POST';
+    return readView(context, { model, formats: objectFormats, isList, clock: this.#parts.clock });
   }
 
   #onCollection(call: Call): Promise<void> | void {
@@ -88,14 +98,15 @@ export class ResourceHandler {
     throw methodNotAllowed(call);
   }
 
-  async #get({ context, resource, format }: Call, key: ObjectKey): Promise<void> {
+  async #get(call: Call, key: ObjectKey): Promise<void> {
+    const { context, resource } = call;
     const entry = await this.#parts.registry.get(resource, key, firstOf(context.query, 'resourceVersion'));
-    sendBytes(context, entry.bytes, format);
+    sendObject(call, entry.bytes);
   }
 
-  async #list({ context, path, resource, format }: Call): Promise<void> {
-    const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
-    sendBytes(context, list.toBytes(), format);
+  async #list(call: Call): Promise<void> {
+    const { context, path, resource } = call;
+    sendList(call, await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query))));
   }
 
   async #create(call: Call): Promise<void> {
@@ -128,7 +139,8 @@ export class ResourceHandler {
     sendBytes(call.context, Buffer.from(JSON.stringify(status)), call.format);
   }
 
-  async #deleteCollection({ context, path, resource, format }: Call): Promise<void> {
+  async #deleteCollection(call: Call): Promise<void> {
+    const { context, path, resource } = call;
     const options = await readDeleteOptions(context);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
@@ -136,7 +148,7 @@ export class ResourceHandler {
       const some = list.entries.slice(from, from + deletedAtOnce);
       await Promise.all(some.map((entry) => this.#deleteOne(resource, entry, options)));
     }
-    sendBytes(context, list.toBytes(), format);
+    sendList(call, list);
   }
 
   /** One of a collection: who was faster has done the work. */
@@ -148,10 +160,18 @@ export class ResourceHandler {
     }
   }
 
-  #answer({ context, format }: Call, written: WriteResult): void {
-    setWarnings(context, written.warnings);
-    sendBytes(context, written.bytes, format);
+  #answer(call: Call, written: WriteResult): void {
+    setWarnings(call.context, written.warnings);
+    sendObject(call, written.bytes);
   }
+}
+
+function sendObject({ context, format, view }: Call, bytes: Buffer): void {
+  sendBytes(context, view === undefined ? bytes : view.ofObject(bytes), format);
+}
+
+function sendList({ context, format, view }: Call, list: ListPage): void {
+  sendBytes(context, view === undefined ? list.toBytes() : view.ofList(list), format);
 }
 
 interface ObjectKeyed {

@@ -1,5 +1,6 @@
 import type { Entry } from '../index/entry.ts';
 import type { Translated } from '../registry/watch-translation.ts';
+import type { ObjectView } from '../views/object-view.ts';
 
 /** How one event looks on the wire. */
 export interface FrameFormat {
@@ -25,6 +26,15 @@ export const serverSentEvents: FrameFormat = {
   },
   heartbeat: Buffer.from(':\n\n'),
 };
+
+/** The same lines with each object in another form; for one stream, since what was sent first may matter. */
+export function viewedLines(view: ObjectView): FrameFormat {
+  const show = view.ofEvents();
+  return {
+    ...jsonLines,
+    event: (type, object) => jsonLines.event(type, type === 'ERROR' ? object : show(object)),
+  };
+}
 
 interface Known {
   readonly type: Translated['type'];

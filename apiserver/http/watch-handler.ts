@@ -5,13 +5,14 @@ import type { Lister } from '../registry/lister.ts';
 import type { Resource } from '../registry/resource.ts';
 import { parseRevision } from '../registry/revisions.ts';
 import type { Revisions } from '../registry/revisions.ts';
-import { negotiate } from './accept.ts';
 import { FlushCycle } from './flush-cycle.ts';
 import { readSelection } from './list-options.ts';
 import { booleanOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
+import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
-import { jsonLines, serverSentEvents } from './watch-frames.ts';
+import { jsonLines, serverSentEvents, viewedLines } from './watch-frames.ts';
+import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
 import type { WatchStreamOptions } from './watch-stream.ts';
 
@@ -75,7 +76,7 @@ export class WatchHandler {
   ): WatchStreamOptions {
     const { lister, revisions, clock, random, bookmarkIntervalMs } = this.#parts;
     const { query } = context;
-    const format = negotiate(context.headers.accept, ['json', 'sse']) === 'sse' ? serverSentEvents : jsonLines;
+    const format = readFormat(context, resource, clock);
     const selection = lister.select(resource, readWatchSelection(query, path));
     const bookmarks = booleanOf(query, 'allowWatchBookmarks', options) === true;
     const timeoutSeconds = integerOf(query, 'timeoutSeconds', 0) ?? 0;
@@ -94,6 +95,12 @@ export class WatchHandler {
       currentRevision: () => revisions.current,
     };
   }
+}
+
+function readFormat(context: Context, { model }: Resource, clock: Clock): FrameFormat {
+  const { format, view } = readView(context, { model, formats: ['json', 'sse'], isList: false, clock });
+  if (view !== undefined) return viewedLines(view);
+  return format === 'sse' ? serverSentEvents : jsonLines;
 }
 
 function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister['select']>[1] {

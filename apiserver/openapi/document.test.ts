@@ -138,7 +138,7 @@ describe('OpenAPI documents', () => {
 
   it('offer PATCH with the parameters without which kubectl refuses to write, and with both patches', () => {
     const patch = whole.paths[`${people}/persons/{name}`]?.patch;
-    expect(parameterNames(patch)).to.include.members(['dryRun', 'fieldValidation', 'fieldManager']);
+    expect(parameterNames(patch)).to.include.members(['dryRun', 'fieldValidation', 'fieldManager', 'force']);
     expect(patch?.requestBody?.content).to.have.all.keys('application/merge-patch+json', 'application/json-patch+json');
   });
 

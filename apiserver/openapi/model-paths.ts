@@ -12,6 +12,7 @@ import {
   listParameters,
   nameParameter,
   namespaceParameter,
+  patchParameters,
   selectionParameters,
   writeParameters,
 } from './parameters.ts';
@@ -167,7 +168,7 @@ class ModelOperations {
       suffix: part,
       action: 'patch',
       summary: `Change parts of ${this.#subject(part)}`,
-      parameters: writeParameters,
+      parameters: patchParameters,
       requestBody: { required: true, content },
       responses: {
         '200': this.#answer(),

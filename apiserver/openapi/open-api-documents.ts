@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
 import type { ApiSurface } from './document.ts';
 import { groupVersionDocuments, wholeDocument } from './document.ts';
+import { swaggerDocument } from './swagger.ts';
 
 /** A document as it is sent. */
 export interface StoredDocument {
@@ -27,7 +28,7 @@ export class OpenApiDocuments {
     this.#options = options;
   }
 
-  /** The document at `/openapi/v3`, `/openapi/v3/<path of the index>` or `/openapi.json`; undefined at any other path. */
+  /** The document at `/openapi/v3`, `/openapi/v3/<path of the index>`, `/openapi/v2` or `/openapi.json`; undefined at any other path. */
   at(path: string): StoredDocument | undefined {
     const surface = this.#options.surface();
     if (this.#surface === undefined || !isSame(this.#surface, surface)) {
@@ -70,6 +71,7 @@ function documentsOf(surface: ApiSurface, version: string): ReadonlyMap<string, 
     index[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${stored.hash}` };
   }
   documents.set('/openapi/v3', store({ paths: index }));
+  documents.set('/openapi/v2', store(swaggerDocument(surface, version)));
   documents.set('/openapi.json', store(wholeDocument(surface, version)));
   return documents;
 }

@@ -19,7 +19,7 @@ const resourceVersion = query('resourceVersion', text, 'At least this fresh; 0: 
 /** Of GET on an object. */
 export const getParameters: readonly Parameter[] = [resourceVersion];
 
-/** Of POST, PUT and PATCH. kubectl looks for dryRun and fieldValidation of PATCH before it sends either. */
+/** Of POST and PUT. kubectl looks for dryRun and fieldValidation of PATCH before it sends either. */
 export const writeParameters: readonly Parameter[] = [
   dryRun,
   query(
@@ -28,6 +28,12 @@ export const writeParameters: readonly Parameter[] = [
     'What to do with unknown fields: nothing, a Warning header (the default), or 400.',
   ),
   query('fieldManager', { ...text, maxLength: 128 }, 'Who writes.'),
+];
+
+/** Of PATCH. */
+export const patchParameters: readonly Parameter[] = [
+  ...writeParameters,
+  query('force', flag, 'Of an apply patch: take over fields that others manage.'),
 ];
 
 /** Of DELETE. */

@@ -160,7 +160,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
-  const resources = new ResourceHandler({ registry, lister, watches });
+  const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const live = [health.lasting];
   const listener = createListener(settings, { resources, exports, table, endpoints, reader, added, live });

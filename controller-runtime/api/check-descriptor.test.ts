@@ -12,6 +12,19 @@ import { Person } from './person.fixture.ts';
 const serviceDomain = 'homeostat.internal';
 const person: ModelDescriptor = descriptorOf(Person);
 
+const column = {
+  name: 'Age',
+  type: 'integer',
+  jsonPath: '.spec.age',
+  format: 'int32',
+  description: 'Years',
+  priority: 1,
+};
+
+function columns(count: number): readonly object[] {
+  return Array.from({ length: count }, () => column);
+}
+
 function check(change: object, rules: Partial<DescriptorRules> = {}): void {
   checkDescriptor({ ...person, ...change }, { serviceDomain, ...rules });
 }
@@ -33,6 +46,10 @@ function withField(field: JsonSchema): object {
 describe('checkDescriptor', () => {
   it('accepts the example of the spec', () => {
     expect(() => check({})).not.to.throw();
+  });
+
+  it('accepts columns with everything that Kubernetes knows of one', () => {
+    expect(() => check({ printerColumns: columns(64) })).not.to.throw();
   });
 
   const refused: readonly (readonly [attribute: string, value: unknown, rule: string, id?: string])[] = [
@@ -63,9 +80,22 @@ describe('checkDescriptor', () => {
     ['subresources', ['scale'], 'one of status'],
     ['shortNames', ['P'], 'DNS label'],
     ['categories', ['A b'], 'DNS label'],
-    ['printerColumns', [{ name: 'Age', type: 'integer', jsonPath: 'spec.age' }], 'jsonPath must start with a dot'],
-    ['printerColumns', [{ name: 'Age', type: 'int', jsonPath: '.spec.age' }], 'one of integer'],
-    ['printerColumns', [{ type: 'integer', jsonPath: '.spec.age' }], 'needs a name'],
+    [
+      'printerColumns',
+      [{ name: 'Age', type: 'integer', jsonPath: 'spec.age' }],
+      'column 0: jsonPath "spec.age" must start with a dot',
+    ],
+    ['printerColumns', [{ ...column, jsonPath: '.a[b]' }], 'jsonPath ".a[b]" cannot be read from character 3 on'],
+    ['printerColumns', [{ name: 'Age', type: 'integer' }], 'jsonPath is missing'],
+    ['printerColumns', [column, { ...column, type: 'int' }], 'column 1: type "int" must be one of integer'],
+    ['printerColumns', [{ type: 'integer', jsonPath: '.spec.age' }], 'name is missing'],
+    ['printerColumns', [{ ...column, name: 'two\nlines' }], 'on one line'],
+    ['printerColumns', [{ ...column, format: 'uuid' }], 'format "uuid" must be one of int32'],
+    ['printerColumns', [{ ...column, description: 5 }], 'description 5 must be text'],
+    ['printerColumns', [{ ...column, priority: -1 }], 'priority -1 must be a whole number from 0'],
+    ['printerColumns', [{ ...column, priority: 0.5 }], 'priority 0.5 must be a whole number'],
+    ['printerColumns', ['Age'], 'column 0: must be an object'],
+    ['printerColumns', columns(65), 'at most 64 columns'],
     ['schemaName', 'Nobody', 'one of the components'],
   ];
   for (const [attribute, value, rule, id] of refused) {

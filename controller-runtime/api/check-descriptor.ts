@@ -1,3 +1,4 @@
+import { brokenColumnRule } from './check-printer-columns.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { quoteValue } from './field-cause.ts';
 import { IndexSpecs } from './index-specs.ts';
@@ -37,7 +38,7 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
   ['subresources', ({ subresources }) => firstOf(subresources, (name) => mustBeOneOf(name, ['status']))],
   ['shortNames', ({ shortNames }) => firstOf(shortNames, mustBeLabel)],
   ['categories', ({ categories }) => firstOf(categories, mustBeLabel)],
-  ['printerColumns', brokenColumnRule],
+  ['printerColumns', ({ printerColumns }) => brokenColumnRule(printerColumns)],
   ['validate', brokenValidateRule],
   [
     'schemaName',
@@ -80,16 +81,6 @@ function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): 
   return isReserved
     ? must(plural, `may not be ${reservedPlurals.join(', ')}: paths use these words`)
     : mustBeLabel(plural);
-}
-
-function brokenColumnRule({ printerColumns }: ModelDescriptor): string | undefined {
-  const types = ['integer', 'number', 'string', 'boolean', 'date'];
-  return firstOf(printerColumns, ({ name, type, jsonPath }) => {
-    if (typeof name !== 'string' || name === '') return 'a column needs a name';
-    if (typeof jsonPath !== 'string' || !jsonPath.startsWith('.'))
-      return must(jsonPath, 'jsonPath must start with a dot, such as .spec.name');
-    return mustBeOneOf(type, types);
-  });
 }
 
 /** The types say so already; this is for authors without them. */

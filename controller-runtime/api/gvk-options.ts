@@ -14,6 +14,7 @@ export interface ResourceOptions {
   readonly subresources?: readonly 'status'[];
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
+  /** Columns of tables, besides the name. Default `Age`: the time since creation. */
   readonly printerColumns?: readonly PrinterColumn[];
 }
 

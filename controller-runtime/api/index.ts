@@ -68,4 +68,5 @@ export { IndexSpecs } from './index-specs.ts';
 export { defaultIndexes } from './default-indexes.ts';
 export { IndexAttributeFactory, multiValueAttribute, simpleAttribute } from './index-attribute.ts';
 export { pathAttribute } from './path-index.ts';
+export { JsonPath } from './json-path.ts';
 export { compareCodePoints } from './code-point-order.ts';

@@ -10,11 +10,16 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
+/** A column of the tables that a model's objects are shown in, such as those of `kubectl get`. */
 export interface PrinterColumn {
+  /** The heading. */
   readonly name: string;
+  /** What does not have it stays empty; `string` shows numbers and JSON as text, `date` the time since then. */
   readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
+  /** Where the value is; a JSONPath such as `.spec.age` or `.status.conditions[?(@.type=="Ready")].status`. Where there are several, the first is shown. */
   readonly jsonPath: string;
   readonly description?: string;
+  /** `int32`, `date-time` and so on, as Kubernetes names them; for clients. */
   readonly format?: string;
   /** 0 is always shown; above it only in wide output. Default 0. */
   readonly priority?: number;

@@ -132,6 +132,6 @@ function bytesOf(body: unknown): Buffer | undefined {
 export async function answerOf(response: IncomingMessage): Promise<Answer> {
   const text = await textOf(response);
   const { statusCode: status = 0, headers } = response;
-  const isJson = /^application\/(problem\+)?json$/.test(headers['content-type'] ?? '') && text !== '';
+  const isJson = /^application\/(problem\+)?json(;|$)/.test(headers['content-type'] ?? '') && text !== '';
   return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
 }

@@ -1,0 +1,43 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect } from 'chai';
+import { routes, servedModels } from './served-models.fixture.ts';
+import { swaggerDocument } from './swagger.ts';
+
+const document = swaggerDocument({ models: servedModels(), routes }, '1');
+const text = JSON.stringify(document);
+const people = '/apis/people.example.com/v1alpha1';
+
+describe('swaggerDocument', () => {
+  it('is valid Swagger 2.0', async () => {
+    const result = await new Validator().validate({ ...structuredClone(document) });
+    expect(result.errors).to.equal(undefined);
+    expect(result.valid).to.equal(true);
+  });
+
+  it('refers to nothing that it does not hold', () => {
+    const held = ['definitions', 'responses'].flatMap((part) =>
+      Object.keys(document[part] as object).map((name) => `#/${part}/${name}`),
+    );
+    const references = [...text.matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference);
+    expect(references).not.to.have.length(0);
+    expect(references.filter((reference) => !held.includes(reference ?? ''))).to.deep.equal([]);
+  });
+
+  it('names the kind of each definition and operation, as clients look for them', () => {
+    const gvk = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person' };
+    expect(document).to.have.property('definitions').that.has.property('com.example.people.v1alpha1.Person');
+    const person = (document['definitions'] as Record<string, Record<string, unknown>>)[
+      'com.example.people.v1alpha1.Person'
+    ];
+    expect(person?.['x-kubernetes-group-version-kind']).to.deep.equal([gvk]);
+    const paths = document['paths'] as Record<string, Record<string, Record<string, unknown>>>;
+    const patch = paths[`${people}/persons/{name}`]?.['patch'];
+    expect(patch?.['x-kubernetes-group-version-kind']).to.deep.equal(gvk);
+    expect(patch?.['consumes']).to.include('application/merge-patch+json');
+  });
+
+  it('has every path of a kind and none of an endpoint, and no word that Swagger 2.0 does not know', () => {
+    expect(text).to.contain(`${people}/namespaces/{namespace}/machines`).and.not.to.contain('/greeting');
+    expect(text).not.to.match(/"(nullable|anyOf|oneOf|not|requestBody|content)":/);
+  });
+});

@@ -1,0 +1,93 @@
+import type { ApiSurface } from './document.ts';
+import { wholeDocument } from './document.ts';
+import type { OpenApiSchema, Operation, Parameter, PathItem, RequestBody, Response } from './open-api.ts';
+import { methods } from './open-api.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+// What Swagger 2.0 has no word for. A field that has one of these alone is a field of any kind.
+const unknownKeywords: ReadonlySet<string> = new Set(['nullable', 'anyOf', 'oneOf', 'not', 'deprecated']);
+
+/** The kinds in Swagger 2.0, for clients from before OpenAPI v3: the same names, and schemas that say less. */
+export function swaggerDocument({ models }: ApiSurface, version: string): Json {
+  const { info, tags, paths, components } = wholeDocument({ models, routes: [] }, version);
+  return {
+    swagger: '2.0',
+    info,
+    tags,
+    paths: mapValues(paths, pathItem),
+    definitions: mapValues(components.schemas, plainSchema),
+    responses: mapValues(components.responses, response),
+  };
+}
+
+function pathItem({ parameters, ...item }: PathItem): Json {
+  const operations = methods.flatMap((method) => {
+    const each = item[method];
+    return each === undefined ? [] : [[method, operation(each)] as const];
+  });
+  return {
+    ...(parameters === undefined ? {} : { parameters: parameters.map(parameter) }),
+    ...Object.fromEntries(operations),
+  };
+}
+
+function operation({ parameters = [], requestBody, responses, ...rest }: Operation): Json {
+  const body = requestBody === undefined ? [] : [bodyParameter(requestBody)];
+  return {
+    ...rest,
+    ...(requestBody === undefined ? {} : { consumes: Object.keys(requestBody.content) }),
+    produces: ['application/json', 'application/yaml'],
+    parameters: [...parameters.map(parameter), ...body],
+    responses: mapValues(responses, response),
+  };
+}
+
+function parameter({ schema, ...rest }: Parameter): Json {
+  return { ...rest, ...plainSchema(schema) };
+}
+
+/** Several media types have one schema here; patches differ, so theirs says nothing. */
+function bodyParameter({ required, content }: RequestBody): Json {
+  const schemas = new Set(Object.values(content).map(({ schema }) => JSON.stringify(plainSchema(schema))));
+  const [only = '{}'] = schemas.size === 1 ? schemas : [];
+  return { name: 'body', in: 'body', required: required === true, schema: JSON.parse(only) as unknown };
+}
+
+function response(source: Response): Json {
+  if ('$ref' in source) return { $ref: source.$ref.replace('#/components/responses/', '#/responses/') };
+  const { description, headers, content = {} } = source;
+  const schema = content['application/json']?.schema;
+  return {
+    description,
+    ...(headers === undefined ? {} : { headers: mapValues(headers as Readonly<Record<string, Parameter>>, parameter) }),
+    ...(schema === undefined ? {} : { schema: plainSchema(schema) }),
+  };
+}
+
+function plainSchema(schema: OpenApiSchema): Json {
+  const known = Object.entries(schema).filter(([keyword]) => !unknownKeywords.has(keyword));
+  return Object.fromEntries(known.map(([keyword, value]) => [keyword, plainValue(keyword, value)]));
+}
+
+/** Of the value of a keyword; values that are no schemas (defaults, enums, examples) stay as they are. */
+function plainValue(keyword: string, value: unknown): unknown {
+  switch (keyword) {
+    case '$ref':
+      return String(value).replace('#/components/schemas/', '#/definitions/');
+    case 'properties':
+      return mapValues(value as Readonly<Record<string, OpenApiSchema>>, plainSchema);
+    case 'items':
+      return plainSchema(value as OpenApiSchema);
+    case 'additionalProperties':
+      return typeof value === 'object' ? plainSchema(value as OpenApiSchema) : value;
+    case 'allOf':
+      return (value as readonly OpenApiSchema[]).map(plainSchema);
+    default:
+      return value;
+  }
+}
+
+function mapValues<T>(record: Readonly<Record<string, T>>, change: (value: T) => Json): Json {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}

@@ -1,0 +1,83 @@
+import { formatMetadata } from './metadata-view.ts';
+import type { ListedObjects, MetaVersion, ObjectView } from './object-view.ts';
+import type { RowSource, TableColumns } from './table-columns.ts';
+
+/** What stands in a row beside its cells; the default is Metadata. */
+export const includedObjects = ['Metadata', 'Object', 'None'] as const;
+
+export type IncludedObject = (typeof includedObjects)[number];
+
+export interface TableViewOptions {
+  readonly columns: TableColumns;
+  readonly version: MetaVersion;
+  readonly includeObject: IncludedObject;
+  /** Wall clock, in milliseconds since 1970: what ages count to. */
+  readonly now: () => number;
+}
+
+interface TableParts {
+  readonly head: object;
+  readonly rows: readonly string[];
+  readonly hasColumns: boolean;
+}
+
+/** A Table: a row for each object, cells by the columns of the model. */
+export class TableView implements ObjectView {
+  readonly #options: TableViewOptions;
+
+  constructor(options: TableViewOptions) {
+    this.#options = options;
+  }
+
+  ofObject(object: Buffer): Buffer {
+    return this.#one(object, true);
+  }
+
+  ofList(list: ListedObjects): Buffer {
+    const rows = list.entries.map(({ bytes }) => this.#row(bytes).text);
+    return this.#table({ head: list.envelope(), rows, hasColumns: true });
+  }
+
+  /** Only the first event has the columns. */
+  ofEvents(): (object: Buffer) => Buffer {
+    let isFirst = true;
+    return (object) => {
+      const table = this.#one(object, isFirst);
+      isFirst = false;
+      return table;
+    };
+  }
+
+  #one(object: Buffer, hasColumns: boolean): Buffer {
+    const { text, resourceVersion } = this.#row(object);
+    return this.#table({ head: { metadata: { resourceVersion } }, rows: [text], hasColumns });
+  }
+
+  #table({ head, rows, hasColumns }: TableParts): Buffer {
+    const { version, columns } = this.#options;
+    const columnDefinitions = hasColumns ? columns.definitions : null;
+    const table = { ...head, kind: 'Table', apiVersion: `meta.k8s.io/${version}`, columnDefinitions };
+    return Buffer.from(`${JSON.stringify(table).slice(0, -1)},"rows":[${rows.join(',')}]}`);
+  }
+
+  #row(bytes: Buffer): { readonly text: string; readonly resourceVersion: string | undefined } {
+    const { columns, now } = this.#options;
+    const json = bytes.toString('utf8');
+    const object = JSON.parse(json) as RowSource;
+    const cells = JSON.stringify(columns.cellsOf(object, now()));
+    const text = `{"cells":${cells},"object":${this.#included(object, json)}}`;
+    return { text, resourceVersion: object.metadata.resourceVersion };
+  }
+
+  #included({ metadata }: RowSource, json: string): string {
+    const { includeObject, version } = this.#options;
+    switch (includeObject) {
+      case 'Metadata':
+        return formatMetadata(version, metadata);
+      case 'Object':
+        return json;
+      case 'None':
+        return 'null';
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { KubectlSetup } from '../support/kubectl.ts';
+
+describe('kubectl about the server (skipped without kubectl, unless CI is set)', () => {
+  let kubectl: KubectlSetup;
+
+  before(async function () {
+    kubectl = await KubectlSetup.start(this);
+  });
+
+  after(() => kubectl?.stop());
+
+  it('api-resources', async () => {
+    const { exit, stdout } = await kubectl.run('api-resources', '--sort-by=name');
+    expect(exit).to.equal(0);
+    expect(stdout.split('\n')).to.deep.equal([
+      'NAME       SHORTNAMES   APIVERSION                    NAMESPACED   KIND',
+      'letters                 people.example.com/v1alpha1   true         Letter',
+      'machines                people.example.com/v1alpha1   false        Machine',
+      'persons    ps           demo.example.com/v1alpha1     false        Person',
+      'persons                 people.example.com/v1alpha1   false        Person',
+      '',
+    ]);
+    const wide = await kubectl.run('api-resources', '--api-group=demo.example.com', '-o', 'wide', '--no-headers');
+    expect(wide.stdout).to.match(/Person +create,delete,deletecollection,get,list,patch,update,watch +all,people\n/);
+    const named = await kubectl.run('api-resources', '--categories=people', '-o', 'name');
+    expect(named.stdout).to.equal('persons.demo.example.com\n');
+  });
+
+  it('api-versions', async () => {
+    const printed = await kubectl.run('api-versions');
+    expect(printed).to.deep.equal({
+      exit: 0,
+      stdout: 'demo.example.com/v1alpha1\npeople.example.com/v1alpha1\n',
+      stderr: '',
+    });
+  });
+
+  it('version', async () => {
+    const { exit, stdout } = await kubectl.run('version', '-o', 'json');
+    expect(exit).to.equal(0);
+    const { serverVersion } = JSON.parse(stdout) as { serverVersion: object };
+    expect(serverVersion).to.deep.equal((await kubectl.server.get('/version')).body);
+  });
+
+  it('explain of a kind', async () => {
+    const { exit, stdout } = await kubectl.run('explain', 'persons', '--api-version=demo.example.com/v1alpha1');
+    expect(exit).to.equal(0);
+    expect(stdout).to.match(/^GROUP: +demo.example.com\nKIND: +Person\nVERSION: +v1alpha1\n/);
+    expect(stdout).to.contain('Person is a demo kind.').and.contain('spec\t<PersonSpec> -required-');
+  });
+
+  it('explain of a field, through a kind that refers to itself', async () => {
+    const args = ['explain', '--api-version=demo.example.com/v1alpha1'];
+    const { exit, stdout } = await kubectl.run(...args, 'persons.spec.otherPerson.spec.name');
+    expect(exit).to.equal(0);
+    expect(stdout).to.contain('FIELD: name <string>').and.contain('Display name');
+    const gender = await kubectl.run(...args, 'ps.spec.gender');
+    expect(gender.stdout).to.match(/ENUM:\n +MALE\n +FEMALE/);
+    const missing = await kubectl.run(...args, 'persons.spec.nothing');
+    expect([missing.exit, missing.stderr]).to.deep.equal([1, 'error: field "nothing" does not exist\n']);
+  });
+
+  it('explain --recursive ends, though the kind refers to itself', async () => {
+    const { exit, stdout } = await kubectl.run('explain', 'ps', '--recursive');
+    expect(exit).to.equal(0);
+    expect(stdout).to.contain('  metadata\t<ObjectMeta>').and.contain('    otherPerson\t<Person>');
+  });
+
+  it('describe', async () => {
+    const { exit, stdout } = await kubectl.run('describe', 'ps', 'ann');
+    expect(exit).to.equal(0);
+    expect(stdout).to.match(/^Name: +ann\nNamespace:\nLabels: +team=red\nAnnotations: +<none>\nAPI Version: +demo/);
+    expect(stdout).to.match(/Spec:\n +Age: +30\n +Gender: +FEMALE\n +Name: +ANN\n/);
+    const all = await kubectl.run('describe', 'ps');
+    expect(all.stdout.match(/^Name: +\w+/gm)).to.have.length(2);
+  });
+});

@@ -1,0 +1,118 @@
+import { expect } from 'chai';
+import { demoPersons } from '../support/demo-person.ts';
+import { KubectlSetup } from '../support/kubectl.ts';
+
+const table = `NAME   AGE   READY   CREATED
+bob    20            20s
+ann    30            3m20s
+`;
+
+describe('kubectl get (skipped without kubectl, unless CI is set)', () => {
+  let kubectl: KubectlSetup;
+
+  before(async function () {
+    kubectl = await KubectlSetup.start(this);
+  });
+
+  after(() => kubectl?.stop());
+
+  const prints: readonly (readonly [args: string, stdout: string | RegExp])[] = [
+    ['persons', table],
+    ['person', table],
+    ['ps', table],
+    ['people', table],
+    ['all', table],
+    ['persons.v1alpha1.demo.example.com', table],
+    ['persons -A', table],
+    ['persons -n foo', table],
+    ['persons --chunk-size=1', table],
+    ['persons --chunk-size=0', table],
+    ['person ann', 'NAME   AGE   READY   CREATED\nann    30            3m20s\n'],
+    ['person ann bob', 'NAME   AGE   READY   CREATED\nann    30            3m20s\nbob    20            20s\n'],
+    ['persons --no-headers', 'bob   20          20s\nann   30          3m20s\n'],
+    [
+      'persons -o wide',
+      'NAME   AGE   GENDER   READY   CREATED\nbob    20    MALE             20s\nann    30    FEMALE           3m20s\n',
+    ],
+    [
+      'persons --show-labels',
+      'NAME   AGE   READY   CREATED   LABELS\nbob    20            20s       team=blue\nann    30            3m20s     team=red\n',
+    ],
+    ['persons -L team -l team=red', 'NAME   AGE   READY   CREATED   TEAM\nann    30            3m20s     red\n'],
+    [
+      'persons --sort-by=.spec.name',
+      'NAME   AGE   READY   CREATED\nann    30            3m20s\nbob    20            20s\n',
+    ],
+    ['persons --sort-by=.spec.age', table],
+    ['persons --server-print=false', /^NAME +AGE\nbob +\w+\nann +\w+\n$/],
+    ['persons -o name', 'person.demo.example.com/bob\nperson.demo.example.com/ann\n'],
+    ['person ann -o jsonpath={.spec.age}', '30'],
+    ['persons -o jsonpath={.items[*].metadata.name}', 'bob ann'],
+    ['persons -o custom-columns=N:.metadata.name,A:.spec.age', 'N     A\nbob   20\nann   30\n'],
+    [
+      'person ann -o yaml',
+      /^apiVersion: demo.example.com\/v1alpha1\nkind: Person\n[^]*spec:\n {2}age: 30\n {2}gender: FEMALE\n/,
+    ],
+    ['persons -o yaml', /^apiVersion: v1\nitems:\n- apiVersion: demo[^]*kind: List\n/],
+    ['persons --field-selector metadata.name=ann -o name', 'person.demo.example.com/ann\n'],
+    ['persons --field-selector spec.gender=MALE -o name', 'person.demo.example.com/bob\n'],
+    ['persons --field-selector spec.gender!=MALE -o name', 'person.demo.example.com/ann\n'],
+    ['person ann --subresource=status', 'NAME   AGE   READY   CREATED\nann    30            3m20s\n'],
+    ['person nobody --ignore-not-found', ''],
+    ['persons -l team=none', ''],
+    ['--raw /healthz', 'ok'],
+  ];
+  for (const [args, stdout] of prints) {
+    it(args, async () => {
+      const printed = await kubectl.run('get', ...args.split(' '));
+      expect(printed.exit, printed.stderr).to.equal(0);
+      if (typeof stdout === 'string') expect(printed.stdout).to.equal(stdout);
+      else expect(printed.stdout).to.match(stdout);
+      const isEmpty = args.includes('team=none');
+      expect(printed.stderr).to.equal(isEmpty ? 'No resources found\n' : '');
+    });
+  }
+
+  it('-l with a set and an absent key', async () => {
+    const printed = await kubectl.run('get', 'persons', '-l', 'team in (red,green),!x', '-o', 'name');
+    expect(printed).to.deep.equal({ exit: 0, stdout: 'person.demo.example.com/ann\n', stderr: '' });
+  });
+
+  it('-o json', async () => {
+    const one = await kubectl.run('get', 'person', 'ann', '-o', 'json');
+    expect(JSON.parse(one.stdout)).to.deep.include({
+      kind: 'Person',
+      spec: { name: 'ANN', age: 30, gender: 'FEMALE' },
+    });
+    const list = JSON.parse((await kubectl.run('get', 'persons', '-o', 'json')).stdout) as {
+      kind: string;
+      items: unknown[];
+    };
+    expect([list.kind, list.items.length]).to.deep.equal(['List', 2]);
+  });
+
+  it('--raw of an object is the answer as it is', async () => {
+    const { exit, stdout } = await kubectl.run('get', '--raw', `${demoPersons}/ann`);
+    expect([exit, stdout]).to.deep.equal([0, (await kubectl.server.get(`${demoPersons}/ann`)).text]);
+  });
+
+  it('-f', async () => {
+    const file = await kubectl.file('ann.json', (await kubectl.server.get(`${demoPersons}/ann`)).body as object);
+    const { exit, stdout } = await kubectl.run('get', '-f', file, '-o', 'name');
+    expect([exit, stdout]).to.deep.equal([0, 'person.demo.example.com/ann\n']);
+  });
+
+  const refused: readonly (readonly [args: string, stderr: string])[] = [
+    ['person nobody', 'Error from server (NotFound): persons.demo.example.com "nobody" not found\n'],
+    ['nothings', 'error: the server doesn\'t have a resource type "nothings"\n'],
+    ['persons --field-selector spec.zzz=1', 'Error from server (BadRequest): '],
+    ['--raw /nowhere', 'Error from server (NotFound): the server could not find the requested resource\n'],
+  ];
+  for (const [args, stderr] of refused) {
+    it(`${args} fails, and says why`, async () => {
+      const printed = await kubectl.run('get', ...args.split(' '));
+      expect([printed.exit, printed.stdout]).to.deep.equal([1, '']);
+      expect(printed.stderr).to.contain(stderr);
+    });
+  }
+});

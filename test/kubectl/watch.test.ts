@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
+import { KubectlSetup } from '../support/kubectl.ts';
+
+/** So many lines. */
+function lines(count: number): RegExp {
+  return new RegExp(`^(.*\\n){${count}}`);
+}
+
+describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
+  let kubectl: KubectlSetup;
+
+  before(async function () {
+    kubectl = await KubectlSetup.start(this);
+  });
+
+  after(() => kubectl?.stop());
+
+  function setAge(name: string, age: number): Promise<unknown> {
+    return kubectl.server.patch(`${demoPersons}/${name}`, { spec: { age } });
+  }
+
+  it('get -w prints the table, then a row for each change', async () => {
+    const printed = kubectl.watch('get', 'ps', '-w');
+    const before = await printed(lines(3));
+    await setAge('ann', 31);
+    await kubectl.server.create(demoPersons, newDemoPerson('cat'));
+    await kubectl.server.delete(`${demoPersons}/cat`);
+    const rows = (await printed(lines(6))).slice(before.length);
+    expect(rows.map((row) => row.split(/ +/).slice(0, 2))).to.deep.equal([
+      ['ann', '31'],
+      ['cat', '0s'],
+      ['cat', '0s'],
+    ]);
+    expect(before[0]).to.match(/^NAME +AGE +READY +CREATED$/);
+  });
+
+  it('get NAME -w prints the object, then each of its changes', async () => {
+    const printed = kubectl.watch('get', 'ps', 'bob', '-w', '--no-headers');
+    await printed(lines(1));
+    await setAge('ann', 32);
+    await setAge('bob', 21);
+    const rows = await printed(/^bob +21 /m);
+    expect(rows.filter((row) => !row.startsWith('bob'))).to.deep.equal([]);
+  });
+
+  it('get --watch-only prints what changes alone', async () => {
+    const printed = kubectl.watch('get', 'ps', '--watch-only', '-o', 'name');
+    // Whether it watches already, only a change can tell.
+    let isSettled = false;
+    const settle = (): void => void (isSettled = true);
+    const first = printed(lines(1));
+    first.then(settle, settle);
+    for (let age = 40; !isSettled; age = age === 40 ? 41 : 40) await setAge('ann', age);
+    expect(new Set(await first)).to.deep.equal(new Set(['person.demo.example.com/ann']));
+  });
+
+  it('get -w -o json --output-watch-events', async () => {
+    const printed = kubectl.watch(
+      'get',
+      'ps',
+      '-w',
+      '-o',
+      'jsonpath={.type}:{.object.metadata.name}{"\\n"}',
+      '--output-watch-events',
+    );
+    expect([...(await printed(lines(2)))].sort()).to.deep.equal(['ADDED:ann', 'ADDED:bob']);
+    await setAge('bob', 22);
+    expect((await printed(lines(3))).at(-1)).to.equal('MODIFIED:bob');
+  });
+
+  it('wait --for=condition, met while it waits', async () => {
+    const printed = kubectl.watch('wait', '--for=condition=Ready', 'ps/bob', '--timeout=20s');
+    const status = { conditions: [{ type: 'Ready', status: 'True' }] };
+    await kubectl.server.patch(`${demoPersons}/bob/status`, { status });
+    expect(await printed(lines(1))).to.deep.equal(['person.demo.example.com/bob condition met']);
+  });
+
+  it('wait --for=jsonpath, --for=create and --for=delete', async () => {
+    const met = { exit: 0, stdout: 'person.demo.example.com/ann condition met\n', stderr: '' };
+    expect(await kubectl.run('wait', '--for=jsonpath={.spec.gender}=FEMALE', 'ps/ann', '--timeout=5s')).to.deep.equal(
+      met,
+    );
+    expect(await kubectl.run('wait', '--for=create', 'ps/ann', '--timeout=5s')).to.deep.equal(met);
+    expect((await kubectl.run('wait', '--for=delete', 'ps/cat', '--timeout=5s')).exit).to.equal(0);
+  });
+
+  it('wait that is in vain ends by its timeout', async () => {
+    const { exit, stderr } = await kubectl.run('wait', '--for=jsonpath={.spec.gender}=X', 'ps/ann', '--timeout=100ms');
+    expect([exit, stderr]).to.deep.equal([1, 'error: timed out waiting for the condition on persons/ann\n']);
+  });
+});
