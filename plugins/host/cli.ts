@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { hostVersion } from './host-version.ts';
 import { environmentName, serveOptions } from './serve-options.ts';
-import type { ServeOption } from './serve-options.ts';
+import type { ServeOption, ServeOptionName } from './serve-options.ts';
 
 /** What the command line was given wrong (as of the shell's own commands). */
 const usageExitCode = 2;
@@ -14,13 +14,19 @@ export interface CliEnvironment {
 
 /**
  * Runs a command line (without `node` and the script) and answers the exit code: 0 after an orderly stop, 1 when the
- * server could not start or an exception escaped, 2 for what was given wrong. Loads the server only to serve.
+ * server could not start or an exception escaped, 2 for what was given wrong. Loads the server only for what needs it.
  */
 export async function runCli(argv: readonly string[], { environment, exit }: CliEnvironment): Promise<number> {
   let exitCode = 0;
-  const program = createProgram(async (flags) => {
-    const { runServe } = await import('./serve.ts');
-    exitCode = await runServe({ flags, environment, exit });
+  const program = createProgram({
+    serve: async (flags) => {
+      const { runServe } = await import('./serve.ts');
+      exitCode = await runServe({ flags, environment, exit });
+    },
+    kubeconfig: async (flags, options) => {
+      const { runKubeconfig } = await import('./kubeconfig.ts');
+      exitCode = await runKubeconfig({ flags, environment, ...options });
+    },
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -32,21 +38,66 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
   }
 }
 
-type ServeAction = (flags: Readonly<Record<string, unknown>>) => Promise<void>;
+type Flags = Readonly<Record<string, unknown>>;
 
-function createProgram(serve: ServeAction): Command {
+interface KubeconfigFlags {
+  readonly output?: string;
+  readonly name: string;
+  readonly server?: string;
+  readonly force: boolean;
+}
+
+interface Actions {
+  readonly serve: (flags: Flags) => Promise<void>;
+  readonly kubeconfig: (flags: Flags, options: KubeconfigFlags) => Promise<void>;
+}
+
+function createProgram(actions: Actions): Command {
   const program = new Command('homeostat')
     .description('A Kubernetes-style control plane: declare a model, get an API, write a reconciler.')
     .version(hostVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride();
+  addServe(program, actions.serve);
+  addKubeconfig(program, actions.kubeconfig);
+  return program;
+}
+
+function addServe(program: Command, action: Actions['serve']): void {
   const command = program
     .command('serve')
     .description('Serve the API and run plugins until SIGTERM or SIGINT.')
     .addHelpText('after', serveHelp);
   for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
-  command.action(async () => serve(flagsOf(command)));
-  return program;
+  command.action(async () => action(flagsOf(command)));
+}
+
+/** What of the server's options says where it is, and how to get in. */
+const accessOptions: readonly ServeOptionName[] = [
+  'config',
+  'database',
+  'host',
+  'port',
+  'host-name',
+  'token',
+  'tls',
+  'tls-cert',
+  'tls-key',
+  'tls-dir',
+  'insecure',
+];
+
+function addKubeconfig(program: Command, action: Actions['kubeconfig']): void {
+  const command = program
+    .command('kubeconfig')
+    .description('Write a kubeconfig for the server that `serve` runs with the same options.')
+    .option('--output <file>', 'file to write, readable by its owner only (default: stdout)')
+    .option('--force', 'replace the file if there is one', false)
+    .option('--name <context>', 'name of context, cluster and user', 'homeostat')
+    .option('--server <url>', "the server's URL, where the options do not tell it")
+    .addHelpText('after', kubeconfigHelp);
+  for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
+  command.action(async (options: KubeconfigFlags) => action(flagsOf(command), options));
 }
 
 /** Repeated flags add up; what else is given twice, the last one holds. */
@@ -57,7 +108,7 @@ function flagOf(name: string, { value, kind, description }: ServeOption): Option
 }
 
 /** By the options' own names; commander's are in camel case. */
-function flagsOf(command: Command): Readonly<Record<string, unknown>> {
+function flagsOf(command: Command): Flags {
   return Object.fromEntries(
     command.options.map((option) => [
       option.long?.slice(2) ?? '',
@@ -72,3 +123,7 @@ commas) and a key of the file that --config names. A flag wins over the environm
 
 Logs are JSON lines on stdout; {"msg":"ready","url":...} says that every plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
+
+const kubeconfigHelp = `
+The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig holds the
+authority's certificate and the token, if there is one. Nothing is merged: KUBECONFIG=~/.kube/config:<file> reads both.`;
