@@ -1,5 +1,6 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 
 /** A key and a chain of certificates have some kilobytes; what is larger is something else. */
 const maxBytes = 1024 * 1024;
@@ -30,29 +31,40 @@ export async function readPublic(path: string): Promise<string> {
   }
 }
 
-/** Makes a file that only its owner can read. Rejects with EEXIST when there is one. */
+/** Makes a file that only its owner can read, whole or not at all. Rejects with EEXIST when there is one. */
 export async function createPrivate(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await aside(path, async (next) => {
+    await writeDurably(next, text, 0o600);
+    await link(next, path);
+  });
 }
 
 /** Puts a file in the place of another at once: whoever reads sees the one or the other. */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
-  const next = `${path}.${process.pid}.new`;
-  await rm(next, { force: true });
-  const file = await open(next, 'wx', mode);
+  await aside(path, async (next) => {
+    await writeDurably(next, text, mode);
+    await rename(next, path);
+  });
+}
+
+/** A place on the same file system that no other process uses. */
+async function aside(path: string, use: (next: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(`${path}.new-`);
+  try {
+    await use(join(folder, basename(path)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeDurably(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(text);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(next, path);
 }
 
 async function checkMode(file: FileHandle, path: string, { groupOfRoot }: PrivateFileRules): Promise<void> {
