@@ -84,9 +84,9 @@ export class HttpListener {
   }
 
   /** What clients see that connect from now on. Throws on what cannot be used; of plain HTTP, always. */
-  showKeyPair(keyPair: KeyPair): void {
+  showKeyPair({ key, cert }: KeyPair): void {
     if (this.#tls === undefined) throw new Error('plain HTTP has no certificate');
-    this.#tls.setSecureContext({ ...secureOptions, ...keyPair });
+    this.#tls.setSecureContext({ ...secureOptions, key, cert });
   }
 
   /** From now on requests are answered with 503. */
@@ -115,9 +115,9 @@ const httpOptions = {
 
 const secureOptions = { minVersion: 'TLSv1.2' } as const;
 
-function createHttpsServer(answer: Handler, keyPair: KeyPair): HttpsServer {
-  const tlsOptions = { ...secureOptions, handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
-  const server = createTlsServer({ ...httpOptions, ...tlsOptions, ...keyPair }, answer);
+function createHttpsServer(answer: Handler, { key, cert }: KeyPair): HttpsServer {
+  const connectionOptions = { handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
+  const server = createTlsServer({ ...httpOptions, ...connectionOptions, ...secureOptions, key, cert }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
   refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs });

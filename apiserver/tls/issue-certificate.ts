@@ -34,8 +34,9 @@ export interface Validity {
 /** An authority that signs itself: EC P-256, for server certificates and nothing below. */
 export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issued> {
   const keys = await generateKeys();
+  const keyId = await SubjectKeyIdentifierExtension.create(keys.publicKey);
   // Two authorities must not bear one name: clients find the one that signed by it.
-  const name = `CN=homeostat-ca@${Math.floor(nowMs / 1000)}`;
+  const name = `CN=homeostat-ca-${keyId.keyId.slice(0, 12)}`;
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name,
     keys,
@@ -45,7 +46,7 @@ export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issu
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      keyId,
     ],
   });
   return { key: pemOf(keys.privateKey), cert: `${certificate.toString('pem')}\n` };

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { StringDecoder } from 'node:string_decoder';
 import { eventually } from '@homeostat/controller-runtime/testing';
 
@@ -8,6 +9,12 @@ export interface WireEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
   readonly object: any;
+}
+
+/** A server of this machine; with an authority, one of HTTPS. */
+export interface WatchTarget {
+  readonly port: number;
+  readonly ca?: string | undefined;
 }
 
 /** Reads a watch line by line, JSON lines or server-sent events. */
@@ -34,9 +41,14 @@ export class WatchReader {
   }
 
   /** Resolves when the headers are here; nothing of the body needs to be. */
-  static async open(port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchReader> {
+  static async open(
+    target: WatchTarget,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<WatchReader> {
     const reader = await new Promise<WatchReader>((resolve, reject) => {
-      const call = request({ host: '127.0.0.1', port, path, headers, agent: false }, (response) =>
+      const send = target.ca === undefined ? request : requestTls;
+      const call = send({ host: '127.0.0.1', ...target, path, headers, agent: false }, (response) =>
         resolve(new WatchReader(call, response)),
       );
       call.on('error', reject);
