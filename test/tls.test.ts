@@ -41,7 +41,7 @@ describe('a server that speaks TLS', () => {
   async function failure(options: ConnectionOptions): Promise<string> {
     return shake(options).then(
       () => 'none',
-      (error: NodeJS.ErrnoException) => error.code ?? error.message,
+      (error: unknown) => (error as NodeJS.ErrnoException).code ?? '',
     );
   }
 

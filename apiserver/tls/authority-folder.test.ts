@@ -33,7 +33,7 @@ describe('the folder of an authority', () => {
   async function problem(): Promise<string> {
     return load().then(
       () => 'none',
-      (error: Error) => error.message,
+      (error: unknown) => (error as Error).message,
     );
   }
 

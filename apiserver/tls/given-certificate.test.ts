@@ -36,7 +36,7 @@ describe('a certificate that is given', () => {
   async function problem(): Promise<string> {
     return load().then(
       () => 'none',
-      (error: Error) => error.message,
+      (error: unknown) => (error as Error).message,
     );
   }
 

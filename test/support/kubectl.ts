@@ -1,7 +1,7 @@
 import { finish } from './command.ts';
 import type { Finished } from './command.ts';
 
-export interface KubectlOptions {
+interface KubectlOptions {
   /** What it reads from stdin. */
   readonly input?: string;
 }
