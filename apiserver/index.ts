@@ -15,6 +15,8 @@ export { parseYamlDocuments } from './decode/yaml-body.ts';
 export type { YamlDocument } from './decode/yaml-body.ts';
 export { readYamlDocuments } from './decode/yaml-documents.ts';
 export type { LocatedYamlDocument, YamlMistake } from './decode/yaml-documents.ts';
+export { readAuthority } from './tls/read-authority.ts';
+export type { TlsOptions } from './tls/tls-options.ts';
 export type { Retention } from './registry/compactor.ts';
 export type { EndpointOwnerOptions } from './endpoints/endpoint-owner.ts';
 export type { EndpointRoute } from './endpoints/endpoint-route.ts';

@@ -4,6 +4,7 @@ import { shareInformers } from './cache/shared-informers.ts';
 import type { Client } from './client/client.ts';
 import { HttpClient } from './client/http-client.ts';
 import { HttpTransport } from './client/http-transport.ts';
+import { trustingFetch } from './client/trusting-fetch.ts';
 import { systemClock } from './clock/system-clock.ts';
 
 export interface HttpClientOptions {
@@ -17,6 +18,11 @@ export interface HttpClientOptions {
   readonly watchSilenceMs?: number;
   /** Kinds that update and updateStatus need not look up. Those of other verbs' calls are added. Default none. */
   readonly models?: readonly Model[];
+  /**
+   * PEM of the authorities that may vouch for the server, and of no others. Default those that Node knows. Needs an
+   * `https:` URL, and no {@link fetch}.
+   */
+  readonly ca?: string;
   /** Default Node's own. One with a dispatcher or agent of its own brings certificates and proxies. */
   readonly fetch?: typeof fetch;
   /** Default the real time. */
@@ -31,17 +37,27 @@ export interface HttpClientOptions {
  * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept). Opens nothing until it is
  * used and has nothing to close: what runs ends with its signal.
  * No write is sent twice, but for 429 and 503 with Retry-After (at most 10 times, each at most 60 s later; reads alike)
- * and for what `ensure` says. Throws TypeError when the URL is none, RangeError when a time is not above 0.
+ * and for what `ensure` says. Throws TypeError when the URL is none, RangeError when a time is not above 0;
+ * TypeError as well when `ca` can verify nothing.
  */
 export function createClient(url: string, options: HttpClientOptions = {}): Client {
   const { clock = systemClock, logger = silentLogger, random = Math.random, models = [] } = options;
-  const { requestTimeoutMs = 30_000, watchSilenceMs: silenceMs = 120_000, fetch = globalThis.fetch } = options;
+  const { requestTimeoutMs = 30_000, watchSilenceMs: silenceMs = 120_000 } = options;
   checkPositive({ requestTimeoutMs, watchSilenceMs: silenceMs });
+  const fetch = fetchOf(url, options);
   const authorization = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
   const headers = { ...options.headers, ...authorization };
   const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger });
   const informersOf = (client: Client): Client['informer'] => shareInformers({ client, clock, logger, random });
   return new HttpClient({ transport, clock, logger, random, silenceMs, models, informersOf });
+}
+
+/** An authority that verifies nothing would be a false promise. */
+function fetchOf(url: string, { ca, fetch }: HttpClientOptions): typeof globalThis.fetch {
+  if (ca === undefined) return fetch ?? globalThis.fetch;
+  if (fetch !== undefined) throw new TypeError('ca: a fetch of your own has to verify the server by itself');
+  if (new URL(url).protocol !== 'https:') throw new TypeError(`ca: nothing is verified over ${new URL(url).protocol}`);
+  return trustingFetch(ca);
 }
 
 function checkPositive(times: Readonly<Record<string, number>>): void {

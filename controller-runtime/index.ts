@@ -17,6 +17,8 @@ export type {
 } from './client/client.ts';
 export { createClient } from './create-client.ts';
 export type { HttpClientOptions } from './create-client.ts';
+export { readKubeconfig } from './client/kubeconfig.ts';
+export type { KubeconfigAccess, KubeconfigOptions } from './client/kubeconfig.ts';
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
 export { freezeDeep } from './client/freeze-deep.ts';

@@ -50,7 +50,7 @@ describe('plugins as objects, over HTTP', () => {
   }
 
   async function watch(path: string): Promise<WatchReader> {
-    const reader = await WatchReader.open(Number(new URL(server.url).port), path);
+    const reader = await WatchReader.open({ port: Number(new URL(server.url).port) }, path);
     watches.push(reader);
     return reader;
   }

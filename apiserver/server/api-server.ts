@@ -29,8 +29,12 @@ import type { Registration } from '../registry/scheme-manager.ts';
 import { openStore } from '../store/database-url.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
+import { CertificateRenewal } from '../tls/certificate-renewal.ts';
+import { certificateSource } from '../tls/certificate-source.ts';
+import type { ServerCertificate, TlsOptions } from '../tls/tls-options.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
+import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
@@ -38,7 +42,7 @@ import { checkServiceDomain } from './service-domain.ts';
 export interface ApiServerOptions {
   /** `sqlite:<file>`, `postgres://…`, `mysql://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
   readonly database?: string;
-  /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link insecure}. */
+  /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link tls}, or {@link insecure}. */
   readonly host?: string;
   /** Default 8700; 0 takes a free one. */
   readonly port?: number;
@@ -47,9 +51,11 @@ export interface ApiServerOptions {
    * ASCII characters, no space. Default none: whoever reaches the port may do everything.
    */
   readonly token?: string;
+  /** HTTPS, by TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs. */
+  readonly tls?: TlsOptions;
   /** Listen beyond this machine, in the clear. */
   readonly insecure?: boolean;
-  /** Host names to answer to, besides loopback names and `host`. */
+  /** Host names and addresses to answer to, besides loopback names and `host`. */
   readonly hostNames?: readonly string[];
   /** Reserved suffix of the service's own groups. Default `homeostat.internal`. */
   readonly serviceDomain?: string;
@@ -66,9 +72,10 @@ export interface ApiServerOptions {
   readonly uuid?: () => string;
 }
 
-type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token'>> & {
+type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token' | 'tls'>> & {
   readonly retention: Retention;
   readonly token: string | undefined;
+  readonly tls: TlsOptions | undefined;
 };
 
 function settingsOf(options: ApiServerOptions): Settings {
@@ -86,6 +93,7 @@ function settingsOf(options: ApiServerOptions): Settings {
     random: Math.random,
     uuid: randomUUID,
     token: undefined,
+    tls: undefined,
     ...options,
     retention: { ...defaultRetention, ...options.retention },
   };
@@ -115,11 +123,21 @@ interface Parts {
   readonly endpoints: EndpointTable;
   readonly client: LocalClient;
   readonly listener: HttpListener;
+  /** Of a server that speaks TLS. */
+  readonly secure: SecureParts | undefined;
   /** What is added while the server runs. */
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[] };
 }
 
-/** Opens the database and listens. Rejects, with nothing left behind, when either fails; with TypeError for a token or domain that is none. */
+interface SecureParts {
+  readonly certificate: ServerCertificate;
+  readonly renewal: CertificateRenewal;
+}
+
+/**
+ * Opens the database and listens. Rejects, with nothing left behind, when either fails, or there is no certificate; with
+ * TypeError for a token, domain or host name that is none.
+ */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const settings = settingsOf(options);
   checkSettings(settings);
@@ -134,6 +152,7 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
     await parts.listener.listen(settings);
     parts.compactor.start();
     parts.follower?.start();
+    parts.secure?.renewal.start(parts.secure.certificate);
     return new ApiServer(parts);
   } catch (error) {
     await store.close();
@@ -162,10 +181,22 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const added: Parts['added'] = { ready: [health], debug: [] };
   const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
-  const live = [health.lasting];
-  const listener = createListener(settings, { resources, exports, table, endpoints, reader, added, live });
+  const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
+  const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
+  const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, registry };
-  return { ...writing, table, watches, exports, schemes, endpoints, client, listener, added };
+  return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
+}
+
+async function openTls(
+  settings: Settings,
+  onRenewed: (certificate: ServerCertificate) => void,
+): Promise<SecureParts | undefined> {
+  const { tls, host, hostNames, clock, logger } = settings;
+  if (tls === undefined) return undefined;
+  const source = certificateSource({ tls, hostNames: [host, ...hostNames], clock });
+  const certificate = await source.load();
+  return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
 interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'> {
@@ -174,7 +205,7 @@ interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'
   readonly reader: ObjectReader;
 }
 
-function createListener(settings: Settings, served: Served): HttpListener {
+function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
   const { resources, exports, table, endpoints, reader, added, live } = served;
   const listener: HttpListener = new HttpListener(
@@ -194,6 +225,7 @@ function createListener(settings: Settings, served: Served): HttpListener {
       logger,
       uuid,
     }).callback(),
+    keyPair,
   );
   return listener;
 }
@@ -221,9 +253,17 @@ export class ApiServer {
     this.#parts = parts;
   }
 
-  /** `http://<host>:<port>`. */
+  /** `http://<host>:<port>`, or `https://…`. */
   get url(): string {
     return this.#parts.listener.url;
+  }
+
+  /**
+   * PEM of the certificate that clients have to trust. undefined for plain HTTP, and where the certificate that was given
+   * does not end with the authority that signed it.
+   */
+  get ca(): string | undefined {
+    return this.#parts.secure?.certificate.ca;
   }
 
   /** The kinds that are registered; a registration makes a kind served. */
@@ -291,12 +331,13 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, watches, exports, endpoints } = this.#parts;
+    const { listener, secure, watches, exports, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
     exports.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
+    await secure?.renewal.stop();
   }
 
   async #stop(): Promise<void> {

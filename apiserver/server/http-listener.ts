@@ -1,9 +1,12 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { StatusReason } from '@homeostat/controller-runtime/api';
+import { refusePlainHttp } from './plain-http-refusal.ts';
 import { WaitingAnswers } from './waiting-answers.ts';
 
 /** Headers of one request, in bytes. */
@@ -12,6 +15,9 @@ const maxHeaderSize = 16 * 1024;
 /** A request whose headers, or body, take longer is ended. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 60_000;
+
+/** A connection whose TLS handshake takes longer is ended. */
+const handshakeTimeoutMs = 10_000;
 
 /** How long requests under way may take once the server stops. */
 const drainMs = 10_000;
@@ -24,22 +30,30 @@ export interface ListenOptions {
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
 
+/** A private key, and its certificate with those between it and its authority. PEM. */
+export interface KeyPair {
+  readonly key: string;
+  readonly cert: string;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
 /** The socket side of the server: limits, malformed requests, and an orderly end. */
 export class HttpListener {
-  readonly #server: Server;
+  readonly #server: HttpServer | HttpsServer;
+  readonly #tls: HttpsServer | undefined;
   #url = '';
   #stopping = false;
 
-  constructor(handler: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  /** HTTPS with a key pair, plain HTTP without. */
+  constructor(handler: Handler, keyPair?: KeyPair) {
     const waiting = new WaitingAnswers();
-    this.#server = createServer(
-      // A request without Host is answered by the origin guard, with a Status.
-      { maxHeaderSize, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, requireHostHeader: false },
-      (request, response) => {
-        waiting.add(response);
-        return handler(request, response);
-      },
-    );
+    const answer: Handler = (request, response) => {
+      waiting.add(response);
+      return handler(request, response);
+    };
+    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair);
+    this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on('clientError', answerMalformed);
   }
 
@@ -51,11 +65,11 @@ export class HttpListener {
     return this.#stopping;
   }
 
-  /** Rejects when the address is taken, or is not a loopback address and `insecure` was not said. */
+  /** Rejects when the address is taken, or is for plain HTTP no loopback address, and `insecure` was not said. */
   async listen({ host, port, insecure }: ListenOptions): Promise<void> {
-    if (!loopback.has(host) && !insecure) {
+    if (!loopback.has(host) && this.#tls === undefined && !insecure) {
       throw new Error(
-        `host ${host}: plain HTTP is for loopback addresses only; say insecure (--insecure) to listen there all the same`,
+        `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or say insecure (--insecure) to listen there in the clear`,
       );
     }
     await new Promise<void>((resolve, reject) => {
@@ -66,7 +80,13 @@ export class HttpListener {
       });
     });
     const address = this.#server.address() as AddressInfo;
-    this.#url = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+    this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+  }
+
+  /** What clients see that connect from now on. Throws on what cannot be used; of plain HTTP, always. */
+  showKeyPair({ key, cert }: KeyPair): void {
+    if (this.#tls === undefined) throw new Error('plain HTTP has no certificate');
+    this.#tls.setSecureContext({ ...secureOptions, key, cert });
   }
 
   /** From now on requests are answered with 503. */
@@ -85,18 +105,40 @@ export class HttpListener {
   }
 }
 
+const httpOptions = {
+  maxHeaderSize,
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  // A request without Host is answered by the origin guard, with a Status.
+  requireHostHeader: false,
+} as const;
+
+const secureOptions = { minVersion: 'TLSv1.2' } as const;
+
+function createHttpsServer(answer: Handler, { key, cert }: KeyPair): HttpsServer {
+  const connectionOptions = { handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
+  const server = createTlsServer({ ...httpOptions, ...connectionOptions, ...secureOptions, key, cert }, answer);
+  const message = 'client sent an HTTP request to an HTTPS server';
+  const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
+  refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs });
+  return server;
+}
+
 /** What is no HTTP at all gets a Status as well, where it can be written. */
 function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || (socket as Socket).bytesWritten > 0) {
+  const hasFailedHandshake = error.code?.startsWith('ERR_SSL_') === true || error.code?.startsWith('ERR_TLS_') === true;
+  if (!socket.writable || hasFailedHandshake || (socket as Socket).bytesWritten > 0) {
     socket.destroy();
     return;
   }
-  const { line, code, reason, message } = malformedAnswer(error.code);
+  socket.end(malformedResponse(malformedAnswer(error.code)));
+}
+
+function malformedResponse({ line, code, reason, message }: MalformedAnswer): string {
   // Two of these codes belong to no reason: the Status bears the code of its answer all the same.
   const status = JSON.stringify({ ...new ApiError(reason, message).toStatus(), code });
-  socket.end(
-    `HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(status)}\r\nConnection: close\r\n\r\n${status}`,
-  );
+  const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(status)}\r\nConnection: close`;
+  return `HTTP/1.1 ${line}\r\n${headers}\r\n\r\n${status}`;
 }
 
 interface MalformedAnswer {

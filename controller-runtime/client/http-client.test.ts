@@ -334,4 +334,16 @@ describe('createClient', () => {
     expect(() => createClient('no url')).to.throw(TypeError);
     expect(() => createClient('http://localhost', { requestTimeoutMs: 0 })).to.throw(RangeError);
   });
+
+  it('takes no authority that would verify nothing', () => {
+    const certificate = (body: string): string => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
+    for (const [url, options, problem] of [
+      ['http://localhost', { ca: certificate('AAAA') }, 'ca: nothing is verified over http:'],
+      ['https://localhost', { ca: 'ca.crt' }, 'ca: holds no certificate in PEM'],
+      ['https://localhost', { ca: certificate('AAAA') }, 'ca: holds a certificate that cannot be read'],
+      ['https://localhost', { ca: certificate('AAAA'), fetch }, 'ca: a fetch of your own has to verify'],
+    ] as const) {
+      expect(() => createClient(url, options)).to.throw(TypeError, problem);
+    }
+  });
 });

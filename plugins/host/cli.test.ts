@@ -1,13 +1,16 @@
+import { createClient } from '@homeostat/controller-runtime';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hostVersion } from './host-version.ts';
 import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
+import { pluginKind } from './plugin-kind.ts';
 
 const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
 
@@ -184,6 +187,23 @@ describe('homeostat', () => {
     command.kill('SIGTERM');
     expect(await command.exited).to.equal(0);
     expect(command.stdout + command.stderr).to.not.include(token);
+  });
+
+  it('serves HTTPS by an authority of its own, or says what is wrong with it', async () => {
+    const folder = await makeFolder({});
+    const directory = join(folder, 'tls');
+    const args = ['--database', 'memory:', '--port', '0', '--tls-dir', directory, '--hints'];
+    const command = run(['serve', ...args]);
+    const url = String((await command.line('ready'))['url']);
+    const client = createClient(url, { ca: readFileSync(join(directory, 'ca.crt'), 'utf8') });
+    expect((await client.list(pluginKind('homeostat.internal'))).items).to.deep.equal([]);
+    await eventually(() => command.stderr.includes(`${url}; no plugin`));
+    command.kill('SIGTERM');
+    expect(await command.exited).to.equal(0);
+    chmodSync(join(directory, 'authority.pem'), 0o644);
+    const refused = run(['serve', ...args]);
+    expect(await refused.exited).to.equal(1);
+    expect(refused.stderr).to.include('authority.pem: others than its owner have access').and.include('chmod 600 it');
   });
 
   it('keeps the domain that it is told for the service', async () => {

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { hostVersion } from './host-version.ts';
 import { environmentName, serveOptions } from './serve-options.ts';
-import type { ServeOption } from './serve-options.ts';
+import type { ServeOption, ServeOptionName } from './serve-options.ts';
 
 /** What the command line was given wrong (as of the shell's own commands). */
 const usageExitCode = 2;
@@ -31,6 +31,10 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
       const { runImport } = await import('./import-command.ts');
       exitCode = await runImport({ flags, environment, file });
     },
+    kubeconfig: async (flags, options) => {
+      const { runKubeconfig } = await import('./kubeconfig.ts');
+      exitCode = await runKubeconfig({ flags, environment, ...options });
+    },
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -44,10 +48,18 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
 
 type Flags = Readonly<Record<string, unknown>>;
 
+interface KubeconfigFlags {
+  readonly output?: string;
+  readonly name: string;
+  readonly server?: string;
+  readonly force: boolean;
+}
+
 interface Actions {
   readonly serve: (flags: Flags) => Promise<void>;
   readonly export: (flags: Flags) => Promise<void>;
   readonly import: (flags: Flags, file: string) => Promise<void>;
+  readonly kubeconfig: (flags: Flags, options: KubeconfigFlags) => Promise<void>;
 }
 
 function createProgram(actions: Actions): Command {
@@ -59,6 +71,7 @@ function createProgram(actions: Actions): Command {
   addServe(program, actions);
   addExport(program, actions);
   addImport(program, actions);
+  addKubeconfig(program, actions);
   return program;
 }
 
@@ -94,6 +107,34 @@ function addImport(program: Command, actions: Actions): void {
   command.action(async (file: string) => actions.import(flagsOf(command), file));
 }
 
+/** What of the server's options says where it is, and how to get in. */
+const accessOptions: readonly ServeOptionName[] = [
+  'config',
+  'database',
+  'host',
+  'port',
+  'host-name',
+  'token',
+  'tls',
+  'tls-cert',
+  'tls-key',
+  'tls-dir',
+  'insecure',
+];
+
+function addKubeconfig(program: Command, actions: Actions): void {
+  const command = program
+    .command('kubeconfig')
+    .description('Write a kubeconfig for the server that `serve` runs with the same options.')
+    .option('--output <file>', 'file to write, readable by its owner only (default: stdout)')
+    .option('--force', 'replace the file if there is one', false)
+    .option('--name <context>', 'name of context, cluster and user', 'homeostat')
+    .option('--server <url>', "the server's URL, where the options do not tell it")
+    .addHelpText('after', kubeconfigHelp);
+  for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
+  command.action(async (options: KubeconfigFlags) => actions.kubeconfig(flagsOf(command), options));
+}
+
 /** Repeated flags add up; what else is given twice, the last one holds. */
 function flagOf(name: string, { value, kind, description }: ServeOption): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} ${value}`, description);
@@ -102,7 +143,7 @@ function flagOf(name: string, { value, kind, description }: ServeOption): Option
 }
 
 /** By the options' own names; commander's are in camel case. */
-function flagsOf(command: Command): Readonly<Record<string, unknown>> {
+function flagsOf(command: Command): Flags {
   return Object.fromEntries(
     command.options.map((option) => [
       option.long?.slice(2) ?? '',
@@ -124,3 +165,7 @@ Without --server and --database, ${environmentName('database')} names the databa
 const importHelp = `
 Without --database, ${environmentName('database')} names the database. The whole file is checked before the database is touched. An import
 that was interrupted is repeated by the same command; until it is finished, the database cannot be served.`;
+
+const kubeconfigHelp = `
+The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig holds the
+authority's certificate and the token, if there is one. Nothing is merged: KUBECONFIG=~/.kube/config:<file> reads both.`;

@@ -114,7 +114,32 @@ describe('the configuration of serve', () => {
   });
 
   it('listens beyond this machine only when told that it is insecure', () => {
-    expect(() => read({ host: '0.0.0.0' })).to.throw('--host: "0.0.0.0" is not a loopback address: add --insecure');
+    expect(() => read({ host: '0.0.0.0' })).to.throw(
+      '--host: "0.0.0.0" is not a loopback address: add --tls, or --insecure',
+    );
     expect(read({ host: '0.0.0.0', insecure: true }).host).to.equal('0.0.0.0');
+    expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');
+  });
+
+  it('keeps the authority beside the SQLite file, where there is one, unless told otherwise', () => {
+    const folderOf = (flags: object): unknown => read({ tls: true, ...flags }).tls;
+    expect(folderOf({})).to.deep.equal({ directory: 'data/tls' });
+    expect(folderOf({ database: 'sqlite:h.db' })).to.deep.equal({ directory: 'tls' });
+    expect(folderOf({ database: 'sqlite:///srv/homeostat/h.db' })).to.deep.equal({ directory: '/srv/homeostat/tls' });
+    expect(folderOf({ database: 'postgres://db.example.com/homeostat' })).to.deep.equal({ directory: 'data/tls' });
+    expect(folderOf({ 'tls-dir': '/etc/homeostat' })).to.deep.equal({ directory: '/etc/homeostat' });
+    expect(read({}, { HOMEOSTAT_TLS: 'true' }).tls).to.deep.equal({ directory: 'data/tls' });
+    expect(read({}, { HOMEOSTAT_TLS_DIR: '/etc/homeostat' }).tls).to.deep.equal({ directory: '/etc/homeostat' });
+  });
+
+  it('takes a certificate with its key, and neither without the other', async () => {
+    const files = { 'tls-cert': 'a.crt', 'tls-key': 'a.key' };
+    expect(read(files).tls).to.deep.equal({ certFile: 'a.crt', keyFile: 'a.key' });
+    const folder = await makeFolder({ 'c.yaml': 'tls: true\ntls-cert: a.crt\n' });
+    expect(() => read({ config: join(folder, 'c.yaml') })).to.throw(
+      'c.yaml: tls-cert: needs its private key: --tls-key',
+    );
+    expect(() => read({ 'tls-key': 'a.key' })).to.throw('--tls-key: needs its certificate: --tls-cert');
+    expect(() => read({ ...files, 'tls-dir': 'd' })).to.throw('--tls-dir: is the folder of an authority');
   });
 });

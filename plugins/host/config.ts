@@ -1,6 +1,7 @@
 import { checkServiceDomain, checkToken } from '@homeostat/apiserver';
+import type { TlsOptions } from '@homeostat/apiserver';
 import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { environmentName, serveOptions } from './serve-options.ts';
 import type { ServeOptionName } from './serve-options.ts';
 import { parseYamlMapping } from './yaml-mapping.ts';
@@ -18,6 +19,8 @@ export interface ServeConfig {
   readonly serviceDomain: string;
   /** A secret: it stands in no message. Absent: no authentication. */
   readonly token?: string;
+  /** Absent: plain HTTP. Paths are as given. */
+  readonly tls?: TlsOptions;
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
@@ -56,8 +59,12 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   const database = values.text('database') ?? given('sqlite:./data/homeostat.db');
   const host = values.text('host') ?? given('127.0.0.1');
   const insecure = values.isOn('insecure');
-  if (!insecure && !loopback.includes(host.value)) {
-    values.refuse(host, `"${host.value}" is not a loopback address: add --insecure to listen there in the clear`);
+  const tls = readTls(values, database.value);
+  if (tls === undefined && !insecure && !loopback.includes(host.value)) {
+    values.refuse(
+      host,
+      `"${host.value}" is not a loopback address: add --tls, or --insecure to listen there in the clear`,
+    );
   }
   const token = values.token();
   const config: ServeConfig = {
@@ -69,12 +76,35 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     hostNames: values.list('host-name').map(({ value }) => value),
     serviceDomain: values.domain() ?? 'homeostat.internal',
     ...(token === undefined ? {} : { token }),
+    ...(tls === undefined ? {} : { tls }),
     insecure,
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
   };
   if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
   return config;
+}
+
+/** Naming a certificate, or a folder, is asking for TLS. */
+function readTls(values: ConfigValues, database: string): TlsOptions | undefined {
+  const on = values.isOn('tls');
+  const cert = values.text('tls-cert');
+  const key = values.text('tls-key');
+  const folder = values.text('tls-dir');
+  if (cert !== undefined && key !== undefined && folder !== undefined) {
+    return values.refuse(folder, 'is the folder of an authority, and there is a certificate already: --tls-cert');
+  }
+  if (cert !== undefined && key !== undefined) return { certFile: cert.value, keyFile: key.value };
+  if (cert !== undefined) return values.refuse(cert, 'needs its private key: --tls-key');
+  if (key !== undefined) return values.refuse(key, 'needs its certificate: --tls-cert');
+  if (!on && folder === undefined) return undefined;
+  return { directory: folder?.value ?? defaultFolder(database) };
+}
+
+/** Where the objects are, so that what belongs together is kept, and moved, together. */
+function defaultFolder(database: string): string {
+  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(database)?.[1];
+  return join(file === undefined ? 'data' : dirname(file), 'tls');
 }
 
 function given(value: string): Given & { readonly value: string } {

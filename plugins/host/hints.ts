@@ -5,15 +5,18 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 export interface HintOptions {
   /** Requests need the token; the hints name its variable and never the token itself. */
   readonly token: boolean;
+  /** File of the authority that curl has to be told of. */
+  readonly caFile: string | undefined;
 }
 
 /** What somebody who just started the server could try, with the first kind that a plugin registered. Plain text. */
-export function hintsFor(server: Pick<ApiServer, 'url' | 'schemeManager'>, { token }: HintOptions): string {
+export function hintsFor(server: Pick<ApiServer, 'url' | 'schemeManager'>, { token, caFile }: HintOptions): string {
   const { url, schemeManager } = server;
   const registration = schemeManager.list().find(({ owner }) => owner !== serviceOwner);
   if (registration === undefined) return `\nHomeostat is ready at ${url}; no plugin has registered a kind.\n\n`;
   const { descriptor } = registration;
-  const curl = token ? 'curl -H "Authorization: Bearer $HOMEOSTAT_TOKEN"' : 'curl';
+  const trust = caFile === undefined ? '' : ` --cacert '${caFile}'`;
+  const curl = `curl${trust}${token ? ' -H "Authorization: Bearer $HOMEOSTAT_TOKEN"' : ''}`;
   const group = `${url}/apis/${apiVersionOf(descriptor)}`;
   return `
 Homeostat is ready at ${url}. Try:

@@ -15,6 +15,10 @@ export type ServeOptionName =
   | 'host-name'
   | 'service-domain'
   | 'token'
+  | 'tls'
+  | 'tls-cert'
+  | 'tls-key'
+  | 'tls-dir'
   | 'insecure'
   | 'log-level'
   | 'hints';
@@ -55,9 +59,24 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     description:
       'bearer token that every request but health must send; better in HOMEOSTAT_TOKEN, since flags show in ps (default: none)',
   },
+  tls: {
+    kind: 'switch',
+    description: "serve HTTPS, by a certificate of the server's own authority, or that of --tls-cert",
+  },
+  'tls-cert': {
+    kind: 'text',
+    value: '<file>',
+    description: "PEM file of the server's certificate, and of those between it and its authority",
+  },
+  'tls-key': { kind: 'text', value: '<file>', description: 'PEM file of its private key' },
+  'tls-dir': {
+    kind: 'text',
+    value: '<folder>',
+    description: "folder of the server's own authority (default: tls beside the SQLite file, else ./data/tls)",
+  },
   insecure: {
     kind: 'switch',
-    description: 'listen on an address that is not a loopback one, in the clear',
+    description: 'without --tls: listen on an address that is not a loopback one, in the clear',
   },
   'log-level': {
     kind: 'text',

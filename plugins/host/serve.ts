@@ -1,12 +1,14 @@
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
+import { join } from 'node:path';
 import { ConfigError, readConfig } from './config.ts';
 import type { ConfigSources, ServeConfig } from './config.ts';
 import { controllersPage } from './controllers-page.ts';
 import { createLogger } from './create-logger.ts';
 import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
+import type { HintOptions } from './hints.ts';
 import { PluginHost } from './plugin-host.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -76,10 +78,15 @@ async function runUntilStopped(config: ServeConfig, { server, host, logger, sign
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
-    if (config.hints) process.stderr.write(hintsFor(server, { token: config.token !== undefined }));
+    if (config.hints) process.stderr.write(hintsFor(server, hintOptions(config)));
   }
   await stopped;
   await stop(server, host);
+}
+
+function hintOptions({ token, tls }: ServeConfig): HintOptions {
+  const caFile = tls !== undefined && 'directory' in tls ? join(tls.directory, 'ca.crt') : undefined;
+  return { token: token !== undefined, caFile };
 }
 
 /** Requests are refused first; the database closes last, since reconcilers that end may still write. */

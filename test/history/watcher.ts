@@ -82,7 +82,9 @@ export class Watcher {
     const query = `?watch=true&allowWatchBookmarks=true&resourceVersion=${stream.after}${selector}`;
     const { promise: closed, resolve: onClosed } = withResolvers();
     const onEvent = (event: WireEvent): void => this.#take(event, stream);
-    const reader = await WatchReader.open(nextPort(), cellsPath + query, {}, { onEvent, onClosed }).catch(nobody);
+    const reader = await WatchReader.open({ port: nextPort() }, cellsPath + query, {}, { onEvent, onClosed }).catch(
+      nobody,
+    );
     if (reader === undefined) return;
     if (reader.status === 200) watch.streams.push(stream);
     if (reader.status === 410) this.#expire();

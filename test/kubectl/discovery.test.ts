@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KubectlSetup } from '../support/kubectl.ts';
+import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 describe('kubectl about the server (skipped without kubectl, unless CI is set)', () => {
   let kubectl: KubectlSetup;

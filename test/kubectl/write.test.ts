@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
-import { KubectlSetup } from '../support/kubectl.ts';
+import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const ref = 'person.demo.example.com';
 

@@ -1,131 +1,27 @@
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
-import { demoPerson, demoPersons, newDemoPerson } from './demo-person.ts';
-import { TestServer } from './test-server.ts';
+import { finish } from './command.ts';
+import type { Finished } from './command.ts';
 
-/** What a command printed. Lines bear no spaces at their ends, with which kubectl fills its tables. */
-export interface Printed {
-  readonly exit: number;
-  readonly stdout: string;
-  readonly stderr: string;
+interface KubectlOptions {
+  /** What it reads from stdin. */
+  readonly input?: string;
 }
 
-/** What kubectl may take: it answers in a tenth of a second, a busy machine in ten. */
-const timeoutMs = 15_000;
+/** Runs kubectl to its end, for at most 30 s. */
+export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<Finished>;
 
-/** The first kubectl of the PATH. */
-function findKubectl(): string | undefined {
-  const paths = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'kubectl'));
-  return paths.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+export interface KubectlPlace {
+  /** A folder of the test's own, where it caches what it discovers. */
+  readonly home: string;
+  readonly kubeconfig: string;
 }
 
-/** kubectl against a server with two demo persons, and with a home of its own. */
-export class KubectlSetup {
-  readonly server: TestServer;
-  /** Stands still: ages are the same however long the machine takes. */
-  readonly clock: FakeClock;
-  readonly #command: string;
-  readonly #home: string;
-  readonly #watches = new Set<ChildProcess>();
-
-  private constructor(parts: { server: TestServer; clock: FakeClock; command: string; home: string }) {
-    this.server = parts.server;
-    this.clock = parts.clock;
-    this.#command = parts.command;
-    this.#home = parts.home;
-  }
-
-  /** To be called in a `before`; it is skipped where there is no kubectl, and with CI set it fails. */
-  static async start(context: Mocha.Context): Promise<KubectlSetup> {
-    const command = findKubectl();
-    if (command === undefined) {
-      if (process.env['CI'] !== undefined)
-        throw new Error('there is no kubectl on the PATH: https://kubernetes.io/docs/tasks/tools');
-      console.log('  kubectl is not on the PATH: its tests are skipped');
-      return context.skip();
-    }
-    // Some minutes ago, so that kubectl, which has the real time, sees nothing of the future.
-    const clock = new FakeClock(Date.now() - 300_000);
-    const server = await TestServer.start({ clock });
-    const setup = new KubectlSetup({ server, clock, command, home: await mkdtemp(join(tmpdir(), 'kubectl-')) });
-    server.api.schemeManager.register(demoPerson);
-    await server.api.whenReady(demoPerson);
-    await server.create(demoPersons, newDemoPerson('ann', { age: 30, gender: 'FEMALE' }, { labels: { team: 'red' } }));
-    await clock.advance(180_000);
-    await server.create(demoPersons, newDemoPerson('bob', { age: 20, gender: 'MALE' }, { labels: { team: 'blue' } }));
-    await clock.advance(20_000);
-    return setup;
-  }
-
-  async stop(): Promise<void> {
-    for (const child of this.#watches) {
-      child.kill();
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    }
-    await this.server.stop();
-    await rm(this.#home, { recursive: true, force: true });
-  }
-
-  /** Writes an object for `-f`; answers its path. */
-  async file(name: string, object: object): Promise<string> {
-    const path = join(this.#home, name);
-    await writeFile(path, JSON.stringify(object));
-    return path;
-  }
-
-  /** Runs a command to its end. */
-  run(...args: readonly string[]): Promise<Printed> {
-    return this.runWith({}, ...args);
-  }
-
-  /** The same with more environment. */
-  runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Printed> {
-    return new Promise((resolve, reject) => {
-      const options = { env: { ...this.#env(), ...env }, timeout: timeoutMs, cwd: this.#home };
-      execFile(this.#command, this.#args(args), options, (error, stdout, stderr) => {
-        const exit = error === null ? 0 : error.code;
-        if (typeof exit === 'number') resolve({ exit, stdout: trimmed(stdout), stderr: trimmed(stderr) });
-        else reject(new Error(`kubectl ${args.join(' ')} did not end by itself: ${stdout}${stderr}`, { cause: error }));
-      });
-    });
-  }
-
-  /** Starts a command that goes on; answers a function that waits until what is printed matches, and gives its lines. */
-  watch(...args: readonly string[]): (pattern: RegExp) => Promise<readonly string[]> {
-    const child = spawn(this.#command, this.#args(args), { env: this.#env(), cwd: this.#home });
-    this.#watches.add(child);
-    let printed = '';
-    child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-    return async (pattern) => {
-      const matches = (): boolean => pattern.test(trimmed(printed));
-      await eventually(matches, { describe: () => `${String(pattern)}; printed: ${printed}` });
-      return trimmed(printed).split('\n').slice(0, -1);
-    };
-  }
-
-  #args(args: readonly string[]): string[] {
-    return ['--server', this.server.api.url, ...args];
-  }
-
-  #env(): NodeJS.ProcessEnv {
-    return { HOME: this.#home, PATH: process.env['PATH'] };
-  }
-}
-
-function trimmed(text: string): string {
-  return text.replaceAll(/ +$/gm, '');
+/** undefined where there is no kubectl, which in CI is an error. */
+export async function findKubectl({ home, kubeconfig }: KubectlPlace): Promise<Kubectl | undefined> {
+  const kubectl: Kubectl = async (args, { input } = {}) =>
+    finish('kubectl', args, { environment: { HOME: home, KUBECONFIG: kubeconfig }, input });
+  const { code, stderr } = await kubectl(['version', '--client']);
+  if (code === 0) return kubectl;
+  if (process.env['CI'] === 'true') throw new Error(`there is no kubectl: ${stderr}`);
+  process.stderr.write('skipped, as there is no kubectl: ');
+  return undefined;
 }

@@ -1,7 +1,10 @@
 import { request as httpRequest } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { letter, machine, Person, personIndexes } from './models.ts';
@@ -65,7 +68,9 @@ export class TestServer {
       ...options.headers,
     };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const call = httpRequest({ host: '127.0.0.1', port: this.port, method, path, headers, agent: false }, resolve);
+      const { ca } = this.api;
+      const send = ca === undefined ? httpRequest : httpsRequest;
+      const call = send({ host: '127.0.0.1', port: this.port, ca, method, path, headers, agent: false }, resolve);
       call.on('error', reject);
       call.end(body);
     });
@@ -109,7 +114,7 @@ export class TestServer {
 
   /** Opens a watch; resolves when its headers are here. `path` bears the whole query. */
   async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchReader> {
-    const watch = await WatchReader.open(this.port, path, headers);
+    const watch = await WatchReader.open({ port: this.port, ca: this.api.ca }, path, headers);
     this.#watches.add(watch);
     return watch;
   }
@@ -117,9 +122,17 @@ export class TestServer {
   /** Sends bytes as they are, and answers all that comes back until the server closes the connection. */
   raw(bytes: string | Uint8Array): Promise<string> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port: this.port }, () => socket.write(bytes));
+      const socket = this.connect();
+      socket.write(bytes);
       textOf(socket).then(resolve, reject);
     });
+  }
+
+  /** A connection, which nothing was sent over. */
+  connect(): Socket {
+    const target = { host: '127.0.0.1', port: this.port };
+    const { ca } = this.api;
+    return ca === undefined ? connect(target) : connectTls({ ...target, ca });
   }
 }
 

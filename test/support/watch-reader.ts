@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { StringDecoder } from 'node:string_decoder';
 import { eventually } from '@homeostat/controller-runtime/testing';
 
@@ -15,6 +16,12 @@ export interface WatchListener {
   readonly onEvent: (event: WireEvent) => void;
   /** The connection is gone; may be called again. */
   readonly onClosed: () => void;
+}
+
+/** A server of this machine; with an authority, one of HTTPS. */
+export interface WatchTarget {
+  readonly port: number;
+  readonly ca?: string | undefined;
 }
 
 /** Reads a watch line by line, JSON lines or server-sent events. */
@@ -44,13 +51,14 @@ export class WatchReader {
 
   /** Resolves when the headers are here; nothing of the body needs to be. */
   static async open(
-    port: number,
+    target: WatchTarget,
     path: string,
     headers: Readonly<Record<string, string>> = {},
     listener?: WatchListener,
   ): Promise<WatchReader> {
     const reader = await new Promise<WatchReader>((resolve, reject) => {
-      const call = request({ host: '127.0.0.1', port, path, headers, agent: false }, (response) =>
+      const send = target.ca === undefined ? request : requestTls;
+      const call = send({ host: '127.0.0.1', ...target, path, headers, agent: false }, (response) =>
         resolve(new WatchReader(call, response, listener)),
       );
       call.on('error', reject);

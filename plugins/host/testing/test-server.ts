@@ -25,7 +25,7 @@ export interface TestServer {
   readonly url: string;
   /** In process. */
   readonly client: Client;
-  /** Over HTTP, with the server's token. */
+  /** Over HTTP, or HTTPS, with the server's token and authority. */
   readonly httpClient: Client;
   readonly server: ApiServer;
   /** Name and phase of each plugin. */
@@ -78,6 +78,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     httpClient: createClient(server.url, {
       ...(clock === undefined ? {} : { clock }),
       ...(token === undefined ? {} : { token }),
+      ...(server.ca === undefined ? {} : { ca: server.ca }),
     }),
     server,
     plugins: () => host.statuses(),

@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { refusePlainHttp } from './plain-http-refusal.ts';
+
+const timeoutMs = 50;
+const refusal = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nuse https';
+
+describe('plain HTTP at a server of HTTPS', () => {
+  let server: Server;
+
+  before(async () => {
+    server = createServer({ handshakeTimeout: timeoutMs }, () => expect.fail('no request comes through'));
+    refusePlainHttp(server, { refusal, timeoutMs });
+    server.on('clientError', (_error, socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+
+  after((done) => void server.close(done));
+
+  /** All that comes back until the server closes the connection. */
+  async function exchange(begin: (socket: Socket) => void): Promise<string> {
+    const { port } = server.address() as AddressInfo;
+    return new Promise((resolve) => {
+      let text = '';
+      const socket = connect({ port, host: '127.0.0.1' }, () => begin(socket));
+      socket.on('data', (chunk) => (text += String(chunk)));
+      socket.on('error', () => undefined);
+      socket.on('close', () => resolve(text));
+    });
+  }
+
+  for (const method of ['GET', 'PATCH', 'DELETE', 'CONNECT', 'x'])
+    it(`is answered: ${method}`, async () => {
+      expect(await exchange((socket) => socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`))).to.equal(refusal);
+    });
+
+  it('is answered when it comes byte by byte, and when it brings a body', async () => {
+    expect(await exchange((socket) => socket.write('G'))).to.equal(refusal);
+    const body = `POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000_000)}`;
+    expect(await exchange((socket) => socket.write(body))).to.equal(refusal);
+  });
+
+  it('does not hold the connection of who sends on and on, or never closes', async () => {
+    const answer = await exchange((socket) => {
+      socket.write('POST / HTTP/1.1\r\n');
+      const more = (): void => void (socket.writable && socket.write('x'.repeat(1000), () => setImmediate(more)));
+      more();
+    });
+    expect(answer).to.equal(refusal);
+  });
+
+  it('is not waited for: who sends nothing, or half a handshake, is cut off', async () => {
+    expect(await exchange(() => undefined)).to.equal('');
+    expect(await exchange((socket) => socket.write(Buffer.from([0x16])))).to.equal('');
+    expect(await exchange((socket) => socket.end())).to.equal('');
+    expect(await exchange((socket) => socket.resetAndDestroy())).to.equal('');
+  });
+});

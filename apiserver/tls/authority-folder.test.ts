@@ -1,0 +1,180 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { X509Certificate } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AuthorityFolder } from './authority-folder.ts';
+import { certificateNames } from './certificate-names.ts';
+import { readAuthority } from './read-authority.ts';
+import { removeTemporaryFolders, temporaryFolder } from './temporary-folder.fixture.ts';
+import type { ServerCertificate } from './tls-options.ts';
+
+const dayMs = 86_400_000;
+
+describe('the folder of an authority', () => {
+  let clock: FakeClock;
+  let directory: string;
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    directory = join(await temporaryFolder(), 'data', 'tls');
+  });
+
+  after(removeTemporaryFolders);
+
+  async function load(...hostNames: readonly string[]): Promise<ServerCertificate> {
+    return new AuthorityFolder({ directory, names: certificateNames(hostNames), clock }).load();
+  }
+
+  async function modeOf(path: string): Promise<number> {
+    return (await stat(path)).mode & 0o777;
+  }
+
+  async function problem(): Promise<string> {
+    return load().then(
+      () => 'none',
+      (error: unknown) => (error as Error).message,
+    );
+  }
+
+  it('is made at the first start: an authority for ten years, a server certificate for one, keys for the owner only', async () => {
+    const { cert, ca, expiresMs } = await load('home.example.com');
+    const [server, root] = [new X509Certificate(cert), new X509Certificate(ca!)];
+    expect(server.checkIssued(root) && server.verify(root.publicKey)).to.equal(true);
+    expect(server.subjectAltName).to.include('DNS:localhost').and.include('DNS:home.example.com');
+    expect([server.ca, root.ca]).to.deep.equal([false, true]);
+    expect(server.publicKey.asymmetricKeyDetails).to.deep.equal({ namedCurve: 'prime256v1' });
+    expect(expiresMs).to.equal(clock.now() + 365 * dayMs);
+    expect(Date.parse(root.validTo)).to.equal(clock.now() + 3650 * dayMs);
+    expect(Date.parse(server.validFrom)).to.be.lessThan(clock.now());
+    expect((await readdir(directory)).sort()).to.deep.equal(['authority.pem', 'ca.crt', 'server.pem']);
+    expect(await modeOf(directory)).to.equal(0o700);
+    for (const file of ['authority.pem', 'server.pem']) expect(await modeOf(join(directory, file))).to.equal(0o600);
+    expect(await readFile(join(directory, 'ca.crt'), 'utf8')).to.equal(ca);
+    expect(await readAuthority({ directory })).to.equal(ca);
+  });
+
+  it('shows the same at the next start', async () => {
+    const first = await load();
+    await clock.advance(100 * dayMs);
+    expect(await load()).to.deep.equal(first);
+  });
+
+  it('has one authority, however many start at once', async () => {
+    const all = await Promise.all([load(), load(), load(), load()]);
+    expect(new Set(all.map(({ ca }) => ca)).size).to.equal(1);
+    const root = new X509Certificate(all[0].ca!);
+    for (const { cert } of all) expect(new X509Certificate(cert).verify(root.publicKey)).to.equal(true);
+  });
+
+  it('renews the server certificate, with another key, when sixty days are left', async () => {
+    const first = await load();
+    await clock.advance(305 * dayMs - 1000);
+    expect((await load()).cert).to.equal(first.cert);
+    await clock.advance(1000);
+    const second = await load();
+    expect(second.ca).to.equal(first.ca);
+    expect(second.key).to.not.equal(first.key);
+    expect(second.expiresMs).to.equal(clock.now() + 365 * dayMs);
+    expect(await load()).to.deep.equal(second);
+  });
+
+  it('issues another when a name comes or goes', async () => {
+    const first = await load('a.example.com');
+    const second = await load('a.example.com', 'fd00::7');
+    expect(new X509Certificate(second.cert).checkIP('fd00::7')).to.equal('fd00::7');
+    const third = await load();
+    expect(new X509Certificate(third.cert).checkHost('a.example.com')).to.equal(undefined);
+    expect([second.ca, third.ca]).to.deep.equal([first.ca, first.ca]);
+  });
+
+  it('makes no certificate that outlives the authority, and then does not make it again and again', async () => {
+    await load();
+    await clock.advance(3640 * dayMs);
+    const last = await load();
+    expect(last.expiresMs).to.equal(clock.now() + 10 * dayMs);
+    expect((await load()).cert).to.equal(last.cert);
+    await clock.advance(10 * dayMs);
+    expect(await problem()).to.match(/authority\.pem: the authority has expired .* write every kubeconfig anew$/);
+  });
+
+  it('goes on where the first start was cut short', async () => {
+    const { ca } = await load();
+    await rm(join(directory, 'ca.crt'));
+    await rm(join(directory, 'server.pem'));
+    expect((await load()).ca).to.equal(ca);
+  });
+
+  for (const left of ['ca.crt', 'server.pem']) {
+    it(`never makes another authority in the place of a lost one: ${left} is there`, async () => {
+      await load();
+      for (const file of ['authority.pem', 'ca.crt', 'server.pem']) if (file !== left) await rm(join(directory, file));
+      expect(await problem()).to.match(/authority\.pem: is missing, and clients trust the authority that it held/);
+    });
+  }
+
+  it('refuses an authority that is not the one that was published', async () => {
+    await load();
+    const mine = directory;
+    directory = join(await temporaryFolder(), 'other');
+    await load();
+    await writeFile(join(mine, 'authority.pem'), await readFile(join(directory, 'authority.pem'), 'utf8'));
+    directory = mine;
+    expect(await problem()).to.match(/ca\.crt: is not the certificate in .*authority\.pem/);
+    await rm(join(mine, 'ca.crt'));
+    const { cert, ca } = await load();
+    expect(new X509Certificate(cert).verify(new X509Certificate(ca!).publicKey)).to.equal(true);
+  });
+
+  for (const file of ['authority.pem', 'server.pem']) {
+    it(`refuses ${file} where others can read or write it, saying what to do`, async () => {
+      await load();
+      for (const mode of [0o640, 0o604, 0o620]) {
+        await chmod(join(directory, file), mode);
+        expect(await problem()).to.equal(
+          `${join(directory, file)}: others than its owner have access to this private key (mode ${mode.toString(8).padStart(4, '0')}): chmod 600 it`,
+        );
+      }
+    });
+
+    it(`refuses ${file} that is damaged, by name and without a word of it`, async () => {
+      await load();
+      const path = join(directory, file);
+      const whole = await readFile(path, 'utf8');
+      const end = whole.indexOf('-----END PRIVATE');
+      for (const [text, what] of [
+        ['', 'holds no certificate in PEM'],
+        [whole.slice(0, 60), 'holds no certificate in PEM'],
+        [
+          `${whole.slice(0, 60)}${whole.slice(end)}`,
+          'holds no private key without a passphrase in PEM that can be read',
+        ],
+        [whole.replace(/(CERTIFICATE-----\n)..../, '$1AAAA'), 'holds no certificate in PEM that can be read'],
+      ] as const) {
+        await writeFile(path, text);
+        expect(await problem()).to.equal(`${path}: ${what}`);
+      }
+      await rm(path);
+      await mkdir(path);
+      expect(await problem()).to.match(/(authority|server)\.pem: /);
+    });
+  }
+
+  it('refuses a key that is not that of the certificate', async () => {
+    await load();
+    const path = join(directory, 'authority.pem');
+    const authority = await readFile(path, 'utf8');
+    const server = await readFile(join(directory, 'server.pem'), 'utf8');
+    const certificate = authority.slice(authority.indexOf('-----BEGIN CERTIFICATE'));
+    await writeFile(path, server.slice(0, server.indexOf('-----BEGIN CERTIFICATE')) + certificate);
+    expect(await problem()).to.equal(`${path}: is not the key of the certificate in ${path}`);
+    await writeFile(path, server);
+    expect(await problem()).to.equal(`${path}: holds no authority`);
+  });
+
+  it('refuses a folder that others can write to', async () => {
+    await load();
+    await chmod(directory, 0o770);
+    expect(await problem()).to.include('others than its owner can write to this folder of private keys');
+  });
+});

@@ -1,0 +1,172 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import type { X509Certificate } from 'node:crypto';
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { namesOfCertificate } from './certificate-names.ts';
+import type { Issued } from './issue-certificate.ts';
+import { expiryOf, isSelfSigned, parseCertificates, parseKeyAndChain } from './pem.ts';
+import type { KeyAndChain } from './pem.ts';
+import { createPrivate, readPrivate, readPublic, replaceFile } from './private-file.ts';
+import type { CertificateSource, ServerCertificate } from './tls-options.ts';
+
+const dayMs = 86_400_000;
+
+/** As kubeadm has them. */
+const authorityDays = 3650;
+const serverDays = 365;
+
+/** A server certificate is renewed when this much of it is left. */
+const renewalDays = 60;
+
+/** The authority's key and certificate: the one file that cannot be made again. */
+const authorityFile = 'authority.pem';
+/** A copy of the authority's certificate, for clients. */
+export const publicFile = 'ca.crt';
+/** The server's key and certificate. */
+const serverFile = 'server.pem';
+
+export interface AuthorityFolderOptions {
+  readonly directory: string;
+  /** Host names and addresses that the certificate is to be valid for. */
+  readonly names: readonly string[];
+  readonly clock: Clock;
+}
+
+/**
+ * Server certificates, signed by an authority that lives in a folder. The authority is made once, when the folder is
+ * absent or empty; from then on what is missing or damaged is an error, since clients trust that very authority.
+ */
+export class AuthorityFolder implements CertificateSource {
+  readonly #options: AuthorityFolderOptions;
+
+  constructor(options: AuthorityFolderOptions) {
+    this.#options = options;
+  }
+
+  async load(): Promise<ServerCertificate> {
+    const authority = await this.#authority();
+    const [root] = authority.chain;
+    const ca = root.toString();
+    await this.#publish(ca);
+    const stored = await this.#stored();
+    if (stored !== undefined && this.#isGood(stored.chain[0], root)) return shown(stored, { ca, root });
+    const path = this.#path(serverFile);
+    const { key, cert } = await this.#issueServer(authority);
+    await replaceFile(path, key + cert, 0o600);
+    return shown(parseBoth(path, key + cert), { ca, root });
+  }
+
+  async #authority(): Promise<KeyAndChain> {
+    const { directory, clock } = this.#options;
+    await openFolder(directory);
+    if (await this.#isNew()) await this.#create();
+    const path = this.#path(authorityFile);
+    const authority = parseBoth(path, await orAdvice(readPrivate(path), path));
+    const [root] = authority.chain;
+    if (!root.ca || !isSelfSigned(root)) throw new Error(`${path}: holds no authority`);
+    if (expiryOf(root) > clock.now()) return authority;
+    throw new Error(
+      `${path}: the authority has expired (${root.validTo}): move ${directory} away, so that another is made, and write every kubeconfig anew`,
+    );
+  }
+
+  /** Nobody trusts it yet: there is neither an authority nor a trace of one. */
+  async #isNew(): Promise<boolean> {
+    const files = new Set(await readdir(this.#options.directory));
+    return ![authorityFile, publicFile, serverFile].some((file) => files.has(file));
+  }
+
+  async #create(): Promise<void> {
+    const nowMs = this.#options.clock.now();
+    const { issueAuthority } = await import('./issue-certificate.ts');
+    const { key, cert } = await issueAuthority({ nowMs, untilMs: nowMs + authorityDays * dayMs });
+    try {
+      await createPrivate(this.#path(authorityFile), key + cert);
+    } catch (error) {
+      // Another process was faster: its authority is everybody's.
+      if (!hasCode(error, 'EEXIST')) throw error;
+    }
+  }
+
+  async #publish(ca: string): Promise<void> {
+    const path = this.#path(publicFile);
+    const text = await orAbsent(readPublic(path));
+    if (text === undefined) return replaceFile(path, ca, 0o644);
+    const [published] = parseCertificates({ path, text });
+    if (published.toString() === ca) return undefined;
+    throw new Error(
+      `${path}: is not the certificate in ${this.#path(authorityFile)}, so clients may trust another authority: restore both from one backup, or remove ${path} to publish the other`,
+    );
+  }
+
+  /** A server certificate that is absent is made; one that is damaged tells of trouble. */
+  async #stored(): Promise<KeyAndChain | undefined> {
+    const path = this.#path(serverFile);
+    const text = await orAbsent(readPrivate(path));
+    return text === undefined ? undefined : parseBoth(path, text);
+  }
+
+  #isGood(certificate: X509Certificate, root: X509Certificate): boolean {
+    const { names, clock } = this.#options;
+    if (!certificate.checkIssued(root) || !certificate.verify(root.publicKey)) return false;
+    const present = new Set(namesOfCertificate(certificate.subjectAltName));
+    if (present.size !== names.length || !names.every((name) => present.has(name))) return false;
+    // It cannot outlive its authority: a new one would gain nothing.
+    return expiryOf(certificate) > Math.min(clock.now() + renewalDays * dayMs, expiryOf(root) - 1);
+  }
+
+  async #issueServer(authority: KeyAndChain): Promise<Issued> {
+    const { names, clock } = this.#options;
+    const nowMs = clock.now();
+    const untilMs = Math.min(nowMs + serverDays * dayMs, expiryOf(authority.chain[0]));
+    const { issueServer } = await import('./issue-certificate.ts');
+    return issueServer(authority, { nowMs, untilMs, names });
+  }
+
+  #path(file: string): string {
+    return join(this.#options.directory, file);
+  }
+}
+
+async function openFolder(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const { mode } = await stat(directory);
+  // Who can write to it can put another authority there. Windows has no such modes.
+  if ((mode & 0o022) !== 0 && process.platform !== 'win32') {
+    throw new Error(`${directory}: others than its owner can write to this folder of private keys: chmod 700 it`);
+  }
+}
+
+function parseBoth(path: string, text: string): KeyAndChain {
+  return parseKeyAndChain({ key: { path, text }, cert: { path, text } });
+}
+
+function shown({ key, chain }: KeyAndChain, { ca, root }: { ca: string; root: X509Certificate }): ServerCertificate {
+  return {
+    key: key.export({ type: 'pkcs8', format: 'pem' }) as string,
+    cert: chain.map(String).join(''),
+    ca,
+    expiresMs: Math.min(expiryOf(chain[0]), expiryOf(root)),
+  };
+}
+
+async function orAbsent(reading: Promise<string>): Promise<string | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function orAdvice(reading: Promise<string>, path: string): Promise<string> {
+  const text = await orAbsent(reading);
+  if (text !== undefined) return text;
+  throw new Error(
+    `${path}: is missing, and clients trust the authority that it held: restore it from a backup, or empty the folder, so that another is made, and write every kubeconfig anew`,
+  );
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && Reflect.get(error, 'code') === code;
+}

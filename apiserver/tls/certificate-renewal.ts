@@ -1,0 +1,75 @@
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { CertificateSource, ServerCertificate } from './tls-options.ts';
+
+/** How often the source is asked: new files are in use after an hour at most. */
+const intervalMs = 3_600_000;
+
+/** What ends sooner is somebody's to renew, and has not been. */
+const warnMs = 14 * 86_400_000;
+
+export interface CertificateRenewalOptions {
+  readonly source: CertificateSource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Shows the new one to clients that connect from now on. */
+  readonly onRenewed: (certificate: ServerCertificate) => void;
+}
+
+/** Keeps a server's certificate current. What cannot be loaded is logged, and the one before is shown on. */
+export class CertificateRenewal {
+  readonly #options: CertificateRenewalOptions;
+  #timer: Timer | undefined;
+  #look: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: CertificateRenewalOptions) {
+    this.#options = options;
+  }
+
+  /** Looks every hour from now on; `current` is what is shown. */
+  start(current: ServerCertificate): void {
+    this.#warn(current);
+    this.#wait(current);
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#options.clock.clearTimeout(this.#timer);
+    await this.#look;
+  }
+
+  #wait(current: ServerCertificate): void {
+    if (this.#stopped) return;
+    this.#timer = this.#options.clock.setTimeout(() => {
+      this.#look = this.#lookAgain(current);
+    }, intervalMs);
+    this.#timer.unref?.();
+  }
+
+  async #lookAgain(current: ServerCertificate): Promise<void> {
+    this.#wait(await this.#next(current));
+  }
+
+  async #next(current: ServerCertificate): Promise<ServerCertificate> {
+    const { source, logger, onRenewed } = this.#options;
+    try {
+      const next = await source.load();
+      this.#warn(next);
+      if (next.cert === current.cert && next.key === current.key) return current;
+      onRenewed(next);
+      logger.info({ until: new Date(next.expiresMs).toISOString() }, 'a new certificate is in use');
+      return next;
+    } catch (err) {
+      logger.error({ err }, 'no certificate could be loaded: the one before is in use');
+      this.#warn(current);
+      return current;
+    }
+  }
+
+  #warn({ expiresMs }: ServerCertificate): void {
+    const { clock, logger } = this.#options;
+    if (expiresMs - clock.now() > warnMs) return;
+    logger.warn({ until: new Date(expiresMs).toISOString() }, 'the certificate, or its authority, ends soon');
+  }
+}

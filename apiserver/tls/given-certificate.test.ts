@@ -1,0 +1,90 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { createPrivateKey } from 'node:crypto';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AuthorityFolder } from './authority-folder.ts';
+import { certificateNames } from './certificate-names.ts';
+import { GivenCertificate } from './given-certificate.ts';
+import { readAuthority } from './read-authority.ts';
+import { removeTemporaryFolders, temporaryFolder } from './temporary-folder.fixture.ts';
+import type { ServerCertificate } from './tls-options.ts';
+
+describe('a certificate that is given', () => {
+  let certFile: string;
+  let keyFile: string;
+  let made: ServerCertificate;
+
+  beforeEach(async () => {
+    const folder = await temporaryFolder();
+    made = await new AuthorityFolder({
+      directory: join(folder, 'tls'),
+      names: certificateNames([]),
+      clock: new FakeClock(),
+    }).load();
+    [certFile, keyFile] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
+    await writeFile(certFile, made.cert);
+    await writeFile(keyFile, made.key, { mode: 0o600 });
+  });
+
+  after(removeTemporaryFolders);
+
+  async function load(): Promise<ServerCertificate> {
+    return new GivenCertificate({ certFile, keyFile }).load();
+  }
+
+  async function problem(): Promise<string> {
+    return load().then(
+      () => 'none',
+      (error: unknown) => (error as Error).message,
+    );
+  }
+
+  it('is shown as it is, and names no authority that it does not hold', async () => {
+    expect(await load()).to.deep.equal({ ...made, ca: undefined });
+    expect(await readAuthority({ certFile, keyFile })).to.equal(undefined);
+  });
+
+  it('ends with the authority where the file does', async () => {
+    await writeFile(certFile, `${made.cert}\n${made.ca!}`);
+    expect((await load()).ca).to.equal(made.ca);
+    expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);
+  });
+
+  it('is read anew each time', async () => {
+    await load();
+    await writeFile(certFile, `${made.cert}\n${made.ca!}`);
+    expect((await load()).cert).to.equal(`${made.cert}\n${made.ca!}`);
+  });
+
+  it('is refused where others can read its key; a group may read what root owns', async () => {
+    for (const mode of [0o604, 0o644, 0o660]) {
+      await chmod(keyFile, mode);
+      expect(await problem()).to.include(`${keyFile}: others than its owner have access to this private key`);
+    }
+    await chmod(keyFile, 0o640);
+    const isRoot = process.getuid?.() === 0;
+    expect(await problem()).to.match(isRoot ? /^none$/ : /others than its owner/);
+  });
+
+  it('is refused, naming the file, when one is absent, damaged, or of another key', async () => {
+    await writeFile(certFile, 'no certificate');
+    expect(await problem()).to.equal(`${certFile}: holds no certificate in PEM`);
+    await writeFile(certFile, made.ca!);
+    expect(await problem()).to.equal(`${keyFile}: is not the key of the certificate in ${certFile}`);
+    const locked = createPrivateKey(made.key).export({
+      type: 'pkcs8',
+      format: 'pem',
+      cipher: 'aes-256-cbc',
+      passphrase: 'a secret',
+    });
+    await writeFile(certFile, made.cert);
+    await writeFile(keyFile, locked);
+    expect(await problem()).to.equal(`${keyFile}: holds no private key without a passphrase in PEM that can be read`);
+    await writeFile(keyFile, Buffer.alloc(1024 * 1024 + 1));
+    expect(await problem()).to.equal(`${keyFile}: is larger than 1048576 bytes`);
+    keyFile = join(keyFile, 'none');
+    expect(await problem()).to.include(keyFile);
+    expect(await readFile(certFile, 'utf8')).to.equal(made.cert);
+  });
+});

@@ -1,0 +1,101 @@
+// oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 wants the metadata of decorators in the global Reflect
+import 'reflect-metadata';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import { createPublicKey, KeyObject, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { KeyAndChain } from './pem.ts';
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+/** Clocks of clients may be behind. */
+const backdateMs = 3_600_000;
+
+/** PEM, both. */
+export interface Issued {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export interface Validity {
+  readonly nowMs: number;
+  readonly untilMs: number;
+}
+
+/** An authority that signs itself: EC P-256, for server certificates and nothing below. */
+export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issued> {
+  const keys = await generateKeys();
+  const keyId = await SubjectKeyIdentifierExtension.create(keys.publicKey);
+  // Two authorities must not bear one name: clients find the one that signed by it.
+  const name = `CN=homeostat-ca-${keyId.keyId.slice(0, 12)}`;
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name,
+    keys,
+    notBefore: new Date(nowMs - backdateMs),
+    notAfter: new Date(untilMs),
+    signingAlgorithm: algorithm,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      keyId,
+    ],
+  });
+  return { key: pemOf(keys.privateKey), cert: `${certificate.toString('pem')}\n` };
+}
+
+export interface ServerRequest extends Validity {
+  /** Host names and addresses. */
+  readonly names: readonly string[];
+}
+
+/** A new key, and a certificate that the authority signs for it. */
+export async function issueServer(authority: KeyAndChain, request: ServerRequest): Promise<Issued> {
+  const { nowMs, untilMs, names } = request;
+  const keys = await generateKeys();
+  const signer = await importKeys(authority.key);
+  const certificate = await X509CertificateGenerator.create({
+    subject: 'CN=homeostat',
+    issuer: authority.chain[0].subject,
+    publicKey: keys.publicKey,
+    signingKey: signer.privateKey,
+    signingAlgorithm: algorithm,
+    notBefore: new Date(nowMs - backdateMs),
+    notAfter: new Date(untilMs),
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new SubjectAlternativeNameExtension(names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }))),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(signer.publicKey),
+    ],
+  });
+  return { key: pemOf(keys.privateKey), cert: `${certificate.toString('pem')}\n` };
+}
+
+async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+}
+
+async function importKeys(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
+  const pkcs8 = key.export({ type: 'pkcs8', format: 'der' });
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  const { subtle } = webcrypto;
+  return {
+    privateKey: await subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']),
+    publicKey: await subtle.importKey('spki', spki, algorithm, true, ['verify']),
+  };
+}
+
+function pemOf(key: webcrypto.CryptoKey): string {
+  return KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' }) as string;
+}

@@ -1,0 +1,54 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+/** A private key, and the certificates that begin with its own. */
+export interface KeyAndChain {
+  readonly key: KeyObject;
+  /** At least one. */
+  readonly chain: readonly [X509Certificate, ...X509Certificate[]];
+}
+
+export interface PemSources {
+  readonly key: { readonly path: string; readonly text: string };
+  readonly cert: { readonly path: string; readonly text: string };
+}
+
+/** Throws Error, naming the file, when one holds something else, or the two do not belong together. */
+export function parseKeyAndChain({ key, cert }: PemSources): KeyAndChain {
+  const chain = parseCertificates(cert);
+  const parsed = parseKey(key);
+  if (!chain[0].checkPrivateKey(parsed)) {
+    throw new Error(`${key.path}: is not the key of the certificate in ${cert.path}`);
+  }
+  return { key: parsed, chain };
+}
+
+/** All certificates of a PEM file, in their order. Throws Error when there is none, or one is damaged. */
+export function parseCertificates({ path, text }: PemSources['cert']): KeyAndChain['chain'] {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const certificates = blocks.map((block) => parse(path, 'certificate', () => new X509Certificate(block)));
+  const [first, ...others] = certificates;
+  if (first === undefined) throw new Error(`${path}: holds no certificate in PEM`);
+  return [first, ...others];
+}
+
+/** An authority of its own: nothing above it has to be known. */
+export function isSelfSigned(certificate: X509Certificate): boolean {
+  return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
+}
+
+export function expiryOf(certificate: X509Certificate): number {
+  return Date.parse(certificate.validTo);
+}
+
+function parseKey({ path, text }: PemSources['key']): KeyObject {
+  return parse(path, 'private key without a passphrase', () => createPrivateKey(text));
+}
+
+function parse<T>(path: string, what: string, make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    throw new Error(`${path}: holds no ${what} in PEM that can be read`, { cause });
+  }
+}

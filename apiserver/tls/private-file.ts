@@ -1,0 +1,86 @@
+import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+/** A key and a chain of certificates have some kilobytes; what is larger is something else. */
+const maxBytes = 1024 * 1024;
+
+export interface PrivateFileRules {
+  /** As with PostgreSQL's keys: a group may read what root owns, so that a secret can be mounted for a service's user. */
+  readonly groupOfRoot: boolean;
+}
+
+/** Rejects with Error when the file is absent, too large, or readable by others. */
+export async function readPrivate(path: string, rules: PrivateFileRules = { groupOfRoot: false }): Promise<string> {
+  const file = await open(path, 'r');
+  try {
+    await checkMode(file, path, rules);
+    return await readBounded(file, path);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Rejects with Error when the file is absent or too large. */
+export async function readPublic(path: string): Promise<string> {
+  const file = await open(path, 'r');
+  try {
+    return await readBounded(file, path);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes a file that only its owner can read, whole or not at all. Rejects with EEXIST when there is one. */
+export async function createPrivate(path: string, text: string): Promise<void> {
+  await aside(path, async (next) => {
+    await writeDurably(next, text, 0o600);
+    await link(next, path);
+  });
+}
+
+/** Puts a file in the place of another at once: whoever reads sees the one or the other. */
+export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
+  await aside(path, async (next) => {
+    await writeDurably(next, text, mode);
+    await rename(next, path);
+  });
+}
+
+/** A place on the same file system that no other process uses. */
+async function aside(path: string, use: (next: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(`${path}.new-`);
+  try {
+    await use(join(folder, basename(path)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeDurably(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function checkMode(file: FileHandle, path: string, { groupOfRoot }: PrivateFileRules): Promise<void> {
+  // Windows has no such modes.
+  if (process.platform === 'win32') return;
+  const { mode, uid } = await file.stat();
+  const forbidden = groupOfRoot && uid === 0 ? 0o037 : 0o077;
+  if ((mode & forbidden) === 0) return;
+  const octal = (mode & 0o777).toString(8).padStart(4, '0');
+  throw new Error(`${path}: others than its owner have access to this private key (mode ${octal}): chmod 600 it`);
+}
+
+async function readBounded(file: FileHandle, path: string): Promise<string> {
+  const stats = await file.stat();
+  if (!stats.isFile()) throw new Error(`${path}: is no file`);
+  const { size } = stats;
+  if (size > maxBytes) throw new Error(`${path}: is larger than ${maxBytes} bytes`);
+  return file.readFile('utf8');
+}

@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { publicFile } from './authority-folder.ts';
+import { isSelfSigned, parseCertificates } from './pem.ts';
+import { readPublic } from './private-file.ts';
+import type { TlsOptions } from './tls-options.ts';
+
+/**
+ * PEM of the certificate that clients of a server with these options have to trust. undefined where the certificate that
+ * is given does not end with the authority that signed it. Makes nothing, and needs no key; rejects with Error, naming
+ * the file, when it is absent or damaged.
+ */
+export async function readAuthority(tls: TlsOptions): Promise<string | undefined> {
+  const path = 'certFile' in tls ? tls.certFile : join(tls.directory, publicFile);
+  const chain = parseCertificates({ path, text: await readPublic(path) });
+  const last = chain.at(-1) ?? chain[0];
+  return isSelfSigned(last) ? last.toString() : undefined;
+}

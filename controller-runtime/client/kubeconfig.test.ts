@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { dump } from 'js-yaml';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readKubeconfig } from './kubeconfig.ts';
+import type { KubeconfigAccess, KubeconfigOptions } from './kubeconfig.ts';
+
+const ca = '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n';
+const url = 'https://home.example.com:8700';
+
+describe('a kubeconfig', () => {
+  let folder: string;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'homeostat-kubeconfig-'));
+    writeFileSync(join(folder, 'ca.crt'), ca);
+    writeFileSync(join(folder, 'token'), 'of-a-file\n');
+  });
+
+  after(() => rmSync(folder, { recursive: true }));
+
+  function read(text: string, options?: KubeconfigOptions): KubeconfigAccess {
+    const path = join(folder, 'config');
+    writeFileSync(path, text);
+    return readKubeconfig(path, options);
+  }
+
+  /** Two contexts, of which `home` is the current one. */
+  function config(cluster: object, user: object = {}): string {
+    return dump({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [
+        { name: 'away', cluster: { server: 'https://away.example.com' } },
+        { name: 'house', cluster: { server: url, ...cluster } },
+      ],
+      users: [{ name: 'me', user }],
+      contexts: [
+        { name: 'home', context: { cluster: 'house', user: 'me' } },
+        { name: 'away', context: { cluster: 'away' } },
+      ],
+      'current-context': 'home',
+    });
+  }
+
+  it('says where a server is, who vouches for it, and what lets in', () => {
+    const data = Buffer.from(ca).toString('base64');
+    expect(read(config({ 'certificate-authority-data': data }, { token: 'secret' }))).to.deep.equal({
+      url,
+      ca,
+      token: 'secret',
+    });
+    expect(read(config({ 'certificate-authority': 'ca.crt' }, { tokenFile: 'token' }))).to.deep.equal({
+      url,
+      ca,
+      token: 'of-a-file',
+    });
+    expect(read(config({}))).to.deep.equal({ url });
+  });
+
+  it('has several contexts, of which one is chosen by name', () => {
+    expect(read(config({}), { context: 'away' })).to.deep.equal({ url: 'https://away.example.com' });
+    expect(() => read(config({}), { context: 'none' })).to.throw('config: contexts: has no context named "none"');
+  });
+
+  it('never leaves a server of HTTPS unverified', () => {
+    const skip = { 'insecure-skip-tls-verify': true };
+    expect(() => read(config(skip))).to.throw('config: insecure-skip-tls-verify: is not supported');
+    expect(read(config({ ...skip, server: 'http://127.0.0.1:8700' }))).to.deep.equal({ url: 'http://127.0.0.1:8700' });
+  });
+
+  for (const [field, text] of [
+    ['exec', () => config({}, { exec: { command: 'log-in' } })],
+    ['client-certificate-data', () => config({}, { 'client-certificate-data': 'abc' })],
+    ['username', () => config({}, { username: 'me', password: 'secret' })],
+    ['tls-server-name', () => config({ 'tls-server-name': 'other' })],
+    ['token', () => config({}, { token: 7 })],
+    ['server', () => config({ server: '' })],
+    ['clusters', () => config({}).replace('name: house', 'name: other')],
+    ['current-context', () => 'apiVersion: v1\nkind: Config\n'],
+  ] as const) {
+    it(`is refused for its ${field}, by name and without its values`, () => {
+      expect(() => read(text()))
+        .to.throw(`config: ${field}: `)
+        .with.property('message')
+        .that.does.not.match(/secret|abc/);
+    });
+  }
+
+  it('is refused when it is none, without a word of it', () => {
+    expect(() => read('[]')).to.throw(/config: is no kubeconfig$/);
+    expect(() => read('token: *secret\n  - [')).to.throw(/config: is no YAML$/);
+    expect(() => readKubeconfig(join(folder, 'none'))).to.throw('ENOENT');
+  });
+});

@@ -1,0 +1,117 @@
+import { load } from 'js-yaml';
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/** What a kubeconfig says of one server. */
+export interface KubeconfigAccess {
+  readonly url: string;
+  /** PEM of the authorities that vouch for the server. */
+  readonly ca?: string;
+  readonly token?: string;
+}
+
+export interface KubeconfigOptions {
+  /** Default: the file's current-context. */
+  readonly context?: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What there is besides a token, and what would leave the server unverified. */
+const unsupported = {
+  cluster: ['proxy-url', 'tls-server-name'],
+  user: ['exec', 'auth-provider', 'client-certificate', 'client-certificate-data', 'client-key', 'username', 'as'],
+} as const;
+
+/**
+ * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. Of the user it
+ * takes `token` and `tokenFile`. Throws Error, naming file and field, when something is missing, or asks for what
+ * createClient does not do; never repeats a value of the file.
+ */
+export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}): KubeconfigAccess {
+  const file = new KubeconfigFile(path);
+  const name = context ?? file.text(file.root, 'current-context');
+  if (name === undefined) throw file.mistake('current-context', 'is missing, and no context was named');
+  const chosen = file.entry('contexts', name, 'context');
+  const cluster = file.entry('clusters', file.text(chosen, 'cluster'), 'cluster');
+  const userName = file.text(chosen, 'user');
+  const user = userName === undefined ? {} : file.entry('users', userName, 'user');
+  file.refuse(cluster, unsupported.cluster);
+  file.refuse(user, unsupported.user);
+  const url = file.text(cluster, 'server');
+  if (url === undefined) throw file.mistake('server', 'is missing');
+  if (cluster['insecure-skip-tls-verify'] === true && !url.startsWith('http:')) {
+    throw file.mistake('insecure-skip-tls-verify', 'is not supported: name the authority that vouches for the server');
+  }
+  const ca = file.data(cluster, 'certificate-authority-data') ?? file.content(cluster, 'certificate-authority');
+  const token = file.text(user, 'token') ?? file.content(user, 'tokenFile')?.trim();
+  return { url, ...(ca === undefined ? {} : { ca }), ...(token === undefined ? {} : { token }) };
+}
+
+/** Looks fields up, and says where one is wrong. */
+class KubeconfigFile {
+  readonly root: Fields;
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.root = this.#read();
+  }
+
+  mistake(field: string, problem: string): Error {
+    return new Error(`${this.#path}: ${field}: ${problem}`);
+  }
+
+  text(fields: Fields, field: string): string | undefined {
+    const value = fields[field];
+    if (value === undefined || value === '') return undefined;
+    if (typeof value !== 'string') throw this.mistake(field, 'must be a text');
+    return value;
+  }
+
+  /** Base64. */
+  data(fields: Fields, field: string): string | undefined {
+    const value = this.text(fields, field);
+    return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+  }
+
+  /** Of a file, whose path is relative to this one. */
+  content(fields: Fields, field: string): string | undefined {
+    const value = this.text(fields, field);
+    return value === undefined ? undefined : readFileSync(resolve(dirname(this.#path), value), 'utf8');
+  }
+
+  /** The part of that name in a list of `{name, <part>}`. */
+  entry(list: string, name: string | undefined, part: string): Fields {
+    const entries = this.root[list];
+    const found = Array.isArray(entries) ? entries.filter(isFields).find((each) => each['name'] === name) : undefined;
+    const fields = found?.[part];
+    if (!isFields(fields)) throw this.mistake(list, `has no ${part} named ${JSON.stringify(name)}`);
+    return fields;
+  }
+
+  refuse(fields: Fields, names: readonly string[]): void {
+    const name = names.find((each) => fields[each] !== undefined);
+    if (name !== undefined) throw this.mistake(name, 'is not supported');
+  }
+
+  #read(): Fields {
+    const text = readFileSync(this.#path, 'utf8');
+    const value = this.#parse(text);
+    if (!isFields(value)) throw new Error(`${this.#path}: is no kubeconfig`);
+    return value;
+  }
+
+  #parse(text: string): unknown {
+    try {
+      return load(text);
+    } catch {
+      // What YAML throws quotes the line it stumbled over, which may hold the token.
+      throw new Error(`${this.#path}: is no YAML`);
+    }
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
