@@ -13,7 +13,6 @@ import { serverVersion } from './version.ts';
 const rootPaths = [
   '/api',
   '/apis',
-  '/debug/controllers',
   '/docs',
   '/export',
   '/healthz',
