@@ -21,6 +21,7 @@ describe('the configuration of serve', () => {
       hostNames: [],
       serviceDomain: 'homeostat.internal',
       insecure: false,
+      retention: {},
       logLevel: 'info',
       hints: false,
     });
@@ -39,6 +40,15 @@ describe('the configuration of serve', () => {
     const config = read({}, { HOMEOSTAT_CONFIG: join(folder, 'c.yaml') });
     expect(config.plugins).to.deep.equal([join(folder, 'plugins/a'), '/b']);
     expect(config.hostNames).to.deep.equal(['x.example.com']);
+  });
+
+  it('reads how much history is kept, within bounds', () => {
+    const flags = { 'history-seconds': '60', 'history-changes': '5', 'history-mib': '2' };
+    expect(read(flags).retention).to.deep.equal({ minAgeMs: 60_000, minChanges: 5, maxBytes: 2_097_152 });
+    expect(() => read({ 'history-seconds': '0' })).to.throw(
+      '--history-seconds: must be a whole number from 1 to 604800',
+    );
+    expect(() => read({ 'history-mib': '20000' })).to.throw('--history-mib: must be a whole number from 1 to 16384');
   });
 
   it('splits lists of the environment at commas, and switches on with true', () => {

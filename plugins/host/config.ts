@@ -1,5 +1,5 @@
 import { checkServiceDomain, checkToken } from '@homeostat/apiserver';
-import type { TlsOptions } from '@homeostat/apiserver';
+import type { Retention, TlsOptions } from '@homeostat/apiserver';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { environmentName, serveOptions } from './serve-options.ts';
@@ -22,6 +22,8 @@ export interface ServeConfig {
   /** Absent: plain HTTP. Paths are as given. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
+  /** What is absent has the server's default. */
+  readonly retention: Partial<Retention>;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
 }
@@ -71,18 +73,31 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     database: database.value,
     databaseOrigin: database.origin,
     host: host.value,
-    port: values.port() ?? 8700,
+    port: values.wholeNumber('port', { least: 0, most: 65_535 }) ?? 8700,
     plugins: values.list('plugin').map(({ value, folder }) => resolve(folder, value)),
     hostNames: values.list('host-name').map(({ value }) => value),
     serviceDomain: values.domain() ?? 'homeostat.internal',
     ...(token === undefined ? {} : { token }),
     ...(tls === undefined ? {} : { tls }),
     insecure,
+    retention: readRetention(values),
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
   };
   if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
   return config;
+}
+
+/** A week, ten million changes and 16 GiB are the most: all of it is kept in memory. */
+function readRetention(values: ConfigValues): Partial<Retention> {
+  const seconds = values.wholeNumber('history-seconds', { least: 1, most: 604_800 });
+  const minChanges = values.wholeNumber('history-changes', { least: 1, most: 10_000_000 });
+  const mebibytes = values.wholeNumber('history-mib', { least: 1, most: 16_384 });
+  return {
+    ...(seconds === undefined ? {} : { minAgeMs: seconds * 1000 }),
+    ...(minChanges === undefined ? {} : { minChanges }),
+    ...(mebibytes === undefined ? {} : { maxBytes: mebibytes * 1024 * 1024 }),
+  };
 }
 
 /** Naming a certificate, or a folder, is asking for TLS. */
@@ -158,15 +173,18 @@ class ConfigValues {
     return [];
   }
 
-  port(): number | undefined {
-    const found = this.#find('port');
+  wholeNumber(
+    option: ServeOptionName,
+    { least, most }: { readonly least: number; readonly most: number },
+  ): number | undefined {
+    const found = this.#find(option);
     if (found === undefined) return undefined;
     const { value } = found;
-    const isDigits = typeof value === 'number' || (typeof value === 'string' && /^\d{1,5}$/.test(value));
-    const port = isDigits ? Number(value) : NaN;
-    return Number.isInteger(port) && port >= 0 && port <= 65_535
-      ? port
-      : this.refuse(found, `must be a whole number from 0 to 65535, not ${JSON.stringify(value)}`);
+    const isDigits = typeof value === 'number' || (typeof value === 'string' && /^\d{1,10}$/.test(value));
+    const number = isDigits ? Number(value) : NaN;
+    return Number.isInteger(number) && number >= least && number <= most
+      ? number
+      : this.refuse(found, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
   }
 
   domain(): string | undefined {

@@ -20,6 +20,9 @@ export type ServeOptionName =
   | 'tls-key'
   | 'tls-dir'
   | 'insecure'
+  | 'history-seconds'
+  | 'history-changes'
+  | 'history-mib'
   | 'log-level'
   | 'hints';
 
@@ -77,6 +80,21 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   insecure: {
     kind: 'switch',
     description: 'without --tls: listen on an address that is not a loopback one, in the clear',
+  },
+  'history-seconds': {
+    kind: 'whole number',
+    value: '<number>',
+    description: 'changes that watches can resume from are kept for so long at least (default: 300)',
+  },
+  'history-changes': {
+    kind: 'whole number',
+    value: '<number>',
+    description: 'and so many of them at least (default: 10000)',
+  },
+  'history-mib': {
+    kind: 'whole number',
+    value: '<number>',
+    description: 'but no more of them than this, in MiB of objects (default: 256)',
   },
   'log-level': {
     kind: 'text',
