@@ -1,7 +1,10 @@
+import type { ManagedFields } from '../apply/managed-fields.ts';
 import { apiVersionOf, deepEqual, metadataShapeErrors, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
+import { creatorsFields, fieldManagement } from './field-management.ts';
+import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from './label-keys.ts';
 import type { LabelKeyRules } from './label-keys.ts';
 import type { ModelValidator } from './model-validator.ts';
@@ -27,10 +30,12 @@ export interface WriteRequest extends LabelKeyRules {
   /** Collects warnings for the answer. */
   readonly warn: (message: string) => void;
   readonly subresource?: 'status';
+  /** Who writes, as managedFields have it. */
+  readonly fieldManager: string;
 }
 
 /** The fields of an object, before its types are known to be right. */
-type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
+export type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
 
 /** What a write amounts to. `none`: nothing changes, and the stored object is the answer. */
 export type Decision =
@@ -39,7 +44,7 @@ export type Decision =
   | { readonly kind: 'remove'; readonly object: ApiObject };
 
 /** Checks that a body is an object of this model at this path; everything wrong here is a 400. */
-function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
+export function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
   const { model } = rules;
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
@@ -100,6 +105,11 @@ function checkPath(draft: Draft, request: WriteRequest): void {
 /** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
 function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   rules.schema.applyDefaults(draft);
+  pruneDraft(rules, draft, request);
+}
+
+/** Removes what the schema does not know, or refuses it (400), as the request has it. */
+export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   const unknown = rules.schema.prune(draft);
   if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
   if (request.fieldValidation === 'Strict') {
@@ -123,11 +133,19 @@ function validateObject(rules: Rules, object: ApiObject, write: { request: Write
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
 
+export interface CreateRequest extends WriteRequest {
+  readonly uid: string;
+  /** A name for a generateName. */
+  readonly draw: (base: string) => string;
+  /** Who owns what, where that is not all the creator's (server-side apply). */
+  readonly managedFields?: ManagedFields;
+}
+
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
 export function decideCreate(
   rules: Rules,
   body: unknown,
-  request: WriteRequest & { uid: string; draw: (base: string) => string },
+  request: CreateRequest,
 ): ApiObject {
   const draft = readDraft(rules, body, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
@@ -148,23 +166,24 @@ export function decideCreate(
     ...authorFields(given),
   };
   validateObject(rules, draft, { request });
+  const managedFields = request.managedFields ?? creatorsFields(rules, draft, request);
+  if (!isEmpty(managedFields)) draft.metadata = { ...draft.metadata, managedFields };
   rules.validateModel?.(draft, undefined);
   return draft;
 }
 
 /** The fields of metadata that clients decide. Finalizers are a set; their order is kept. */
-function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
-  const { labels, annotations, finalizers, ownerReferences, managedFields } = given;
+export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
+  const { labels, annotations, finalizers, ownerReferences } = given;
   return {
     ...(isEmpty(labels) ? {} : { labels }),
     ...(isEmpty(annotations) ? {} : { annotations }),
     ...(isEmpty(ownerReferences) ? {} : { ownerReferences }),
     ...(isEmpty(finalizers) ? {} : { finalizers: [...new Set(finalizers)] }),
-    ...(isEmpty(managedFields) ? {} : { managedFields }),
   };
 }
 
-function isEmpty(value: object | null | undefined): boolean {
+export function isEmpty(value: object | null | undefined): boolean {
   return value === undefined || value === null || Object.keys(value).length === 0;
 }
 
@@ -172,21 +191,28 @@ function isEmpty(value: object | null | undefined): boolean {
 export function decideUpdate(rules: Rules, stored: ApiObject, body: unknown, request: WriteRequest): Decision {
   const draft = readDraft(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
-  return decideNext(rules, stored, { draft, request, keepStatus: draft.status === undefined });
+  const manage = fieldManagement(rules, draft, request);
+  return decideNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
 }
 
 /** PATCH: `body` is the patched object, so an absent status was removed on purpose. */
 export function decidePatch(rules: Rules, stored: ApiObject, body: unknown, request: WriteRequest): Decision {
   const draft = readDraft(rules, body, request);
-  const { uid, name } = draft.metadata;
-  if (name === undefined)
-    throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
+  const { uid } = draft.metadata;
+  requireName(draft, request);
   if (uid !== stored.metadata.uid) {
     const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
     throw invalid(rules.model, stored.metadata.name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message }]);
   }
   checkPreconditions(rules.model, stored, draft.metadata);
-  return decideNext(rules, stored, { draft, request, keepStatus: false });
+  const manage = fieldManagement(rules, draft, request);
+  return decideNext(rules, stored, { draft, request, keepStatus: false, manage });
+}
+
+/** 400: a patched or applied object has to say which one it is. */
+export function requireName(draft: Draft, request: WriteRequest): void {
+  if (draft.metadata.name === undefined)
+    throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
 }
 
 /** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */
@@ -209,17 +235,22 @@ interface Next {
   readonly draft: Draft;
   readonly request: WriteRequest;
   readonly keepStatus: boolean;
+  readonly manage: FieldManagement;
 }
 
-function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
+/** What becomes of `stored` when the draft is shaped, judged and compared with it. */
+export function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
   const { draft, request } = next;
   const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
   shapeDraft(rules, object, request);
   const finished: Draft = { ...object, metadata: nextMetadata(stored, object) };
-  if (deepEqual(stored, finished)) return { kind: 'none' };
+  const isSame = deepEqual(stored, finished);
+  const managed = next.manage.entries(stored);
+  if (isSame && deepEqual(managed, stored.metadata.managedFields)) return { kind: 'none' };
   validateObject(rules, finished, { request, stored });
   checkFinalizers(rules.model, stored, finished);
-  const changed = withVersions(stored, finished);
+  const entries = isSame ? managed : next.manage.afterChange(managed, { before: stored, after: finished });
+  const changed = withVersions(stored, withManagedFields(finished, entries));
   const gone = changed.metadata.deletionTimestamp !== undefined && isEmpty(changed.metadata.finalizers);
   // What goes is not stored, and must be able to go.
   if (!gone) rules.validateModel?.(changed, stored);
@@ -245,10 +276,15 @@ function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
     annotations: _a,
     finalizers: _f,
     ownerReferences: _o,
-    managedFields: _m,
     ...server
   } = stored.metadata;
   return { ...server, ...authorFields(object.metadata) };
+}
+
+function withManagedFields(object: Draft, entries: ManagedFields | undefined): Draft {
+  const { managedFields, ...metadata } = object.metadata;
+  if (entries === managedFields) return object;
+  return { ...object, metadata: isEmpty(entries) ? metadata : { ...metadata, managedFields: entries as ManagedFields } };
 }
 
 function withVersions(stored: ApiObject, object: Draft): ApiObject {
