@@ -1,5 +1,13 @@
 import type { FieldShape, Shape } from '../schema/shape.ts';
-import { elementOfItem, isGranular, isMergedList, itemsByElement, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
+import {
+  elementOfItem,
+  isGranular,
+  isMergedList,
+  itemsByElement,
+  shapeOf,
+  typeOfField,
+  typeOfItems,
+} from './field-type.ts';
 import type { Fields } from './field-type.ts';
 
 /**

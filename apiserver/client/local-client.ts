@@ -36,6 +36,7 @@ import type {
 } from '@homeostat/controller-runtime/api';
 import { objectLimits } from '../decode/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
+import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
@@ -182,6 +183,7 @@ export class LocalClient implements Client {
   #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer; readonly fieldManager: string } {
     const { writer = 'service', fieldManager: own = 'homeostat' } = this.#parts;
     const { fieldManager = own } = options;
+    if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
     return { ...options, fieldManager, writer };
   }
 

@@ -46,7 +46,8 @@ export function decideApply(rules: Rules, stored: ApiObject, body: unknown, requ
     { by, shape, force: request.force, ...yielded },
   );
   if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
-  const next = { apiVersion: stored.apiVersion, kind: stored.kind, ...applied.content } as Draft;
+  // The last field of metadata that anybody owned takes metadata with it.
+  const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
   if (request.fieldManager === kubectl) {
     const annotations = renewLastApplied(next.metadata.annotations, draft);
     next.metadata = { ...next.metadata, ...(annotations === undefined ? {} : { annotations }) };
@@ -90,7 +91,8 @@ function appliedContent(rules: Rules, draft: Draft, request: WriteRequest): Fiel
   const ofStatus = status === undefined ? {} : { status };
   if (request.subresource === 'status') return withoutNulls(ofStatus, rules.schema.shape);
   const hasOwnPath = rules.model.subresources.includes('status');
-  const content = { metadata: authorFields(metadata), ...rest, ...(hasOwnPath ? {} : ofStatus) };
+  const owned = authorFields(metadata);
+  const content = { ...(isEmpty(owned) ? {} : { metadata: owned }), ...rest, ...(hasOwnPath ? {} : ofStatus) };
   return withoutNulls(content, rules.schema.shape);
 }
 

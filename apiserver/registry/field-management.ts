@@ -20,7 +20,11 @@ export interface FieldManagement {
 
 /** All that a creation holds is its creator's. */
 export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRequest): ManagedFields {
-  return trackCreation(object, { by: managerOf(rules, request, 'Update'), shape: rules.schema.shape, now: request.now });
+  return trackCreation(object, {
+    by: managerOf(rules, request, 'Update'),
+    shape: rules.schema.shape,
+    now: request.now,
+  });
 }
 
 /**

@@ -142,11 +142,7 @@ export interface CreateRequest extends WriteRequest {
 }
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
-export function decideCreate(
-  rules: Rules,
-  body: unknown,
-  request: CreateRequest,
-): ApiObject {
+export function decideCreate(rules: Rules, body: unknown, request: CreateRequest): ApiObject {
   const draft = readDraft(rules, body, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
@@ -271,20 +267,17 @@ function withStored(rules: Rules, stored: ApiObject, next: Next): Draft {
 }
 
 function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
-  const {
-    labels: _l,
-    annotations: _a,
-    finalizers: _f,
-    ownerReferences: _o,
-    ...server
-  } = stored.metadata;
+  const { labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...server } = stored.metadata;
   return { ...server, ...authorFields(object.metadata) };
 }
 
 function withManagedFields(object: Draft, entries: ManagedFields | undefined): Draft {
   const { managedFields, ...metadata } = object.metadata;
   if (entries === managedFields) return object;
-  return { ...object, metadata: isEmpty(entries) ? metadata : { ...metadata, managedFields: entries as ManagedFields } };
+  return {
+    ...object,
+    metadata: isEmpty(entries) ? metadata : { ...metadata, managedFields: entries as ManagedFields },
+  };
 }
 
 function withVersions(stored: ApiObject, object: Draft): ApiObject {
