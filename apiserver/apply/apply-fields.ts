@@ -1,10 +1,10 @@
 import type { ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
 import type { Shape } from '../schema/shape.ts';
 import { compareFields } from './compare-fields.ts';
-import { difference, intersection, isEmptySet, leaf } from './field-set.ts';
+import { difference, intersection, isEmptySet, leaf, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { Fields } from './field-type.ts';
-import { appliedFieldsOf } from './fields-of.ts';
+import { allFieldsOf, appliedFieldsOf } from './fields-of.ts';
 import { allOwned, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
 import type { ManagedFields, Manager } from './managed-fields.ts';
 import { mergeApplied } from './merge-applied.ts';
@@ -43,7 +43,9 @@ export function applyFields(
   const entry = newEntry(by, appliedFieldsOf(applied, shape), previous?.time);
   const claimed = withEntry(live.managedFields, by, entry);
   const merged = mergeApplied(live.content, applied, shape) as Fields;
-  const content = removeUnowned(merged, { last: fieldsOfEntry(previous), owned: allOwned(claimed) }, shape);
+  // What is applied stays, empty lists included, which nobody owns.
+  const owned = union(allOwned(claimed), allFieldsOf(applied, shape));
+  const content = removeUnowned(merged, { last: fieldsOfEntry(previous), owned }, shape);
   const changes = compareFields(live.content, content, shape);
   const others = claimed.filter((each) => each !== entry);
   const conflicts = force ? [] : conflictsWith(difference(changes.changed, yielded), others);

@@ -31,20 +31,25 @@ export function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 
-/** The members of either. */
+/** The members of either; `a` itself when `b` adds none. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
-  const result: Nodes = { ...a };
+  let result: Nodes | undefined;
   for (const element in b) {
+    if (element === self) continue;
     const left = childOf(a, element);
     const right = b[element] as FieldSet;
-    result[element] = left === undefined || left === right ? right : uniteNodes(left, right);
+    const both = left === undefined || left === right ? right : uniteNodes(left, right);
+    if (both === left) continue;
+    result ??= { ...a };
+    result[element] = both;
   }
-  return result;
+  return result ?? a;
 }
 
 function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
   const below = union(a, b);
-  return isMember(a) || isMember(b) ? memberOf(below) : below;
+  if (isMember(a)) return below === a ? a : memberOf(below);
+  return isMember(b) ? memberOf(below) : below;
 }
 
 /** The members of `a` that are not in `b`; `a` itself when that is all of them. */

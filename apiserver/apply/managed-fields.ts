@@ -54,20 +54,22 @@ export function newEntry(by: Manager, fields: FieldSet, time: string | undefined
 
 /** All entries but this manager's, and this one, sorted; an entry that owns nothing goes. */
 export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFieldsEntry): ManagedFields {
-  const rest = entries.filter((each) => !isEntryOf(each, by));
-  return [...rest, ...(isEmptySet(fieldsOfEntry(entry)) ? [] : [entry])].sort(compareEntries);
+  const next = entries.filter((each) => !isEntryOf(each, by));
+  if (!isEmptySet(fieldsOfEntry(entry))) next.push(entry);
+  return next.length > 1 ? next.sort(compareEntries) : next;
 }
 
 /** Everybody loses what was removed, and all but who wrote it what was changed. Entries that lose nothing stay the same. */
-export function withoutFields(entries: ManagedFields, changes: FieldChanges, keeper?: Manager): ManagedFields {
+export function withoutFields(entries: ManagedFields, changes: FieldChanges, keeper: Manager): ManagedFields {
   const { changed, removed } = changes;
-  return entries.flatMap((entry) => {
+  const kept: ManagedFieldsEntry[] = [];
+  for (const entry of entries) {
     const fields = fieldsOfEntry(entry);
-    const kept = keeper !== undefined && isEntryOf(entry, keeper) ? fields : difference(fields, changed);
-    const rest = difference(kept, removed);
-    if (rest === fields) return [entry];
-    return isEmptySet(rest) ? [] : [{ ...entry, fieldsV1: rest }];
-  });
+    const rest = difference(isEntryOf(entry, keeper) ? fields : difference(fields, changed), removed);
+    if (rest === fields) kept.push(entry);
+    else if (!isEmptySet(rest)) kept.push({ ...entry, fieldsV1: rest });
+  }
+  return kept;
 }
 
 /** The same, the manager's entry with another time. */
@@ -83,6 +85,7 @@ export function allOwned(entries: ManagedFields): FieldSet {
 
 /** Merges the oldest entries of updates, those of one version with each other, until there are no more than ten. */
 export function capUpdates(entries: ManagedFields): ManagedFields {
+  if (entries.length <= maxUpdateManagers) return entries;
   const updates = entries.filter(({ operation }) => operation === 'Update').sort(compareAges);
   let surplus = updates.length - maxUpdateManagers;
   if (surplus <= 0) return entries;
