@@ -47,6 +47,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
+  if (b === leaf) return isMember(a) ? a : memberOf(a);
   const below = union(a, b);
   if (isMember(a)) return below === a ? a : memberOf(below);
   return isMember(b) ? memberOf(below) : below;

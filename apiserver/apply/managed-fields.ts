@@ -40,16 +40,16 @@ function isEntryOf(entry: ManagedFieldsEntry, by: Manager): boolean {
 }
 
 /** An entry for these fields. */
-export function newEntry(by: Manager, fields: FieldSet, time: string | undefined): ManagedFieldsEntry {
-  return {
-    manager: by.manager,
-    operation: by.operation,
-    apiVersion: by.apiVersion,
-    ...(time === undefined ? {} : { time }),
-    fieldsType: 'FieldsV1',
-    fieldsV1: fields,
-    ...(by.subresource === undefined ? {} : { subresource: by.subresource }),
-  };
+export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefined): ManagedFieldsEntry {
+  const { manager, operation, apiVersion, subresource } = by;
+  const fieldsType = 'FieldsV1';
+  // Written out: every write makes one, and spreading conditional parts takes longer than the rest of it.
+  const entry: { -readonly [K in keyof ManagedFieldsEntry]: ManagedFieldsEntry[K] } =
+    time === undefined
+      ? { manager, operation, apiVersion, fieldsType, fieldsV1 }
+      : { manager, operation, apiVersion, time, fieldsType, fieldsV1 };
+  if (subresource !== undefined) entry.subresource = subresource;
+  return entry;
 }
 
 /** All entries but this manager's, and this one, sorted; an entry that owns nothing goes. */

@@ -162,8 +162,7 @@ export function decideCreate(rules: Rules, body: unknown, request: CreateRequest
     ...authorFields(given),
   };
   validateObject(rules, draft, { request });
-  const managedFields = request.managedFields ?? creatorsFields(rules, draft, request);
-  if (!isEmpty(managedFields)) draft.metadata = { ...draft.metadata, managedFields };
+  setManagedFields(draft, request.managedFields ?? creatorsFields(rules, draft, request));
   rules.validateModel?.(draft, undefined);
   return draft;
 }
@@ -245,8 +244,8 @@ export function decideNext(rules: Rules, stored: ApiObject, next: Next): Decisio
   if (isSame && deepEqual(managed, stored.metadata.managedFields)) return { kind: 'none' };
   validateObject(rules, finished, { request, stored });
   checkFinalizers(rules.model, stored, finished);
-  const entries = isSame ? managed : next.manage.afterChange(managed, { before: stored, after: finished });
-  const changed = withVersions(stored, withManagedFields(finished, entries));
+  setManagedFields(finished, isSame ? managed : next.manage.afterChange(managed, { before: stored, after: finished }));
+  const changed = withVersions(stored, finished);
   const gone = changed.metadata.deletionTimestamp !== undefined && isEmpty(changed.metadata.finalizers);
   // What goes is not stored, and must be able to go.
   if (!gone) rules.validateModel?.(changed, stored);
@@ -271,13 +270,11 @@ function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
   return { ...server, ...authorFields(object.metadata) };
 }
 
-function withManagedFields(object: Draft, entries: ManagedFields | undefined): Draft {
-  const { managedFields, ...metadata } = object.metadata;
-  if (entries === managedFields) return object;
-  return {
-    ...object,
-    metadata: isEmpty(entries) ? metadata : { ...metadata, managedFields: entries as ManagedFields },
-  };
+/** In place: the metadata was made for this write, and copying it costs as much as finding out who owns what. */
+function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefined): void {
+  const own: { managedFields?: ManagedFields } = metadata;
+  if (entries !== undefined && entries.length > 0) own.managedFields = entries;
+  else if (own.managedFields !== undefined) delete own.managedFields;
 }
 
 function withVersions(stored: ApiObject, object: Draft): ApiObject {
