@@ -27,7 +27,7 @@ export function isMember(node: FieldSet): boolean {
 }
 
 /** A node for a member with these children. */
-export function memberOf(children: FieldSet): FieldSet {
+function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 

@@ -142,7 +142,7 @@ export class LocalClient implements Client {
     const { apiVersion, model: descriptor } = resource;
     const { name, namespace = options.namespace } = object.metadata;
     const key = keyFor(name, namespace === undefined ? {} : { namespace });
-    const body = bodyOf({ apiVersion, kind: descriptor.kind, ...object });
+    const body = bodyOf({ apiVersion, kind: descriptor.kind, ...(object as object) });
     requireFieldManager(options.fieldManager);
     return this.#answer(await this.#parts.registry.apply(resource, key, body, this.#written(options)));
   }

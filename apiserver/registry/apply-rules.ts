@@ -11,18 +11,10 @@ import { trackCreation } from '../apply/track-fields.ts';
 import { withoutNulls } from '../apply/without-nulls.ts';
 import { managerOf } from './field-management.ts';
 import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
+import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict } from './resource-errors.ts';
-import {
-  authorFields,
-  checkPreconditions,
-  decideCreate,
-  decideNext,
-  isEmpty,
-  pruneDraft,
-  readDraft,
-  requireName,
-} from './write-rules.ts';
-import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-rules.ts';
+import { authorFields, checkPreconditions, decideCreate, decideNext, isEmpty, pruneDraft } from './write-rules.ts';
+import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
   /** Take fields that others own. */

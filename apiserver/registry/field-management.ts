@@ -5,7 +5,7 @@ import { isReset, readManagedFields } from '../apply/read-managed-fields.ts';
 import { trackCreation, trackUpdate } from '../apply/track-fields.ts';
 import { invalid } from './resource-errors.ts';
 import { formatTime } from './time.ts';
-import type { Draft, Rules, WriteRequest } from './write-rules.ts';
+import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** What a write makes of an object's managed fields. */
 export interface FieldManagement {

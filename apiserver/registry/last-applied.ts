@@ -6,7 +6,7 @@ import { difference, leaf } from '../apply/field-set.ts';
 import type { FieldSet } from '../apply/field-set.ts';
 import type { Fields } from '../apply/field-type.ts';
 import { appliedFieldsOf } from '../apply/fields-of.ts';
-import type { Draft, Rules } from './write-rules.ts';
+import type { Draft, Rules } from './write-request.ts';
 
 // kubectl, when it applies by itself, keeps what it applied in an annotation. When the server applies for it instead, what
 // stands there decides whether a field is kubectl's, and has to stay true for whoever goes back.

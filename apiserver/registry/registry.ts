@@ -26,7 +26,7 @@ import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
 import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
-import type { CreateRequest, Decision, WriteRequest } from './write-rules.ts';
+import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
 
 /** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
 const maxObjectBytes: number = 1.5 * 1024 * 1024;

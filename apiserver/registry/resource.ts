@@ -5,7 +5,7 @@ import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
 import type { Claim, KindClaims, Operation } from '../store/store.ts';
-import type { Rules } from './write-rules.ts';
+import type { Rules } from './write-request.ts';
 
 export interface ResourceParts {
   readonly rules: Rules;

@@ -1,106 +1,13 @@
-import type { ManagedFields } from '../apply/managed-fields.ts';
-import { apiVersionOf, deepEqual, metadataShapeErrors, validateMetadata } from '@homeostat/controller-runtime/api';
+import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
-import type { ObjectSchema } from '../schema/compile-schema.ts';
+import type { ManagedFields } from '../apply/managed-fields.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
 import { creatorsFields, fieldManagement } from './field-management.ts';
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from './label-keys.ts';
-import type { LabelKeyRules } from './label-keys.ts';
-import type { ModelValidator } from './model-validator.ts';
+import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
-
-/** What the rules need to know of a kind. */
-export interface Rules {
-  readonly model: ModelDescriptor;
-  readonly schema: ObjectSchema;
-  /** The model's own rules, for objects that are valid otherwise. */
-  readonly validateModel: ModelValidator | undefined;
-}
-
-/** What a write was asked to do besides its object. */
-export interface WriteRequest extends LabelKeyRules {
-  /** From the path; absent for a creation, whose body names the object. */
-  readonly name?: string;
-  /** From the path; absent for Cluster-scoped kinds. */
-  readonly namespace?: string;
-  readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
-  /** Server time, RFC 3339 with whole seconds. */
-  readonly now: string;
-  /** Collects warnings for the answer. */
-  readonly warn: (message: string) => void;
-  readonly subresource?: 'status';
-  /** Who writes, as managedFields have it. */
-  readonly fieldManager: string;
-}
-
-/** The fields of an object, before its types are known to be right. */
-export type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
-
-/** What a write amounts to. `none`: nothing changes, and the stored object is the answer. */
-export type Decision =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'write'; readonly object: ApiObject }
-  | { readonly kind: 'remove'; readonly object: ApiObject };
-
-/** Checks that a body is an object of this model at this path; everything wrong here is a 400. */
-export function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
-  const { model } = rules;
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
-    throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
-  }
-  const draft = body as Draft;
-  checkType(model, draft);
-  const metadata: unknown = draft.metadata ?? {};
-  const wrong = metadataShapeErrors(metadata);
-  if (wrong.length > 0) {
-    const list = wrong.map((cause) => `${cause.field}: ${cause.message}`).join(', ');
-    throw badRequest(
-      `${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${list}`,
-      wrong,
-    );
-  }
-  draft.metadata = withoutNulls(metadata as ObjectMeta);
-  checkPath(draft, request);
-  return draft;
-}
-
-/** Typed clients send `creationTimestamp: null` and the like for what they do not set. */
-function withoutNulls(metadata: ObjectMeta): ObjectMeta {
-  if (!Object.values(metadata).includes(null)) return { ...metadata };
-  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
-}
-
-function checkType(model: ModelDescriptor, draft: Draft): void {
-  for (const field of ['apiVersion', 'kind'] as const) {
-    if (typeof draft[field] !== 'string' || draft[field] === '') {
-      throw badRequest(
-        `the object provided is unrecognized (must be of type ${model.kind}): ${field}: must be a non-empty string`,
-      );
-    }
-  }
-  const expected = apiVersionOf(model);
-  if (draft.apiVersion !== expected) {
-    throw badRequest(
-      `the API version in the data (${clip(draft.apiVersion)}) does not match the expected API version (${expected})`,
-    );
-  }
-  if (draft.kind !== model.kind) {
-    throw badRequest(`the kind in the data (${clip(draft.kind)}) does not match the expected kind (${model.kind})`);
-  }
-}
-
-function checkPath(draft: Draft, request: WriteRequest): void {
-  const { name, namespace } = draft.metadata;
-  if (request.name !== undefined && name !== undefined && name !== request.name) {
-    throw badRequest(`the name of the object (${clip(name)}) does not match the name on the URL (${request.name})`);
-  }
-  if (namespace !== undefined && namespace !== '' && namespace !== request.namespace) {
-    throw badRequest(
-      `the namespace of the object (${clip(namespace)}) does not match the namespace on the URL (${request.namespace ?? ''})`,
-    );
-  }
-}
+import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
 function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
@@ -131,14 +38,6 @@ function validateObject(rules: Rules, object: ApiObject, write: { request: Write
     ...rules.schema.validate(object),
   ];
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
-}
-
-export interface CreateRequest extends WriteRequest {
-  readonly uid: string;
-  /** A name for a generateName. */
-  readonly draw: (base: string) => string;
-  /** Who owns what, where that is not all the creator's (server-side apply). */
-  readonly managedFields?: ManagedFields;
 }
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
@@ -202,12 +101,6 @@ export function decidePatch(rules: Rules, stored: ApiObject, body: unknown, requ
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
   return decideNext(rules, stored, { draft, request, keepStatus: false, manage });
-}
-
-/** 400: a patched or applied object has to say which one it is. */
-export function requireName(draft: Draft, request: WriteRequest): void {
-  if (draft.metadata.name === undefined)
-    throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
 }
 
 /** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */

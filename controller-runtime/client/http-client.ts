@@ -65,7 +65,7 @@ export class HttpClient implements Client {
   async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
     const descriptor = this.#models.remember(model);
     const path = creationPath(descriptor, options.namespace ?? object.metadata.namespace);
-    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...object };
+    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
     return this.#send({ method: 'POST', path, body, query: writeQuery(options), signal: options.signal });
   }
 
@@ -97,7 +97,7 @@ export class HttpClient implements Client {
     const descriptor = this.#models.remember(model);
     const { name, namespace = options.namespace } = object.metadata;
     const path = objectPath(descriptor, { name, namespace, subresource: options.subresource });
-    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...object };
+    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
     const contentType = 'application/apply-patch+yaml';
     const { signal } = options;
     return this.#send({ method: 'PATCH', path, body, contentType, query: applyQuery(options), signal });
