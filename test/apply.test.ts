@@ -294,6 +294,7 @@ describe('managedFields of other writes', () => {
       [{ fieldsV1: { spec: {} } }, 'fieldsV1'],
       [{ fieldsV1: { 'f:spec': 1 } }, 'fieldsV1'],
       [{ fieldsV1: { 'k:{': {} } }, 'fieldsV1'],
+      [{ fieldsV1: { 'f:spec': { '.': { 'f:name': {} } } } }, 'fieldsV1'],
       [{ time: 'yesterday' }, 'time'],
       [{ subresource: 's'.repeat(257) }, 'subresource'],
     ];

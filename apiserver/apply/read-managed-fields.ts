@@ -1,5 +1,6 @@
 import { invalidValue } from '@homeostat/controller-runtime/api';
 import type { FieldCause, ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
+import { isEmptySet } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { ManagedFields } from './managed-fields.ts';
 import { parseElement } from './path-element.ts';
@@ -90,14 +91,22 @@ class EntryReader {
   }
 }
 
-/** Undefined for what is no set. */
+/** Undefined for what is no set. The root is no member, whatever is sent. */
 function readFieldSet(sent: unknown): FieldSet | undefined {
+  const node = readNode(sent);
+  if (node?.['.'] === undefined) return node;
+  const { '.': _mark, ...members } = node;
+  return members;
+}
+
+function readNode(sent: unknown): FieldSet | undefined {
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return undefined;
   const set: Record<string, FieldSet> = {};
   for (const [text, child] of Object.entries(sent)) {
     const element = text === '.' ? text : parseElement(text);
-    const below = element === undefined ? undefined : readFieldSet(child);
+    const below = element === undefined ? undefined : readNode(child);
     if (element === undefined || below === undefined) return undefined;
+    if (element === '.' && !isEmptySet(below)) return undefined;
     set[element] = below;
   }
   return set;
