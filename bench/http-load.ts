@@ -11,10 +11,10 @@ export interface HttpLoad {
   readonly request: () => string;
 }
 
-/** A request in HTTP/1.1; the body has to be ASCII. */
-export function formatRequest(method: 'GET' | 'POST' | 'PUT', path: string, body = ''): string {
-  const content =
-    method === 'GET' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length.toString()}\r\n`;
+/** A request in HTTP/1.1; the body has to be ASCII. A PATCH is a server-side apply. */
+export function formatRequest(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body = ''): string {
+  const type = method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json';
+  const content = method === 'GET' ? '' : `Content-Type: ${type}\r\nContent-Length: ${body.length.toString()}\r\n`;
   return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${content}\r\n${body}`;
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Case } from './case.ts';
+import { apply } from './cases/apply.ts';
 import { endpoints } from './cases/endpoints.ts';
 import { httpCreate } from './cases/http-create.ts';
 import { httpGet } from './cases/http-get.ts';
@@ -21,6 +22,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const cases: Readonly<Record<string, Case>> = {
   'http-create': httpCreate,
   'http-update': httpUpdate,
+  apply,
   'http-get': httpGet,
   'list-page': listPage,
   endpoints,

@@ -1,5 +1,7 @@
 // Clients, caches, queues, controllers and managers. The wire vocabulary is `@homeostat/controller-runtime/api`.
 export type {
+  AppliedObject,
+  ApplyOptions,
   Client,
   DeepPartial,
   DeleteOptions,

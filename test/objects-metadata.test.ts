@@ -61,6 +61,7 @@ describe('objects: metadata', () => {
         'resourceVersion',
         'generation',
         'creationTimestamp',
+        'managedFields',
       ]);
     });
 

@@ -1,5 +1,7 @@
 import { ensureObject, freezeDeep } from '@homeostat/controller-runtime';
 import type {
+  AppliedObject,
+  ApplyOptions,
   Client,
   DeleteOptions,
   Desired,
@@ -34,6 +36,7 @@ import type {
 } from '@homeostat/controller-runtime/api';
 import { objectLimits } from '../decode/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
+import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
@@ -54,6 +57,8 @@ export interface LocalClientParts {
   readonly logger: Logger;
   /** As whom it writes. Default `service`. */
   readonly writer?: Writer;
+  /** Who writes, as metadata.managedFields has it, where a call says nothing. Default `homeostat`. */
+  readonly fieldManager?: string;
 }
 
 /** The client of what runs in the server's own process: straight to the registry, and its cache is the server's. */
@@ -65,8 +70,8 @@ export class LocalClient implements Client {
   }
 
   /** The same client, but for whose writes its writes are. */
-  as(writer: Writer): LocalClient {
-    return new LocalClient({ ...this.#parts, writer });
+  as(writer: Writer, fieldManager: string): LocalClient {
+    return new LocalClient({ ...this.#parts, writer, fieldManager });
   }
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
@@ -132,6 +137,16 @@ export class LocalClient implements Client {
     );
   }
 
+  async apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
+    const resource = await this.#resource(model);
+    const { apiVersion, model: descriptor } = resource;
+    const { name, namespace = options.namespace } = object.metadata;
+    const key = keyFor(name, namespace === undefined ? {} : { namespace });
+    const body = bodyOf({ apiVersion, kind: descriptor.kind, ...(object as object) });
+    requireFieldManager(options.fieldManager);
+    return this.#answer(await this.#parts.registry.apply(resource, key, body, this.#written(options)));
+  }
+
   async delete<T extends ApiObject>(
     model: Model<T>,
     name: string,
@@ -165,8 +180,11 @@ export class LocalClient implements Client {
   }
 
   /** The writer last: it is nothing that a caller decides. */
-  #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer } {
-    return { ...options, writer: this.#parts.writer ?? 'service' };
+  #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer; readonly fieldManager: string } {
+    const { writer = 'service', fieldManager: own = 'homeostat' } = this.#parts;
+    const { fieldManager = own } = options;
+    if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
+    return { ...options, fieldManager, writer };
   }
 
   /** Waits while the kind is being indexed; NotFound when it is not registered. */

@@ -15,6 +15,21 @@ export async function readObjectBody(context: Context): Promise<BodySource> {
   return type === 'application/yaml' ? () => parseYaml(text, objectLimits) : () => parseJson(text, objectLimits);
 }
 
+/** An applied object. It is YAML, of which JSON is a part: most clients send that, and it is faster to read. */
+export async function readAppliedBody(context: Context): Promise<BodySource> {
+  const text = await readText(context);
+  return () => {
+    if (text.trimStart().startsWith('{')) {
+      try {
+        return parseJson(text, objectLimits);
+      } catch {
+        // YAML in braces; or broken, and then this is what tells where.
+      }
+    }
+    return parseYaml(text, objectLimits);
+  };
+}
+
 /** A JSON body of which nothing is known yet; undefined when it is empty. */
 export async function readOptionalJson(context: Context): Promise<unknown> {
   const text = await readText(context);

@@ -7,11 +7,11 @@ import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
-import { readDeleteOptions, readWriteOptions } from './write-options.ts';
+import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { parseJson } from '../decode/json-body.ts';
-import { readObjectBody, unsupported } from './object-body.ts';
+import { readAppliedBody, readObjectBody, unsupported } from './object-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf, readText } from './request-body.ts';
 import { readView } from './requested-view.ts';
@@ -37,10 +37,13 @@ interface Call {
 
 const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
 
+const applyType = 'application/apply-patch+yaml';
+
 const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
+  applyType,
 ];
 
 /** Of a collection. The queue of writes is bounded, and others use it as well. */
@@ -111,7 +114,7 @@ export class ResourceHandler {
 
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
-    const options = readWriteOptions(context.query, 'CreateOptions');
+    const options = readWriteOptions(context, 'CreateOptions');
     const body = await readObjectBody(context);
     const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
     context.status = 201;
@@ -120,15 +123,24 @@ export class ResourceHandler {
   }
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
-    const options = withSubresource(call.path, readWriteOptions(call.context.query, 'UpdateOptions'));
+    const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
     const body = await readObjectBody(call.context);
     this.#answer(call, await this.#parts.registry.update(call.resource, key, body, options));
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
-    const options = withSubresource(call.path, readWriteOptions(call.context.query, 'PatchOptions'));
+    if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
+    const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
     const patch = await readPatch(call.context);
     this.#answer(call, await this.#parts.registry.patch(call.resource, key, patch, options));
+  }
+
+  async #apply(call: Call, key: ObjectKey): Promise<void> {
+    const options = withSubresource(call.path, readApplyOptions(call.context));
+    const body = await readAppliedBody(call.context);
+    const written = await this.#parts.registry.apply(call.resource, key, body, options);
+    if (written.outcome === 'created') call.context.status = 201;
+    this.#answer(call, written);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
@@ -191,7 +203,7 @@ function withNamespace<T extends object>(path: ResourcePath, options: T): T & { 
   return path.namespace === undefined ? options : { ...options, namespace: path.namespace };
 }
 
-function withSubresource(path: ResourcePath, options: WriteOptions): WriteOptions {
+function withSubresource<T extends WriteOptions>(path: ResourcePath, options: T): T & WriteOptions {
   return path.subresource === 'status' ? { ...options, subresource: 'status' } : options;
 }
 
@@ -210,7 +222,7 @@ async function readPatch(context: Context): Promise<PatchBody> {
     throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
   }
   const directive = type === 'application/strategic-merge-patch+json' ? strategicMergeDirective(patch) : undefined;
-  if (directive !== undefined) throw unsupported(patchTypes.slice(0, 2));
+  if (directive !== undefined) throw unsupported([...patchTypes.slice(0, 2), applyType]);
   return { type: 'merge', patch };
 }
 

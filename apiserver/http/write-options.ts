@@ -1,50 +1,60 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { WriteOptions } from '../registry/registry.ts';
+import { maxManagerBytes } from '../apply/read-managed-fields.ts';
+import type { ApplyOptions, WriteOptions } from '../registry/registry.ts';
+import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
+import type { OptionsKind } from '../registry/field-manager.ts';
 import { readOptionalJson } from './object-body.ts';
-import { allOf, choiceOf, firstOf, quote, refuse } from './query.ts';
+import { allOf, booleanOf, choiceOf, firstOf, quote, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
-const maxFieldManagerBytes = 128;
-
-type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions';
-
 /** dryRun, fieldValidation, fieldManager and force, judged as the real server does (422). */
-export function readWriteOptions(query: Query, options: OptionsKind): WriteOptions {
-  const dryRun = readDryRun(allOf(query, 'dryRun'), options);
-  const fieldValidation = choiceOf(query, {
-    name: 'fieldValidation',
-    supported: ['Ignore', 'Warn', 'Strict'],
-    options,
-  });
-  checkFieldManager(firstOf(query, 'fieldManager'), options);
+export function readWriteOptions({ query, headers }: Context, options: OptionsKind): WriteOptions {
+  const read = readCommonOptions(query, options);
   if (options === 'PatchOptions' && firstOf(query, 'force') !== undefined) {
     throw refuse(options, 'force', {
       reason: 'FieldValueForbidden',
       message: 'Forbidden: may not be specified for non-apply patch',
     });
   }
-  return { dryRun, ...(fieldValidation === undefined ? {} : { fieldValidation }) };
+  const fieldManager = read.fieldManager ?? managerOfAgent(headers['user-agent']);
+  return { ...read, ...(fieldManager === '' ? {} : { fieldManager }) };
+}
+
+/** The same for server-side apply, which has to say who applies. */
+export function readApplyOptions({ query }: Context): ApplyOptions {
+  const options = 'PatchOptions';
+  const read = readCommonOptions(query, options);
+  const fieldManager = requireFieldManager(read.fieldManager);
+  return { ...read, fieldManager, force: booleanOf(query, 'force', options) ?? false };
+}
+
+function readCommonOptions(query: Query, options: OptionsKind): WriteOptions {
+  const dryRun = readDryRun(allOf(query, 'dryRun'), options);
+  const fieldValidation = choiceOf(query, {
+    name: 'fieldValidation',
+    supported: ['Ignore', 'Warn', 'Strict'],
+    options,
+  });
+  const fieldManager = firstOf(query, 'fieldManager');
+  if (fieldManager !== undefined) checkFieldManager(fieldManager, options);
+  return {
+    dryRun,
+    ...(fieldValidation === undefined ? {} : { fieldValidation }),
+    ...(fieldManager === undefined ? {} : { fieldManager }),
+  };
+}
+
+/** The program's name, as a User-Agent begins with it (`kubectl/v1.32.5 …`); what cannot be printed is left out. */
+function managerOfAgent(agent = ''): string {
+  const slash = agent.indexOf('/');
+  return (slash < 0 ? agent : agent.slice(0, slash)).replace(/[^\x20-\x7e]/g, '').slice(0, maxManagerBytes);
 }
 
 function readDryRun(values: readonly string[], options: OptionsKind): boolean {
   if (values.every((value) => value === 'All')) return values.length > 0;
   const message = `Unsupported value: ${JSON.stringify(values.map((value) => value.slice(0, 64)))}: supported values: "All"`;
   throw refuse(options, 'dryRun', { reason: 'FieldValueNotSupported', message });
-}
-
-function checkFieldManager(manager: string | undefined, options: OptionsKind): void {
-  if (manager === undefined) return;
-  if (Buffer.byteLength(manager) > maxFieldManagerBytes) {
-    const message = `Too long: may not be more than ${maxFieldManagerBytes} bytes`;
-    throw refuse(options, 'fieldManager', { reason: 'FieldValueTooLong', message });
-  }
-  if (!/^[\x20-\x7e]*$/.test(manager)) {
-    throw refuse(options, 'fieldManager', {
-      reason: 'FieldValueInvalid',
-      message: 'Invalid value: should contain printable characters only',
-    });
-  }
 }
 
 interface DeleteBody {

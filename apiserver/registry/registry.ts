@@ -5,6 +5,7 @@ import {
   formatKey,
   generateName,
   isApiError,
+  isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
@@ -23,8 +24,9 @@ import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
+import { decideApply, decideApplyNew } from './apply-rules.ts';
 import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
-import type { Decision, WriteRequest } from './write-rules.ts';
+import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
 
 /** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
 const maxObjectBytes: number = 1.5 * 1024 * 1024;
@@ -35,6 +37,9 @@ const maxNameDraws = 8;
 /** Decisions on a state that another replica changed meanwhile, before the client is asked to try again. */
 const maxRaces = 16;
 
+/** Of writes that say nothing of who writes. Kubernetes' name. */
+const unknownManager = 'unknown';
+
 export interface WriteOptions {
   readonly dryRun?: boolean;
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
@@ -42,6 +47,14 @@ export interface WriteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer;
+  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
+  readonly fieldManager?: string;
+}
+
+export interface ApplyOptions extends WriteOptions {
+  readonly fieldManager: string;
+  /** Take fields that others own instead of a 409. */
+  readonly force?: boolean;
 }
 
 export interface CreateOptions extends WriteOptions {
@@ -63,7 +76,7 @@ export interface WriteResult {
   /** Absent for a creation that was not stored (dryRun). */
   readonly resourceVersion?: string;
   /** `removed`: the object is gone, and `bytes` is its last state. */
-  readonly outcome: 'stored' | 'unchanged' | 'removed';
+  readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed';
   readonly warnings: readonly string[];
 }
 
@@ -133,13 +146,33 @@ export class Registry {
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
     for (let draws = 1; ; draws += 1) {
       const warnings: string[] = [];
-      const { object, drawn } = this.#decideCreate(resource, body, { options, warnings });
-      const key = formatKey(keyOf(object));
-      const { dryRun = false } = options;
-      const result = await this.#locks.run(lockOf(resource, key), () => this.#create(resource, object, dryRun));
-      if (result !== undefined) return { ...result, warnings };
-      if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, object.metadata.name, key);
+      let drawn = false;
+      const request = this.#createRequest(options, warnings, () => (drawn = true));
+      const object = decideCreate(resource.rules, body(), request);
+      const result = await this.#create(resource, object, { options, warnings });
+      if (result !== undefined) return result;
+      if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, keyOf(object));
     }
+  }
+
+  /** Server-side apply: of an object that is absent, its creation; a subresource's object has to be there (404). */
+  async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
+    const { force = false } = options;
+    for (let race = 0; race < maxRaces; race += 1) {
+      try {
+        return await this.#change(resource, key, options, (stored, request) =>
+          decideApply(resource.rules, stored, body(), { ...request, force }),
+        );
+      } catch (error) {
+        if (!isNotFound(error) || options.subresource !== undefined) throw error;
+      }
+      const warnings: string[] = [];
+      const request = { ...this.#createRequest(options, warnings), ...key };
+      const object = decideApplyNew(resource.rules, body(), request);
+      const created = await this.#create(resource, object, { options, warnings });
+      if (created !== undefined) return created;
+    }
+    throw conflict(resource.model, key.name);
   }
 
   /** PUT of the object or of a subresource; 404 when absent, no upsert. */
@@ -177,35 +210,38 @@ export class Registry {
       warn: (message) => warnings.push(message),
       writer: options.writer ?? 'user',
       serviceDomain: this.#options.serviceDomain,
+      fieldManager: options.fieldManager ?? unknownManager,
       ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
     };
   }
 
-  #decideCreate(
-    resource: Resource,
-    body: BodySource,
-    call: { options: CreateOptions; warnings: string[] },
-  ): { object: ApiObject; drawn: boolean } {
-    const { namespace } = call.options;
-    let drawn = false;
-    const object = decideCreate(resource.rules, body(), {
-      ...this.#request(call.options, call.warnings),
+  #createRequest(options: CreateOptions, warnings: string[], onDraw?: () => void): CreateRequest {
+    const { namespace } = options;
+    return {
+      ...this.#request(options, warnings),
       ...(namespace === undefined ? {} : { namespace }),
       uid: this.#options.uuid(),
       draw: (base) => {
-        drawn = true;
+        onDraw?.();
         return generateName(base, this.#options.random);
       },
-    });
-    return { object, drawn };
+    };
   }
 
   /** undefined: the name is taken. */
-  async #create(
+  #create(
     resource: Resource,
     object: ApiObject,
-    dryRun: boolean,
-  ): Promise<Omit<WriteResult, 'warnings'> | undefined> {
+    { options, warnings }: { options: WriteOptions; warnings: readonly string[] },
+  ): Promise<WriteResult | undefined> {
+    const { dryRun = false } = options;
+    return this.#locks.run(lockOf(resource, formatKey(keyOf(object))), async () => {
+      const written = await this.#commitNew(resource, object, dryRun);
+      return written === undefined ? undefined : { ...resultOf(object, written), outcome: 'created', warnings };
+    });
+  }
+
+  async #commitNew(resource: Resource, object: ApiObject, dryRun: boolean): Promise<Written | undefined> {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(dryRun, (): Verdict => {
@@ -214,16 +250,16 @@ export class Registry {
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
-      if (typeof written !== 'string') return { ...resultOf(object, written), outcome: 'stored' };
+      if (typeof written !== 'string') return written;
       if (written !== 'generation') return undefined;
     }
     throw conflict(resource.model, object.metadata.name);
   }
 
-  #alreadyExists(resource: Resource, name: string, key: string): ApiError {
-    const entry = resource.cache.get(key);
+  #alreadyExists(resource: Resource, key: ObjectKey): ApiError {
+    const entry = resource.cache.get(formatKey(key));
     const deleting = entry !== undefined && decodeObject(entry.bytes).metadata.deletionTimestamp !== undefined;
-    return alreadyExists(resource.model, name, deleting);
+    return alreadyExists(resource.model, key.name, deleting);
   }
 
   /** Read, decide, commit; decided anew when another replica was faster. */

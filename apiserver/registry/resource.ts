@@ -6,7 +6,7 @@ import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
 import { keyPrefixOf } from '../store/object-key.ts';
 import type { Claim, KindClaims, Operation } from '../store/store.ts';
-import type { Rules } from './write-rules.ts';
+import type { Rules } from './write-request.ts';
 
 export interface ResourceParts {
   readonly rules: Rules;

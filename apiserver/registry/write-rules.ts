@@ -1,105 +1,22 @@
-import { apiVersionOf, deepEqual, metadataShapeErrors, validateMetadata } from '@homeostat/controller-runtime/api';
+import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
-import type { ObjectSchema } from '../schema/compile-schema.ts';
+import type { ManagedFields } from '../apply/managed-fields.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
+import { creatorsFields, fieldManagement } from './field-management.ts';
+import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from './label-keys.ts';
-import type { LabelKeyRules } from './label-keys.ts';
-import type { ModelValidator } from './model-validator.ts';
+import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
-
-/** What the rules need to know of a kind. */
-export interface Rules {
-  readonly model: ModelDescriptor;
-  readonly schema: ObjectSchema;
-  /** The model's own rules, for objects that are valid otherwise. */
-  readonly validateModel: ModelValidator | undefined;
-}
-
-/** What a write was asked to do besides its object. */
-export interface WriteRequest extends LabelKeyRules {
-  /** From the path; absent for a creation, whose body names the object. */
-  readonly name?: string;
-  /** From the path; absent for Cluster-scoped kinds. */
-  readonly namespace?: string;
-  readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
-  /** Server time, RFC 3339 with whole seconds. */
-  readonly now: string;
-  /** Collects warnings for the answer. */
-  readonly warn: (message: string) => void;
-  readonly subresource?: 'status';
-}
-
-/** The fields of an object, before its types are known to be right. */
-type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
-
-/** What a write amounts to. `none`: nothing changes, and the stored object is the answer. */
-export type Decision =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'write'; readonly object: ApiObject }
-  | { readonly kind: 'remove'; readonly object: ApiObject };
-
-/** Checks that a body is an object of this model at this path; everything wrong here is a 400. */
-function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
-  const { model } = rules;
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
-    throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
-  }
-  const draft = body as Draft;
-  checkType(model, draft);
-  const metadata: unknown = draft.metadata ?? {};
-  const wrong = metadataShapeErrors(metadata);
-  if (wrong.length > 0) {
-    const list = wrong.map((cause) => `${cause.field}: ${cause.message}`).join(', ');
-    throw badRequest(
-      `${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${list}`,
-      wrong,
-    );
-  }
-  draft.metadata = withoutNulls(metadata as ObjectMeta);
-  checkPath(draft, request);
-  return draft;
-}
-
-/** Typed clients send `creationTimestamp: null` and the like for what they do not set. */
-function withoutNulls(metadata: ObjectMeta): ObjectMeta {
-  if (!Object.values(metadata).includes(null)) return { ...metadata };
-  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
-}
-
-function checkType(model: ModelDescriptor, draft: Draft): void {
-  for (const field of ['apiVersion', 'kind'] as const) {
-    if (typeof draft[field] !== 'string' || draft[field] === '') {
-      throw badRequest(
-        `the object provided is unrecognized (must be of type ${model.kind}): ${field}: must be a non-empty string`,
-      );
-    }
-  }
-  const expected = apiVersionOf(model);
-  if (draft.apiVersion !== expected) {
-    throw badRequest(
-      `the API version in the data (${clip(draft.apiVersion)}) does not match the expected API version (${expected})`,
-    );
-  }
-  if (draft.kind !== model.kind) {
-    throw badRequest(`the kind in the data (${clip(draft.kind)}) does not match the expected kind (${model.kind})`);
-  }
-}
-
-function checkPath(draft: Draft, request: WriteRequest): void {
-  const { name, namespace } = draft.metadata;
-  if (request.name !== undefined && name !== undefined && name !== request.name) {
-    throw badRequest(`the name of the object (${clip(name)}) does not match the name on the URL (${request.name})`);
-  }
-  if (namespace !== undefined && namespace !== '' && namespace !== request.namespace) {
-    throw badRequest(
-      `the namespace of the object (${clip(namespace)}) does not match the namespace on the URL (${request.namespace ?? ''})`,
-    );
-  }
-}
+import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
 function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   rules.schema.applyDefaults(draft);
+  pruneDraft(rules, draft, request);
+}
+
+/** Removes what the schema does not know, or refuses it (400), as the request has it. */
+export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   const unknown = rules.schema.prune(draft);
   if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
   if (request.fieldValidation === 'Strict') {
@@ -124,11 +41,7 @@ function validateObject(rules: Rules, object: ApiObject, write: { request: Write
 }
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
-export function decideCreate(
-  rules: Rules,
-  body: unknown,
-  request: WriteRequest & { uid: string; draw: (base: string) => string },
-): ApiObject {
+export function decideCreate(rules: Rules, body: unknown, request: CreateRequest): ApiObject {
   const draft = readDraft(rules, body, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
@@ -148,23 +61,23 @@ export function decideCreate(
     ...authorFields(given),
   };
   validateObject(rules, draft, { request });
+  setManagedFields(draft, request.managedFields ?? creatorsFields(rules, draft, request));
   rules.validateModel?.(draft, undefined);
   return draft;
 }
 
 /** The fields of metadata that clients decide. Finalizers are a set; their order is kept. */
-function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
-  const { labels, annotations, finalizers, ownerReferences, managedFields } = given;
+export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
+  const { labels, annotations, finalizers, ownerReferences } = given;
   return {
     ...(isEmpty(labels) ? {} : { labels }),
     ...(isEmpty(annotations) ? {} : { annotations }),
     ...(isEmpty(ownerReferences) ? {} : { ownerReferences }),
     ...(isEmpty(finalizers) ? {} : { finalizers: [...new Set(finalizers)] }),
-    ...(isEmpty(managedFields) ? {} : { managedFields }),
   };
 }
 
-function isEmpty(value: object | null | undefined): boolean {
+export function isEmpty(value: object | null | undefined): boolean {
   return value === undefined || value === null || Object.keys(value).length === 0;
 }
 
@@ -172,21 +85,22 @@ function isEmpty(value: object | null | undefined): boolean {
 export function decideUpdate(rules: Rules, stored: ApiObject, body: unknown, request: WriteRequest): Decision {
   const draft = readDraft(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
-  return decideNext(rules, stored, { draft, request, keepStatus: draft.status === undefined });
+  const manage = fieldManagement(rules, draft, request);
+  return decideNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
 }
 
 /** PATCH: `body` is the patched object, so an absent status was removed on purpose. */
 export function decidePatch(rules: Rules, stored: ApiObject, body: unknown, request: WriteRequest): Decision {
   const draft = readDraft(rules, body, request);
-  const { uid, name } = draft.metadata;
-  if (name === undefined)
-    throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
+  const { uid } = draft.metadata;
+  requireName(draft, request);
   if (uid !== stored.metadata.uid) {
     const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
     throw invalid(rules.model, stored.metadata.name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message }]);
   }
   checkPreconditions(rules.model, stored, draft.metadata);
-  return decideNext(rules, stored, { draft, request, keepStatus: false });
+  const manage = fieldManagement(rules, draft, request);
+  return decideNext(rules, stored, { draft, request, keepStatus: false, manage });
 }
 
 /** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */
@@ -209,16 +123,21 @@ interface Next {
   readonly draft: Draft;
   readonly request: WriteRequest;
   readonly keepStatus: boolean;
+  readonly manage: FieldManagement;
 }
 
-function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
+/** What becomes of `stored` when the draft is shaped, judged and compared with it. */
+export function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
   const { draft, request } = next;
   const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
   shapeDraft(rules, object, request);
   const finished: Draft = { ...object, metadata: nextMetadata(stored, object) };
-  if (deepEqual(stored, finished)) return { kind: 'none' };
+  const isSame = deepEqual(stored, finished);
+  const managed = next.manage.entries(stored);
+  if (isSame && deepEqual(managed, stored.metadata.managedFields)) return { kind: 'none' };
   validateObject(rules, finished, { request, stored });
   checkFinalizers(rules.model, stored, finished);
+  setManagedFields(finished, isSame ? managed : next.manage.afterChange(managed, { before: stored, after: finished }));
   const changed = withVersions(stored, finished);
   const gone = changed.metadata.deletionTimestamp !== undefined && isEmpty(changed.metadata.finalizers);
   // What goes is not stored, and must be able to go.
@@ -240,15 +159,15 @@ function withStored(rules: Rules, stored: ApiObject, next: Next): Draft {
 }
 
 function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
-  const {
-    labels: _l,
-    annotations: _a,
-    finalizers: _f,
-    ownerReferences: _o,
-    managedFields: _m,
-    ...server
-  } = stored.metadata;
+  const { labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...server } = stored.metadata;
   return { ...server, ...authorFields(object.metadata) };
+}
+
+/** In place: the metadata was made for this write, and copying it costs as much as finding out who owns what. */
+function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefined): void {
+  const own: { managedFields?: ManagedFields } = metadata;
+  if (entries !== undefined && entries.length > 0) own.managedFields = entries;
+  else if (own.managedFields !== undefined) delete own.managedFields;
 }
 
 function withVersions(stored: ApiObject, object: Draft): ApiObject {

@@ -5,6 +5,7 @@ import { Explainer } from './explainer.ts';
 import { LinearPatterns } from './linear-pattern.ts';
 import { Pruner } from './pruner.ts';
 import { ShapeBuilder } from './shape.ts';
+import type { Shape } from './shape.ts';
 import { compileGate } from './value-gate.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface ObjectSchema {
   prune(object: object): readonly string[];
   /** Every violation, at most 100, in Kubernetes' words; the object itself is not changed. */
   validate(object: object): readonly FieldCause[];
+  /** What it says of an object's structure. */
+  readonly shape: Shape;
 }
 
 const nothing: readonly FieldCause[] = Object.freeze([]);
@@ -52,6 +55,7 @@ export function compileSchema(model: Pick<ModelDescriptor, 'components' | 'schem
       if (causes.length === 0) throw new Error(`an object was refused without a cause by the schema "${schemaName}"`);
       return causes;
     },
+    shape,
   });
 }
 

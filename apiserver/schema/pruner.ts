@@ -14,6 +14,8 @@ const unknownShape: Shape = {
   properties: new Map(),
   additional: undefined,
   items: undefined,
+  identity: undefined,
+  isAtomic: false,
   preservesUnknown: false,
   isNullable: false,
   defaultValue: undefined,

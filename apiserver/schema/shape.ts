@@ -1,5 +1,6 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
-import { componentOf } from './translate-schema.ts';
+import type { Identity } from './distinct.ts';
+import { componentOf, identityOfItems } from './translate-schema.ts';
 
 /** `anything`: it stays as it is. `metadata`: its fields are known by their names, whatever the schema says. */
 export type FieldShape = Shape | 'anything' | 'metadata';
@@ -10,6 +11,10 @@ export interface Shape {
   /** Of the fields that are not among the properties. */
   readonly additional: FieldShape | undefined;
   readonly items: Shape | undefined;
+  /** How the items of a list that is merged (`x-kubernetes-list-type`) are told apart; undefined: the list is one value. */
+  readonly identity: Identity | undefined;
+  /** An object is one value, and not merged field by field (`x-kubernetes-map-type: atomic`). */
+  readonly isAtomic: boolean;
   /** Fields that are not known stay. */
   readonly preservesUnknown: boolean;
   readonly isNullable: boolean;
@@ -137,6 +142,8 @@ function emptyShape(schemas: readonly JsonSchema[]): MutableShape {
     properties: new Map(),
     additional: schemas.some(({ additionalProperties }) => additionalProperties === true) ? 'anything' : undefined,
     items: undefined,
+    identity: schemas.filter((schema) => schema['x-kubernetes-list-type'] !== undefined).map(identityOfItems)[0],
+    isAtomic: schemas.some((schema) => schema['x-kubernetes-map-type'] === 'atomic'),
     preservesUnknown: schemas.some((schema) => schema['x-kubernetes-preserve-unknown-fields'] === true),
     isNullable: schemas.some(({ nullable }) => nullable === true),
     defaultValue: undefined,

@@ -281,9 +281,12 @@ export class ApiServer {
     return this.#parts.client;
   }
 
-  /** A client for a plugin in this process: labels that it writes have a prefix, which is not the service's (spec 2.5). */
-  createPluginClient(): Client {
-    return this.#parts.client.as('plugin');
+  /**
+   * A client for a plugin in this process: labels that it writes have a prefix, which is not the service's (spec 2.5), and
+   * what it writes is `plugin:<name>`'s in managedFields.
+   */
+  createPluginClient(name: string): Client {
+    return this.#parts.client.as('plugin', `plugin:${name}`);
   }
 
   /** Resolves when a registered kind is indexed and served. Rejects with IndexBuildError, naming index, value and objects. */

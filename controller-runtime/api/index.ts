@@ -1,6 +1,6 @@
 // The wire vocabulary: pure, no I/O, no timers, no Node imports. Exported by name, so that nothing leaks.
 export { formatKey, keyOf, parseKey } from './object.ts';
-export type { ApiObject, NewObject, ObjectKey, ObjectMeta, OwnerReference } from './object.ts';
+export type { ApiObject, ManagedFieldsEntry, NewObject, ObjectKey, ObjectMeta, OwnerReference } from './object.ts';
 export { apiVersionOf } from './model.ts';
 export type { ExtensionClass, GroupVersionKind, Model, ModelDescriptor, PrinterColumn } from './model.ts';
 export type { FieldViolation, ModelValidation } from './model-validation.ts';

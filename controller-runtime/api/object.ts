@@ -10,6 +10,20 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
+/** What one manager owns of an object (Kubernetes `ManagedFieldsEntry`). */
+export interface ManagedFieldsEntry {
+  readonly manager: string;
+  /** `Apply`: server-side apply; `Update`: every other write. */
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  /** RFC 3339, UTC: when the manager last changed something. Absent when it never did, having applied what was there. */
+  readonly time?: string;
+  readonly fieldsType: 'FieldsV1';
+  /** A tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an item>`, `.` for the node itself). */
+  readonly fieldsV1: object;
+  readonly subresource?: string;
+}
+
 /** Metadata of a stored object (spec 2.3). Fields marked "server" are set by the server; what a client sends for them is replaced. */
 export interface ObjectMeta {
   /** At most 253 characters of lowercase letters, digits and hyphen (spec 2.4). Immutable. */
@@ -34,7 +48,8 @@ export interface ObjectMeta {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];
-  readonly managedFields?: readonly unknown[];
+  /** Server: who owns which fields, as server-side apply needs it. An update may edit it; `[{}]` clears it. */
+  readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
 /** The envelope that every object has (spec 2.2). */

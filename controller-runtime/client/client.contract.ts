@@ -1,3 +1,4 @@
+import { describeApply } from './client-apply.contract.ts';
 import { describeConcurrency } from './client-concurrency.contract.ts';
 import { describeDeletion } from './client-deletion.contract.ts';
 import { describeLists } from './client-lists.contract.ts';
@@ -11,6 +12,7 @@ export function describeClientContract(name: string, open: OpenClient): void {
   describe(`${name} as a Client`, () => {
     const subject = new ContractSubject(open);
     describeWrites(subject);
+    describeApply(subject);
     describeConcurrency(subject);
     describeDeletion(subject);
     describeLists(subject);

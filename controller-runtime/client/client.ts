@@ -69,6 +69,20 @@ export interface PatchOptions extends WriteOptions {
   readonly subresource?: 'status';
 }
 
+export interface ApplyOptions extends WriteOptions {
+  /** As whom: what it applied last and does not apply now is removed. At most 128 printable characters. */
+  readonly fieldManager: string;
+  /** Take fields that others own, and that should have another value, instead of rejecting with Conflict. */
+  readonly force?: boolean;
+  /** `status`: apply status only. */
+  readonly subresource?: 'status';
+}
+
+/** The fields that a manager wants to own, and the name of their object. */
+export type AppliedObject<T extends ApiObject> = Desired<T> & {
+  readonly metadata: Partial<ApiObject['metadata']> & { readonly name: string };
+};
+
 /**
  * The API as a program sees it. Two implementations, in process and over HTTP; nothing tells them apart.
  * Every verb rejects with ApiError. Objects that are handed out are deeply frozen.
@@ -83,6 +97,12 @@ export interface Client {
   /** Replaces status only; the object's uid and resourceVersion are preconditions when they are there. */
   updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T>;
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T>;
+  /**
+   * Server-side apply: the object has these fields afterwards, and is created when it is absent. Fields that this manager
+   * applied before and leaves out now go, unless others own them. A field of another manager that should have another
+   * value is a Conflict with a cause for each.
+   */
+  apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
   /** Resolves with the object when finalizers keep it, with undefined when it is gone. */
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**

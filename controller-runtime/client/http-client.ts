@@ -1,6 +1,8 @@
 import { apiVersionOf } from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
 import type {
+  AppliedObject,
+  ApplyOptions,
   Client,
   DeleteOptions,
   Desired,
@@ -18,7 +20,7 @@ import type { HttpRequest, HttpTransport } from './http-transport.ts';
 import { watchOverHttp } from './http-watch.ts';
 import { listEverything } from './list-everything.ts';
 import { ModelResolver } from './model-resolver.ts';
-import { getQuery, listQuery, writeQuery } from './query.ts';
+import { applyQuery, getQuery, listQuery, writeQuery } from './query.ts';
 import { collectionPath, creationPath, objectPath } from './resource-path.ts';
 
 export interface HttpClientParts {
@@ -63,7 +65,7 @@ export class HttpClient implements Client {
   async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
     const descriptor = this.#models.remember(model);
     const path = creationPath(descriptor, options.namespace ?? object.metadata.namespace);
-    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...object };
+    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
     return this.#send({ method: 'POST', path, body, query: writeQuery(options), signal: options.signal });
   }
 
@@ -89,6 +91,16 @@ export class HttpClient implements Client {
     const body = patch.type === 'json' ? patch.operations : patch.patch;
     const contentType = `application/${patch.type}-patch+json`;
     return this.#send({ method: 'PATCH', path, body, contentType, query: writeQuery(options), signal });
+  }
+
+  async apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
+    const descriptor = this.#models.remember(model);
+    const { name, namespace = options.namespace } = object.metadata;
+    const path = objectPath(descriptor, { name, namespace, subresource: options.subresource });
+    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
+    const contentType = 'application/apply-patch+yaml';
+    const { signal } = options;
+    return this.#send({ method: 'PATCH', path, body, contentType, query: applyQuery(options), signal });
   }
 
   async delete<T extends ApiObject>(

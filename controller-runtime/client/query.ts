@@ -1,4 +1,4 @@
-import type { GetOptions, ListOptions, WatchOptions, WriteOptions } from './client.ts';
+import type { ApplyOptions, GetOptions, ListOptions, WatchOptions, WriteOptions } from './client.ts';
 
 type Parameter = string | number | boolean | readonly string[] | undefined;
 
@@ -30,8 +30,16 @@ export function watchQuery(options: WatchOptions, resourceVersion: string): URLS
 
 /** The query parameters of a write. */
 export function writeQuery(options: WriteOptions): URLSearchParams {
-  const { dryRun, fieldValidation, fieldManager } = options;
-  return queryOf({ dryRun: dryRun === true ? 'All' : undefined, fieldValidation, fieldManager });
+  return queryOf(writeParameters(options));
+}
+
+/** The query parameters of a server-side apply. */
+export function applyQuery(options: ApplyOptions): URLSearchParams {
+  return queryOf({ ...writeParameters(options), force: options.force });
+}
+
+function writeParameters({ dryRun, fieldValidation, fieldManager }: WriteOptions): Record<string, Parameter> {
+  return { dryRun: dryRun === true ? 'All' : undefined, fieldValidation, fieldManager };
 }
 
 function queryOf(parameters: Readonly<Record<string, Parameter>>): URLSearchParams {

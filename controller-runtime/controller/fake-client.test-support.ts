@@ -117,6 +117,10 @@ export class FakeClient implements Client {
     return this.#answer(this.#commit({ ...stored, metadata })) as Promise<T>;
   }
 
+  apply(): never {
+    throw new Error('not part of this fake');
+  }
+
   ensure(): never {
     throw new Error('not part of this fake');
   }

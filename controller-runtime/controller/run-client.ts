@@ -13,6 +13,8 @@ import {
 } from '../api/index.ts';
 import type { Informer, InformerOptions } from '../client/informer.ts';
 import type {
+  AppliedObject,
+  ApplyOptions,
   Client,
   DeleteOptions,
   Desired,
@@ -109,6 +111,16 @@ export class RunClient implements Client {
     if (patch.type !== 'merge' || options?.subresource !== 'status' || options.dryRun === true) return send();
     const present = this.#view.read(target);
     return this.#statusWrite(target, send, statusOf(applyMergePatch({ status: statusOf(present) }, patch.patch)));
+  }
+
+  apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
+    const { name, namespace = options.namespace, resourceVersion: revision = '0' } = object.metadata;
+    const target = targetIn(model, { name, namespace });
+    const send = (): Promise<T> =>
+      this.#write({ target, revision }, options, () => this.#client.apply(model, object, this.#bound(options)));
+    if (options.subresource !== 'status' || options.dryRun === true) return send();
+    const present = this.#view.read(target);
+    return this.#statusWrite(target, send, statusOf(applyMergePatch({ status: statusOf(present) }, object)));
   }
 
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined> {

@@ -54,7 +54,7 @@ export class PluginRun {
     const owned = group === undefined ? {} : { group };
     this.#scheme = parts.server.schemeManager.forOwner(name, owned);
     this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
-    this.#client = parts.server.createPluginClient();
+    this.#client = parts.server.createPluginClient(name);
     this.#manager = createManager({ client: this.#client, clock: parts.clock, logger: parts.logger });
   }
 

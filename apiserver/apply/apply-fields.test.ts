@@ -1,0 +1,212 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { compileSchema } from '../schema/compile-schema.ts';
+import { applyFields } from './apply-fields.ts';
+import type { Applied } from './apply-fields.ts';
+import { difference, isEmptySet, membersOf } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import type { Fields } from './field-type.ts';
+import { allFieldsOf, appliedFieldsOf } from './fields-of.ts';
+import { capUpdates, entryOf, fieldsOfEntry, newEntry } from './managed-fields.ts';
+import type { ManagedFields, Manager } from './managed-fields.ts';
+import { trackUpdate } from './track-fields.ts';
+
+const text: JsonSchema = { type: 'string' };
+const item: JsonSchema = { type: 'object', properties: { k: text, x: text, y: text } };
+const keyed = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] } as const;
+const spec: JsonSchema = {
+  type: 'object',
+  properties: {
+    a: text,
+    b: text,
+    tags: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
+    items: { type: 'array', items: item, ...keyed },
+    lines: { type: 'array', items: text },
+    entries: { type: 'object', additionalProperties: { type: 'object', properties: { x: text } } },
+    one: { type: 'object', additionalProperties: text, 'x-kubernetes-map-type': 'atomic' },
+    free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  },
+};
+const { shape } = compileSchema({ schemaName: 'T', components: { T: { type: 'object', properties: { spec } } } });
+
+interface State {
+  readonly content: Fields;
+  readonly managedFields: ManagedFields;
+}
+
+const nothing: State = { content: {}, managedFields: [] };
+
+function manager(name: string, operation: Manager['operation'] = 'Apply'): Manager {
+  return { manager: name, operation, apiVersion: 'g/v1' };
+}
+
+function attempt(state: State, name: string, applied: object, force = false): Applied {
+  return applyFields(state, { spec: applied }, { by: manager(name), shape, force });
+}
+
+function apply(state: State, name: string, applied: object, force = true): State {
+  const result = attempt(state, name, applied, force);
+  if (result.conflicts !== undefined) throw new Error('a conflict');
+  return result;
+}
+
+/** An update as the registry tracks it. */
+function update(state: State, name: string, next: object): State {
+  const metadata = { name: 'x' } as never;
+  const envelope = { apiVersion: 'g/v1', kind: 'T', metadata };
+  const content = { spec: next };
+  const write = { by: manager(name, 'Update'), shape, now: '2030-01-01T00:00:00Z' };
+  const states = { before: { ...envelope, ...state.content }, after: { ...envelope, ...content } };
+  return { content, managedFields: trackUpdate(state.managedFields, states, write) };
+}
+
+function ownedBy(state: State, name: string, operation?: Manager['operation']): FieldSet {
+  return fieldsOfEntry(entryOf(state.managedFields, manager(name, operation)));
+}
+
+function texts(set: FieldSet): readonly string[] {
+  return Array.from(membersOf(set), (path) => path.join('/'));
+}
+
+const value = fc.constantFrom('1', '2');
+const some = { requiredKeys: [] };
+const specs = fc.record(
+  {
+    a: value,
+    b: value,
+    tags: fc.uniqueArray(fc.constantFrom('p', 'q', 'r')),
+    items: fc.uniqueArray(fc.record({ k: fc.constantFrom('i', 'j'), x: value, y: value }, { requiredKeys: ['k'] }), {
+      selector: ({ k }) => k,
+    }),
+    lines: fc.array(value, { maxLength: 2 }),
+    entries: fc.dictionary(fc.constantFrom('m', 'n'), fc.record({ x: value }, some)),
+    one: fc.dictionary(fc.constantFrom('m', 'n'), value),
+    free: fc.dictionary(fc.constantFrom('m', 'n'), fc.oneof(value, fc.record({ x: value, y: value }, some))),
+  },
+  some,
+);
+const writer = fc.constantFrom('A', 'B', 'C');
+const steps = fc.array(fc.tuple(writer, specs, fc.boolean()), { maxLength: 6 });
+
+/** A state that some managers have come to by applying, and by updating. */
+function stateAfter(history: readonly (readonly [string, object, boolean])[]): State {
+  return history.reduce(
+    (state, [name, wanted, isUpdate]) => (isUpdate ? update(state, name, wanted) : apply(state, name, wanted)),
+    apply(nothing, 'A', { a: '1' }),
+  );
+}
+
+describe('server-side apply', () => {
+  it('changes nothing the second time', () => {
+    fc.assert(
+      fc.property(steps, specs, (history, wanted) => {
+        const once = apply(stateAfter(history), 'A', wanted);
+        expect(apply(once, 'A', wanted, false)).to.deep.equal(once);
+      }),
+    );
+  });
+
+  it('has no conflict about fields that the manager owns alone', () => {
+    fc.assert(
+      fc.property(specs, specs, (first, second) => {
+        expect(attempt(apply(nothing, 'A', first), 'A', second)).to.not.have.property('conflicts');
+      }),
+    );
+  });
+
+  it('gives everything that is applied, and nothing else, to who applies it', () => {
+    fc.assert(
+      fc.property(steps, specs, (history, wanted) => {
+        const state = apply(stateAfter(history), 'A', wanted);
+        expect(texts(ownedBy(state, 'A'))).to.have.members(texts(appliedFieldsOf({ spec: wanted }, shape)));
+        expect(texts(difference(appliedFieldsOf({ spec: wanted }, shape), allFieldsOf(state.content, shape)))).to.be
+          .empty;
+      }),
+    );
+  });
+
+  it('owns nothing that is not there', () => {
+    fc.assert(
+      fc.property(steps, (history) => {
+        const { content, managedFields } = stateAfter(history);
+        const present = allFieldsOf(content, shape);
+        for (const entry of managedFields) {
+          expect(texts(difference(fieldsOfEntry(entry), present)), entry.manager).to.deep.equal([]);
+          expect(isEmptySet(fieldsOfEntry(entry))).to.equal(false);
+        }
+      }),
+    );
+  });
+
+  it('removes a field that is dropped when nobody else owns it, and only then', () => {
+    fc.assert(
+      fc.property(specs, specs, specs, (mine, less, others) => {
+        const both = apply(apply(nothing, 'A', mine), 'B', others);
+        const before = ownedBy(both, 'A');
+        const kept = apply(both, 'A', less);
+        const gone = difference(before, ownedBy(kept, 'A'));
+        const stillOwned = new Set([...texts(ownedBy(kept, 'A')), ...texts(ownedBy(kept, 'B'))]);
+        const present = new Set(texts(allFieldsOf(kept.content, shape)));
+        for (const path of texts(gone)) {
+          const isHeld = stillOwned.has(path) || [...stillOwned].some((each) => each.startsWith(`${path}/`));
+          expect(present.has(path), path).to.equal(isHeld);
+        }
+      }),
+    );
+  });
+
+  it('leaves a field with who took it by force', () => {
+    const forced = apply(apply(nothing, 'A', { a: '1', b: '1' }), 'B', { a: '2' });
+    expect(ownedBy(forced, 'A')).to.deep.equal({ 'f:spec': { 'f:b': {} } });
+    const dropped = apply(forced, 'A', {});
+    expect(dropped.content).to.deep.equal({ spec: { a: '2' } });
+    expect(ownedBy(dropped, 'B')).to.deep.equal({ 'f:spec': { 'f:a': {} } });
+  });
+
+  it('names the fields of others that should have another value', () => {
+    const state = apply(nothing, 'A', { a: '1', b: '1', items: [{ k: 'i', x: '1' }] });
+    const { conflicts = [] } = attempt(state, 'B', { a: '2', b: '1', items: [{ k: 'i', x: '2' }, { k: 'j' }] });
+    expect(conflicts.map(({ entry, fields }) => [entry.manager, texts(fields)])).to.deep.equal([
+      ['A', ['f:spec/f:a', 'f:spec/f:items/k:{"k":"i"}/f:x']],
+    ]);
+  });
+
+  it('shares what has the same value, until the last owner drops it', () => {
+    const shared = apply(apply(nothing, 'A', { a: '1' }), 'B', { a: '1' }, false);
+    const one = apply(shared, 'A', {});
+    expect(one.content).to.deep.equal({ spec: { a: '1' } });
+    expect(apply(one, 'B', {}).content).to.deep.equal({ spec: {} });
+  });
+
+  it('keeps the order of who applies, and the others’ items in their places', () => {
+    const state = update(nothing, 'U', { tags: ['a', 'x', 'b'] });
+    expect(apply(state, 'A', { tags: ['b', 'a'] }).content).to.deep.equal({ spec: { tags: ['x', 'b', 'a'] } });
+    expect(apply(state, 'A', { tags: ['n', 'b'] }).content).to.deep.equal({ spec: { tags: ['a', 'x', 'n', 'b'] } });
+  });
+
+  it('replaces lists, and atomic maps, as one value', () => {
+    const state = apply(nothing, 'A', { lines: ['1', '2'], one: { m: '1' } });
+    expect(ownedBy(state, 'A')).to.deep.equal({ 'f:spec': { 'f:lines': {}, 'f:one': {} } });
+    const next = apply(state, 'A', { lines: ['2'], one: { n: '1' } });
+    expect(next.content).to.deep.equal({ spec: { lines: ['2'], one: { n: '1' } } });
+  });
+
+  it('merges no more than ten updates into the oldest, and loses none of their fields', () => {
+    const base = apply(nothing, 'A', { a: '1' }).managedFields;
+    const many = Array.from({ length: 15 }, (_, index) =>
+      newEntry(manager(`u${index}`, 'Update'), { [`f:x${index}`]: {} }, `2030-01-01T00:00:${10 + index}Z`),
+    );
+    const capped = capUpdates([...base, ...many]);
+    const updates = capped.filter(({ operation }) => operation === 'Update');
+    expect(updates.map((entry) => entry.manager)).to.deep.equal([
+      'ancient-changes',
+      ...Array.from({ length: 9 }, (_, index) => `u${index + 6}`),
+    ]);
+    expect(updates[0]).to.deep.include({
+      time: '2030-01-01T00:00:15Z',
+      fieldsV1: Object.fromEntries([0, 1, 2, 3, 4, 5].map((index) => [`f:x${index}`, {}])),
+    });
+    expect(capped.filter(({ operation }) => operation === 'Apply')).to.deep.equal(base);
+  });
+});

@@ -1,0 +1,85 @@
+import { deepEqual } from '@homeostat/controller-runtime/api';
+import type { FieldShape, Shape } from '../schema/shape.ts';
+import { difference, leaf } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { isGranular, isMergedList, itemsByElement, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
+import type { Fields } from './field-type.ts';
+import { allFieldsOf } from './fields-of.ts';
+import { fieldElement } from './path-element.ts';
+
+/** What a write did. */
+export interface FieldChanges {
+  /** Fields that are new, or have another value. */
+  readonly changed: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** What differs between two states of an object. Nothing is allocated for what is the same in both. */
+export function compareFields(before: Fields, after: Fields, type: FieldShape): FieldChanges {
+  const found = new Comparison();
+  found.compareMaps(before, after, shapeOf(type));
+  return found;
+}
+
+/** Fields that differ at one level, and below it. */
+class Comparison implements FieldChanges {
+  changed: FieldSet = leaf;
+  removed: FieldSet = leaf;
+
+  compareMaps(before: Fields, after: Fields, shape: Shape): void {
+    for (const name in before) {
+      const old = before[name];
+      const next = Object.hasOwn(after, name) ? after[name] : undefined;
+      if (old !== next) this.#compare(fieldElement(name), [old, next], typeOfField(shape, name));
+    }
+    for (const name in after) {
+      if (Object.hasOwn(before, name) || after[name] === undefined) continue;
+      this.#add(fieldElement(name), allFieldsOf(after[name], typeOfField(shape, name)));
+    }
+  }
+
+  compareLists(before: readonly unknown[], after: readonly unknown[], shape: Shape): void {
+    const old = itemsByElement(before, shape);
+    const next = itemsByElement(after, shape);
+    const type = typeOfItems(shape);
+    for (const [element, item] of old) this.#compare(element, [item, next.get(element)], type);
+    for (const [element, item] of next) if (!old.has(element)) this.#add(element, allFieldsOf(item, type));
+  }
+
+  #compare(element: string, [before, after]: readonly [unknown, unknown], type: FieldShape): void {
+    if (before === after) return;
+    if (before === undefined) return this.#add(element, allFieldsOf(after, type));
+    if (after === undefined) return this.#remove(element, allFieldsOf(before, type));
+    const shape = shapeOf(type);
+    const below = new Comparison();
+    if (isGranular(before, shape) && isGranular(after, shape)) below.compareMaps(before, after, shape);
+    else if (isMergedList(before, shape) && isMergedList(after, shape)) below.compareLists(before, after, shape);
+    else return this.#replace(element, [before, after], type);
+    if (below.changed !== leaf) this.#add(element, below.changed);
+    if (below.removed !== leaf) this.#remove(element, below.removed);
+  }
+
+  #replace(element: string, [before, after]: readonly [unknown, unknown], type: FieldShape): void {
+    if (deepEqual(before, after)) return;
+    const changed = allFieldsOf(after, type);
+    this.#add(element, changed);
+    // What stood below a value of another form is gone; the field itself is not.
+    const gone = difference({ at: allFieldsOf(before, type) }, { at: changed })['at'];
+    if (gone !== undefined) this.#remove(element, gone);
+  }
+
+  #add(element: string, node: FieldSet): void {
+    this.changed = withNode(this.changed, element, node);
+  }
+
+  #remove(element: string, node: FieldSet): void {
+    this.removed = withNode(this.removed, element, node);
+  }
+}
+
+/** Changes the set, once it is one of its own. */
+function withNode(set: FieldSet, element: string, node: FieldSet): FieldSet {
+  const own: Record<string, FieldSet> = set === leaf ? {} : set;
+  own[element] = node;
+  return own;
+}

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { difference, intersection, isEmptySet, leaf, membersOf, union } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { fieldElement, formatFieldPath, itemElement, parseElement } from './path-element.ts';
+
+const path = fc.array(fc.constantFrom('f:a', 'f:b', 'k:{"n":1}', 'v:"x"'), { minLength: 1, maxLength: 3 });
+const paths = fc.array(path, { maxLength: 8 });
+
+/** A set of paths, built one by one. */
+function setOf(members: readonly (readonly string[])[]): FieldSet {
+  const node = (rest: readonly string[]): FieldSet =>
+    rest.length === 0 ? leaf : { [rest[0] as string]: node(rest.slice(1)) };
+  return members.reduce<FieldSet>((set, member) => union(set, node(member)), leaf);
+}
+
+function textsOf(set: FieldSet): readonly string[] {
+  return Array.from(membersOf(set), (member) => member.join('/')).sort();
+}
+
+function texts(members: readonly (readonly string[])[]): readonly string[] {
+  return [...new Set(members.map((member) => member.join('/')))].sort();
+}
+
+describe('a set of fields', () => {
+  it('holds the paths that were put in, and no others', () => {
+    fc.assert(
+      fc.property(paths, (members) => {
+        expect(textsOf(setOf(members))).to.deep.equal(texts(members));
+      }),
+    );
+  });
+
+  it('is united, subtracted and intersected path by path', () => {
+    fc.assert(
+      fc.property(paths, paths, (left, right) => {
+        const [a, b] = [setOf(left), setOf(right)];
+        const inLeft = new Set(texts(left));
+        const inRight = new Set(texts(right));
+        expect(textsOf(union(a, b))).to.deep.equal(texts([...left, ...right]));
+        expect(textsOf(difference(a, b))).to.deep.equal([...inLeft].filter((each) => !inRight.has(each)));
+        expect(textsOf(intersection(a, b))).to.deep.equal([...inLeft].filter((each) => inRight.has(each)));
+        expect(isEmptySet(difference(a, a))).to.equal(true);
+        expect([textsOf(a), textsOf(b)], 'the operands').to.deep.equal([[...inLeft], [...inRight]]);
+      }),
+    );
+  });
+
+  it('is the very same set when nothing is subtracted from it', () => {
+    const set = setOf([['f:a', 'f:b'], ['f:c']]);
+    expect(difference(set, setOf([['f:a'], ['f:a', 'f:x']]))).to.equal(set);
+  });
+
+  it('marks a member that holds members with a dot', () => {
+    expect(setOf([['f:a'], ['f:a', 'f:b']])).to.deep.equal({ 'f:a': { '.': {}, 'f:b': {} } });
+    expect(difference(setOf([['f:a'], ['f:a', 'f:b']]), setOf([['f:a', 'f:b']]))).to.deep.equal({ 'f:a': {} });
+  });
+});
+
+describe('a path element', () => {
+  it('names fields, items by their keys, and items by their values', () => {
+    const none = (): undefined => undefined;
+    expect(fieldElement('a.b')).to.equal('f:a.b');
+    expect(itemElement({ b: 1, a: 'x', c: 0 }, { kind: 'map', keys: ['b', 'a'] }, none)).to.equal('k:{"a":"x","b":1}');
+    expect(itemElement('x', { kind: 'set' }, none)).to.equal('v:"x"');
+  });
+
+  it('takes a key’s default for a key that is not there', () => {
+    const identity = { kind: 'map', keys: ['port', 'protocol'] } as const;
+    expect(itemElement({ port: 1 }, identity, (key) => (key === 'protocol' ? 'TCP' : undefined))).to.equal(
+      'k:{"port":1,"protocol":"TCP"}',
+    );
+  });
+
+  it('is read in one form however it was written, and refused when it is none', () => {
+    expect(parseElement('k:{ "b": 1, "a": 2 }')).to.equal('k:{"a":2,"b":1}');
+    expect(parseElement('v: "x"')).to.equal('v:"x"');
+    for (const wrong of ['a', 'k:1', 'k:{', 'v:', 'i:x', 'x:a', ''])
+      expect(parseElement(wrong), wrong).to.equal(undefined);
+  });
+
+  it('is shown as Kubernetes shows it', () => {
+    const shown = formatFieldPath(['f:spec', 'f:ports', 'k:{"port":80,"protocol":"TCP"}', 'f:tags', 'v:"x"']);
+    expect(shown).to.equal('.spec.ports[port=80,protocol="TCP"].tags[="x"]');
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * A set of fields, in the very form of `fieldsV1`: each key is a path element (`f:<name>`, `k:<keys of an item>`,
+ * `v:<value of an item>`), each value the set below it. A path is a member when its node is empty or holds `.`; nodes that
+ * are neither only lead to members. The root itself is no member: `{}` is the empty set. Never changed in place.
+ */
+export interface FieldSet {
+  readonly [element: string]: FieldSet;
+}
+
+type Nodes = Record<string, FieldSet>;
+
+/** The node's own mark, beside its children. */
+const self = '.';
+
+/** A member without members below it; and, as a root, the empty set. */
+export const leaf: FieldSet = Object.freeze({});
+
+/** True when nothing is in the set. */
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+/** Whether a node, not the root, stands for a member. */
+export function isMember(node: FieldSet): boolean {
+  return Object.hasOwn(node, self) || isEmptySet(node);
+}
+
+/** A node for a member with these children. */
+function memberOf(children: FieldSet): FieldSet {
+  return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
+}
+
+/** The members of either; `a` itself when `b` adds none. */
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  let result: Nodes | undefined;
+  for (const element in b) {
+    if (element === self) continue;
+    const left = childOf(a, element);
+    const right = b[element] as FieldSet;
+    const both = left === undefined || left === right ? right : uniteNodes(left, right);
+    if (both === left) continue;
+    result ??= { ...a };
+    result[element] = both;
+  }
+  return result ?? a;
+}
+
+function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
+  if (b === leaf) return isMember(a) ? a : memberOf(a);
+  const below = union(a, b);
+  if (isMember(a)) return below === a ? a : memberOf(below);
+  return isMember(b) ? memberOf(below) : below;
+}
+
+/** The members of `a` that are not in `b`; `a` itself when that is all of them. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  let result: Nodes | undefined;
+  for (const element in b) {
+    const left = childOf(a, element);
+    if (left === undefined || element === self) continue;
+    const rest = subtractNode(left, b[element] as FieldSet);
+    if (rest === left) continue;
+    result ??= { ...a };
+    if (rest === undefined) delete result[element];
+    else result[element] = rest;
+  }
+  return result ?? a;
+}
+
+function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const below = difference(a, b);
+  const { [self]: mark, ...children } = below;
+  if (isMember(a) && !isMember(b)) return below === a ? a : memberOf(children);
+  if (isEmptySet(children)) return undefined;
+  return mark === undefined ? below : children;
+}
+
+/** The members of both. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  const result: Nodes = {};
+  for (const element in a) {
+    const right = childOf(b, element);
+    if (right === undefined || element === self) continue;
+    const left = a[element] as FieldSet;
+    const below = intersection(left, right);
+    if (isMember(left) && isMember(right)) result[element] = memberOf(below);
+    else if (!isEmptySet(below)) result[element] = below;
+  }
+  return result;
+}
+
+/** The child at a path element. */
+export function childOf(set: FieldSet | undefined, element: string): FieldSet | undefined {
+  return set !== undefined && Object.hasOwn(set, element) ? set[element] : undefined;
+}
+
+/** The path of each member, as its elements; a node before what is below it. */
+export function* membersOf(set: FieldSet, path: readonly string[] = []): Generator<readonly string[]> {
+  for (const element in set) {
+    if (element === self) continue;
+    const node = set[element] as FieldSet;
+    const below = [...path, element];
+    if (isMember(node)) yield below;
+    yield* membersOf(node, below);
+  }
+}

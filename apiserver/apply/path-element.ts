@@ -1,0 +1,67 @@
+import type { Identity } from '../schema/distinct.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The path element of a field. */
+export function fieldElement(name: string): string {
+  return `f:${name}`;
+}
+
+/** The field that an element names; undefined for an item of a list. */
+export function fieldOf(element: string): string | undefined {
+  return element.startsWith('f:') ? element.slice(2) : undefined;
+}
+
+/**
+ * The path element of a list's item: its keys, or for a set the item itself. A key that the item does not have counts
+ * with its default, if there is one; an item of a map that is no object is named by its value.
+ */
+export function itemElement(item: unknown, identity: Identity, defaultOf: (key: string) => unknown): string {
+  if (identity.kind === 'set' || typeof item !== 'object' || item === null || Array.isArray(item))
+    return `v:${canonicalJson(item)}`;
+  const fields = item as Fields;
+  const keys: Record<string, unknown> = {};
+  for (const key of identity.keys) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : defaultOf(key);
+    if (value !== undefined) keys[key] = value;
+  }
+  return `k:${canonicalJson(keys)}`;
+}
+
+/** An element as it is read from outside, in the one form that is compared; undefined when it is none. */
+export function parseElement(text: string): string | undefined {
+  const kind = text.slice(0, 2);
+  if (kind === 'f:') return text;
+  if (kind === 'i:') return /^i:\d{1,9}$/.test(text) ? text : undefined;
+  if (kind !== 'k:' && kind !== 'v:') return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(2));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return kind === 'v:' || isObject ? `${kind}${canonicalJson(value)}` : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `.spec.ports[port=80,protocol="TCP"].name`, as Kubernetes writes the path of a conflict. */
+export function formatFieldPath(path: readonly string[]): string {
+  return path.map(formatElement).join('');
+}
+
+function formatElement(element: string): string {
+  const rest = element.slice(2);
+  if (element.startsWith('f:')) return `.${rest}`;
+  if (element.startsWith('v:')) return `[=${rest}]`;
+  if (element.startsWith('i:')) return `[${rest}]`;
+  const keys = Object.entries(JSON.parse(rest) as Fields);
+  return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+}
+
+/** JSON with sorted keys: equal for equal values. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = value as Fields;
+  const parts = Object.keys(fields).sort();
+  return `{${parts.map((name) => `${JSON.stringify(name)}:${canonicalJson(fields[name])}`).join()}}`;
+}

@@ -1,0 +1,113 @@
+import { invalidValue } from '@homeostat/controller-runtime/api';
+import type { FieldCause, ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
+import { isEmptySet } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import type { ManagedFields } from './managed-fields.ts';
+import { parseElement } from './path-element.ts';
+
+/** Bytes of a manager's name, Kubernetes' limit. */
+export const maxManagerBytes = 128;
+
+/** Characters of a subresource's name, Kubernetes' limit. */
+const maxSubresourceLength = 256;
+
+/** Answers are for people: after a hundred bad entries enough has been said. */
+const maxCauses = 100;
+
+/** Printable ASCII, as everywhere where a manager is named. */
+const printable = /^[\x20-\x7e]*$/;
+
+/** RFC 3339, as Kubernetes' clients write it. */
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** Managed fields as a client sends them, in the form in which they are kept; or every entry that is wrong. */
+export function readManagedFields(
+  sent: readonly unknown[],
+  formatTime: (ms: number) => string,
+): { readonly managedFields: ManagedFields; readonly causes: readonly FieldCause[] } {
+  const causes: FieldCause[] = [];
+  const managedFields: ManagedFieldsEntry[] = [];
+  for (const [index, entry] of sent.entries()) {
+    const field = `metadata.managedFields[${index}]`;
+    const read = new EntryReader(entry as Readonly<Record<string, unknown>>, field);
+    const found = read.entry(formatTime);
+    causes.push(...read.causes);
+    if (found !== undefined) managedFields.push(found);
+    if (causes.length >= maxCauses) break;
+  }
+  return { managedFields, causes };
+}
+
+/** Kubernetes' sign for "forget who owns what": a list of one empty entry. */
+export function isReset(sent: readonly unknown[]): boolean {
+  const [first] = sent;
+  return sent.length === 1 && typeof first === 'object' && first !== null && Object.keys(first).length === 0;
+}
+
+class EntryReader {
+  readonly causes: FieldCause[] = [];
+  readonly #sent: Readonly<Record<string, unknown>>;
+  readonly #field: string;
+
+  constructor(sent: Readonly<Record<string, unknown>>, field: string) {
+    this.#sent = sent;
+    this.#field = field;
+  }
+
+  /** Undefined when something in it is wrong. */
+  entry(formatTime: (ms: number) => string): ManagedFieldsEntry | undefined {
+    const { operation, fieldsType, time } = this.#sent;
+    const manager = this.#text('manager', maxManagerBytes);
+    const subresource = this.#text('subresource', maxSubresourceLength);
+    const apiVersion = this.#text('apiVersion', maxSubresourceLength);
+    const isOperation = operation === 'Apply' || operation === 'Update';
+    if (!isOperation) this.#refuse('operation', 'must be `Apply` or `Update`');
+    if (fieldsType !== 'FieldsV1') this.#refuse('fieldsType', 'must be `FieldsV1`');
+    const isTime = typeof time === 'string' && timePattern.test(time) && !Number.isNaN(Date.parse(time));
+    if (!isTime && time !== undefined && time !== null) this.#refuse('time', 'must be a time of RFC 3339');
+    const fieldsV1 = readFieldSet(this.#sent['fieldsV1'] ?? {});
+    if (fieldsV1 === undefined) this.#refuse('fieldsV1', 'must be a set of fields in the format FieldsV1');
+    if (this.causes.length > 0 || !isOperation || fieldsV1 === undefined) return undefined;
+    return {
+      manager,
+      operation,
+      apiVersion,
+      ...(isTime ? { time: formatTime(Date.parse(time)) } : {}),
+      fieldsType: 'FieldsV1',
+      fieldsV1,
+      ...(subresource === '' ? {} : { subresource }),
+    };
+  }
+
+  #text(name: string, maxLength: number): string {
+    const value = this.#sent[name] ?? '';
+    if (typeof value === 'string' && value.length <= maxLength && printable.test(value)) return value;
+    this.#refuse(name, `must be a string of at most ${maxLength} printable characters`);
+    return '';
+  }
+
+  #refuse(name: string, detail: string): void {
+    this.causes.push(invalidValue(`${this.#field}.${name}`, this.#sent[name] ?? null, detail));
+  }
+}
+
+/** Undefined for what is no set. The root is no member, whatever is sent. */
+function readFieldSet(sent: unknown): FieldSet | undefined {
+  const node = readNode(sent);
+  if (node?.['.'] === undefined) return node;
+  const { '.': _mark, ...members } = node;
+  return members;
+}
+
+function readNode(sent: unknown): FieldSet | undefined {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return undefined;
+  const set: Record<string, FieldSet> = {};
+  for (const [text, child] of Object.entries(sent)) {
+    const element = text === '.' ? text : parseElement(text);
+    const below = element === undefined ? undefined : readNode(child);
+    if (element === undefined || below === undefined) return undefined;
+    if (element === '.' && !isEmptySet(below)) return undefined;
+    set[element] = below;
+  }
+  return set;
+}

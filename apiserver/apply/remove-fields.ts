@@ -1,0 +1,65 @@
+import type { FieldShape, Shape } from '../schema/shape.ts';
+import { childOf, isMember } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { elementOfItem, isGranular, isMergedList, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
+import type { Fields } from './field-type.ts';
+import { fieldOf } from './path-element.ts';
+
+/** Who gave fields up, and what has owners still. */
+export interface Ownership {
+  /** What the manager owned before. */
+  readonly last: FieldSet;
+  /** What all managers own now, this one with what it owns now. */
+  readonly owned: FieldSet | undefined;
+}
+
+/**
+ * The object without the fields that its manager owned and nobody owns any more. A declared field goes when it has no
+ * owner and nothing below it has; an item of a list, and an entry of a map, with all that is in it, when nobody owns
+ * the item itself.
+ */
+export function removeUnowned(object: Fields, ownership: Ownership, type: FieldShape): Fields {
+  return removeFromMap(object, ownership, shapeOf(type));
+}
+
+function removeFrom(value: unknown, ownership: Ownership, type: FieldShape): unknown {
+  const shape = shapeOf(type);
+  if (isGranular(value, shape)) return removeFromMap(value, ownership, shape);
+  return isMergedList(value, shape) ? removeFromList(value, ownership, shape) : value;
+}
+
+function removeFromMap(fields: Fields, { last, owned }: Ownership, shape: Shape): Fields {
+  let rest: Record<string, unknown> | undefined;
+  for (const element in last) {
+    const name = fieldOf(element);
+    if (name === undefined || !Object.hasOwn(fields, name)) continue;
+    const below = { last: last[element] as FieldSet, owned: childOf(owned, element) };
+    const isDeclared = shape.properties.has(name);
+    const next = isGivenUp(below, isDeclared) ? undefined : removeFrom(fields[name], below, typeOfField(shape, name));
+    if (next === fields[name]) continue;
+    rest ??= { ...fields };
+    if (next === undefined) delete rest[name];
+    else rest[name] = next;
+  }
+  return rest ?? fields;
+}
+
+function removeFromList(items: readonly unknown[], { last, owned }: Ownership, shape: Shape): readonly unknown[] {
+  const rest: unknown[] = [];
+  for (const item of items) {
+    const element = elementOfItem(item, shape);
+    const node = childOf(last, element);
+    if (node === undefined) {
+      rest.push(item);
+      continue;
+    }
+    const below = { last: node, owned: childOf(owned, element) };
+    if (!isGivenUp(below, false)) rest.push(removeFrom(item, below, typeOfItems(shape)));
+  }
+  return rest;
+}
+
+function isGivenUp({ last, owned }: Ownership, isDeclared: boolean): boolean {
+  if (!isDeclared && !isMember(last)) return false;
+  return owned === undefined || !(isDeclared || isMember(owned));
+}

@@ -1,0 +1,34 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { Shape } from '../schema/shape.ts';
+import { compareFields } from './compare-fields.ts';
+import { contentOf, noContent } from './content.ts';
+import { isEmptySet, union } from './field-set.ts';
+import { capUpdates, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
+import type { ManagedFields, Manager } from './managed-fields.ts';
+
+/** A write that is no apply. */
+export interface TrackedWrite {
+  readonly by: Manager;
+  readonly shape: Shape;
+  /** RFC 3339, whole seconds. */
+  readonly now: string;
+}
+
+/** The managed fields of a new object: all that it holds is its creator's. */
+export function trackCreation(object: ApiObject, { by, shape, now }: TrackedWrite): ManagedFields {
+  const { changed } = compareFields(noContent, contentOf(object), shape);
+  return isEmptySet(changed) ? [] : [newEntry(by, changed, now)];
+}
+
+/** The managed fields after an update: what it changed is the writer's, and nobody else's any more. */
+export function trackUpdate(
+  entries: ManagedFields,
+  { before, after }: { before: ApiObject; after: ApiObject },
+  { by, shape, now }: TrackedWrite,
+): ManagedFields {
+  const changes = compareFields(contentOf(before), contentOf(after), shape);
+  const rest = withoutFields(entries, changes, by);
+  if (isEmptySet(changes.changed)) return rest;
+  const owned = union(fieldsOfEntry(entryOf(rest, by)), changes.changed);
+  return capUpdates(withEntry(rest, by, newEntry(by, owned, now)));
+}

@@ -1,0 +1,14 @@
+import type { FieldShape } from '../schema/shape.ts';
+import { shapeOf, typeOfField, typeOfItems } from './field-type.ts';
+
+/** A value without the nulls that count as absent: those of fields whose schema does not say `nullable`. Items stay. */
+export function withoutNulls<V>(value: V, type: FieldShape): V {
+  if (typeof value !== 'object' || value === null) return value;
+  const shape = shapeOf(type);
+  if (Array.isArray(value)) return value.map((item: unknown) => withoutNulls(item, typeOfItems(shape))) as V;
+  const fields = Object.entries(value).flatMap(([name, child]): (readonly [string, unknown])[] => {
+    const childType = typeOfField(shape, name);
+    return child === null && !shapeOf(childType).isNullable ? [] : [[name, withoutNulls(child as unknown, childType)]];
+  });
+  return Object.fromEntries(fields) as V;
+}

@@ -1,0 +1,96 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { applyFields } from '../apply/apply-fields.ts';
+import { applyConflict } from '../apply/conflict-error.ts';
+import { contentOf } from '../apply/content.ts';
+import { isEmptySet } from '../apply/field-set.ts';
+import type { Fields } from '../apply/field-type.ts';
+import { appliedFieldsOf } from '../apply/fields-of.ts';
+import { newEntry, withTime } from '../apply/managed-fields.ts';
+import type { ManagedFields } from '../apply/managed-fields.ts';
+import { trackCreation } from '../apply/track-fields.ts';
+import { withoutNulls } from '../apply/without-nulls.ts';
+import { managerOf } from './field-management.ts';
+import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
+import { readDraft, requireName } from './read-draft.ts';
+import { badRequest, clip, conflict } from './resource-errors.ts';
+import { authorFields, checkPreconditions, decideCreate, decideNext, isEmpty, pruneDraft } from './write-rules.ts';
+import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
+
+export interface ApplyRequest extends WriteRequest {
+  /** Take fields that others own. */
+  readonly force: boolean;
+}
+
+/** Owns what an object held when somebody applied to it first and nobody was known to own it. Kubernetes' name. */
+const formerManager = 'before-first-apply';
+
+/** Server-side apply to an object that is there. Throws ApiError Conflict that names each field of another manager. */
+export function decideApply(rules: Rules, stored: ApiObject, body: unknown, request: ApplyRequest): Decision {
+  const draft = readApplied(rules, body, request);
+  checkPreconditions(rules.model, stored, draft.metadata);
+  const { shape } = rules.schema;
+  const by = managerOf(rules, request, 'Apply');
+  const content = contentOf(stored);
+  const yielded = request.fieldManager === kubectl ? { yielded: lastAppliedFields(rules, content) } : {};
+  const applied = applyFields(
+    { content, managedFields: knownFields(rules, stored, request) },
+    appliedContent(rules, draft, request),
+    { by, shape, force: request.force, ...yielded },
+  );
+  if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
+  // The last field of metadata that anybody owned takes metadata with it.
+  const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
+  if (request.fieldManager === kubectl) {
+    const annotations = renewLastApplied(next.metadata.annotations, draft);
+    next.metadata = { ...next.metadata, ...(annotations === undefined ? {} : { annotations }) };
+  }
+  return decideNext(rules, stored, {
+    draft: next,
+    request,
+    keepStatus: false,
+    manage: {
+      entries: () => applied.managedFields,
+      afterChange: () => withTime(applied.managedFields, by, request.now),
+    },
+  });
+}
+
+/** Server-side apply to an object that is not there. */
+export function decideApplyNew(rules: Rules, body: unknown, request: CreateRequest): ApiObject {
+  const draft = readApplied(rules, body, request);
+  const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;
+  if (uid !== undefined && uid !== '') {
+    const why = `uid mismatch: the provided object specified uid ${clip(uid)}, and no existing object was found`;
+    throw conflict(rules.model, metadata.name, why);
+  }
+  const fields = appliedFieldsOf(appliedContent(rules, draft, request), rules.schema.shape);
+  const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
+  const managedFields = isEmptySet(fields) ? [] : [entry];
+  return decideCreate(rules, { ...draft, metadata }, { ...request, managedFields });
+}
+
+function readApplied(rules: Rules, body: unknown, request: WriteRequest): Draft {
+  const draft = readDraft(rules, body, request);
+  requireName(draft, request);
+  if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
+  pruneDraft(rules, draft, request);
+  return draft;
+}
+
+/** The part of an applied object that this path may write. */
+function appliedContent(rules: Rules, draft: Draft, request: WriteRequest): Fields {
+  const { apiVersion: _version, kind: _kind, metadata, status, ...rest } = draft;
+  const ofStatus = status === undefined ? {} : { status };
+  if (request.subresource === 'status') return withoutNulls(ofStatus, rules.schema.shape);
+  const hasOwnPath = rules.model.subresources.includes('status');
+  const owned = authorFields(metadata);
+  const content = { ...(isEmpty(owned) ? {} : { metadata: owned }), ...rest, ...(hasOwnPath ? {} : ofStatus) };
+  return withoutNulls(content, rules.schema.shape);
+}
+
+function knownFields(rules: Rules, stored: ApiObject, request: WriteRequest): ManagedFields {
+  const { managedFields } = stored.metadata;
+  if (managedFields !== undefined && !isEmpty(managedFields)) return managedFields;
+  const by = { ...managerOf(rules, request, 'Update'), manager: formerManager };
+  return trackCreation(stored, { by, shape: rules.schema.shape, now: request.now });
+}

@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import { formatRequest, loadHttp } from '../http-load.ts';
+import { newPerson, personsPath, threeIndexes } from '../person.ts';
+import { ratioAtLeast } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+
+/** More than there are connections, so that no two change one object at the same time. */
+const objects = 1_000;
+
+/** Labels make a person one of 10 KB, and give it fields that each have an owner. */
+const labels = Object.fromEntries(
+  Array.from({ length: 120 }, (_, index) => [`example.com/label-${index.toString()}`, 'x'.repeat(50)]),
+);
+
+/** How does a server-side apply compare with a PUT of the same 10 KB? Each changes its object; both are durable. */
+export async function apply({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  await using server = new Child('api-server');
+  const url = await server.call<string>('start', `sqlite:${join(folder, 'apply.db')}`);
+  await server.call('register', threeIndexes);
+  await server.call('fill', { count: objects });
+  let number = objects;
+  const body = (prefix: string): { name: string; text: string } => {
+    number += 1;
+    const name = `${prefix}-${(number % objects).toString()}`;
+    const { metadata, ...person } = newPerson({ name, number });
+    return { name, text: JSON.stringify({ metadata: { ...metadata, labels }, ...person }) };
+  };
+  // Applied objects are others than those that are put: neither has fields of the other's manager.
+  const applied = (): string => {
+    const { name, text } = body('a');
+    return formatRequest('PATCH', `${personsPath}/${name}?fieldManager=bench`, text);
+  };
+  const put = (): string => {
+    const { name, text } = body('p');
+    return formatRequest('PUT', `${personsPath}/${name}`, text);
+  };
+  const { rounds, seconds } = settings;
+  const load = (request: () => string) => () => loadHttp({ url, connections: 64, seconds, request });
+  const found = await alternate(rounds, { ours: load(applied), limit: load(put) });
+  return [{ name: 'apply, 64 connections', ...found, target: ratioAtLeast(0.2, found) }];
+}
