@@ -3,6 +3,7 @@ import { Child } from '../child.ts';
 import type { BareBatches, BareSingles } from '../children/bare-postgres.ts';
 import type { StoreWrites } from '../children/store-writer.ts';
 import type { Figures } from '../figures.ts';
+import type { InFlightFigures } from '../in-flight.ts';
 import { hasPgbench, pgbenchTable, runPgbench } from '../pgbench.ts';
 import { ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
@@ -22,12 +23,13 @@ const batches = [64, 256, 1000] as const;
 
 interface Contest {
   readonly verb: Verb;
-  readonly url: string;
   readonly context: CaseContext;
   /** The limit, and what empties tables. */
   readonly bare: Child;
   /** The first is measured alone as well. */
   readonly replicas: readonly Child[];
+  /** Told how many operations a transaction of one replica has, on average. */
+  readonly onSize: (operations: number) => void;
 }
 
 /**
@@ -59,14 +61,15 @@ async function compare(verb: Verb, url: string, context: CaseContext): Promise<r
   }
   const isPgbenchRun = verb === 'update' && (await isPgbenchThere());
   if (isPgbenchRun) await bare.call('execute', pgbenchTable(objects));
-  const contest = { verb, url, context, bare, replicas };
+  let size = 0;
+  const contest = { verb, context, bare, replicas, onSize: (operations: number) => (size = operations) };
   const pgbench: Contestant = () =>
     runPgbench({ url, clients: width, seconds: context.settings.seconds, objects, folder: context.folder });
   const found = await alternate<string>(context.settings.rounds, {
     ...contestantsOf(contest),
     ...(isPgbenchRun ? { pgbench } : {}),
   });
-  return rowsOf(verb, found);
+  return rowsOf(verb, found, size);
 }
 
 async function isPgbenchThere(): Promise<boolean> {
@@ -75,7 +78,7 @@ async function isPgbenchThere(): Promise<boolean> {
   return isThere;
 }
 
-function contestantsOf({ verb, context, bare, replicas }: Contest): Record<string, Contestant> {
+function contestantsOf({ verb, context, bare, replicas, onSize }: Contest): Record<string, Contestant> {
   const { writes: count } = context.settings;
   const emptied =
     (run: Contestant): Contestant =>
@@ -90,7 +93,11 @@ function contestantsOf({ verb, context, bare, replicas }: Contest): Record<strin
   ]);
   const singles = { verb, count: count / 20, connections: width } satisfies BareSingles;
   return {
-    ours: emptied(() => replicas[0]!.call('write', { verb, count, width } satisfies StoreWrites)),
+    ours: emptied(async () => {
+      const figures = await replicas[0]!.call<InFlightFigures>('write', { verb, count, width } satisfies StoreWrites);
+      onSize(figures.perTurn);
+      return figures;
+    }),
     three: emptied(() => writeTogether(replicas, verb, count)),
     ...Object.fromEntries(byHand),
     singly: emptied(() => bare.call('writeSingly', singles)),
@@ -114,7 +121,7 @@ async function writeTogether(replicas: readonly Child[], verb: Verb, count: numb
   };
 }
 
-function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>): readonly Row[] {
+function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>, size: number): readonly Row[] {
   const { ours, three, singly, pgbench } = found as Record<'ours' | 'three' | 'singly', Figures> & {
     readonly pgbench?: Figures;
   };
@@ -129,7 +136,7 @@ function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>): readonly 
   return [
     {
       ...row('by hand', 0.6, found[handName(best)]!),
-      note: `of ${batches.join(', ')} a transaction ${best} were best`,
+      note: `${size.toFixed(0)} a transaction; by hand ${best}, the best of ${batches.join(', ')}`,
     },
     row('one a transaction', 5, singly),
     ...(pgbench === undefined ? [] : [row('pgbench', 1.2, pgbench)]),

@@ -4,7 +4,7 @@ import { Child } from '../child.ts';
 import type { Engine } from '../children/databases.ts';
 import { figuresOf } from '../figures.ts';
 import type { Figures } from '../figures.ts';
-import { formatRequest, HttpConnection } from '../http-load.ts';
+import { formatRequest, HttpConnection, loadHttp } from '../http-load.ts';
 import { newPerson, personsPath, threeIndexes } from '../person.ts';
 import { allOf, p50AtMost, p99AtMost } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
@@ -43,6 +43,8 @@ async function compare(engine: Engine, database: string, { rounds, seconds }: Ro
   const count = Math.ceil(writesPerSecond * seconds);
   let number = 0;
   const nextNumber = (): number => (number += 1);
+  // At so few writes a second, code would be compiled in the end of the run.
+  await loadHttp({ url, connections: 1, seconds, request: () => creation(nextNumber()) });
   const found = await alternate(rounds, {
     ours: () => deliver(there, { connection, count, nextNumber }),
     limit: () => deliver(here, { connection, count, nextNumber }),
@@ -64,12 +66,15 @@ async function deliver(watchers: Watchers, { connection, count, nextNumber }: Wr
   for (const position of latencies.keys()) {
     // The first one waits as well: what others have written before may still be on its way to this watcher.
     await sleep(startMs + ((position + 1) * 1000) / writesPerSecond - performance.now());
-    const number = nextNumber();
-    const body = JSON.stringify(newPerson({ name: `p-${number}`, number }));
+    const request = creation(nextNumber());
     const arrived = watchers.collect(1);
     const sentMs = performance.now();
-    const [arrivalsMs] = await Promise.all([arrived, connection.send(formatRequest('POST', personsPath, body))]);
+    const [arrivalsMs] = await Promise.all([arrived, connection.send(request)]);
     latencies[position] = (arrivalsMs[0]?.[0] ?? Number.NaN) - sentMs;
   }
   return figuresOf(latencies, performance.now() - startMs);
+}
+
+function creation(number: number): string {
+  return formatRequest('POST', personsPath, JSON.stringify(newPerson({ name: `p-${number}`, number })));
 }
