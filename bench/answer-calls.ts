@@ -14,11 +14,13 @@ export interface Reply {
 /** What a child does for its parent, by name; one argument each. */
 export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
 
-/** Serves the parent's calls until it goes. */
-export function answerCalls(calls: Calls): void {
+/**
+ * Serves the parent's calls until it is done or gone. Nothing of most children is worth an orderly end; `atEnd` is for
+ * what would be left behind.
+ */
+export function answerCalls(calls: Calls, atEnd: () => Promise<void> = async () => undefined): void {
   process.on('message', (message) => void answer(calls, message as Call));
-  // The parent is gone or done: nothing here is worth an orderly end.
-  process.on('disconnect', () => process.exit());
+  process.on('disconnect', () => void atEnd().then(() => process.exit()));
 }
 
 async function answer(calls: Calls, { id, name, argument }: Call): Promise<void> {

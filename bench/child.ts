@@ -8,8 +8,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** How long a child may take to end by itself. */
-const graceMs = 5_000;
+/** How long a child may take to end by itself: it may have databases to drop. */
+const graceMs = 30_000;
 
 /** A script of `children/` in a process of its own. Ends when it goes out of scope, and with this process. */
 export class Child implements AsyncDisposable {

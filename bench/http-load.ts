@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { figuresOf } from './figures.ts';
@@ -30,6 +31,41 @@ export async function loadHttp({ url, connections, seconds, request }: HttpLoad)
     Array.from({ length: connections }, () => converse(url, { request, latencies, isOver: (nowMs) => nowMs > endMs })),
   );
   return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
+}
+
+/** A connection for requests that come one by one. */
+export class HttpConnection implements Disposable {
+  readonly #socket: Socket;
+  #resolve: () => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    const reject = (error: Error): void => this.#reject(error);
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('the server closed the connection')));
+    readAnswers(socket, reject, () => this.#resolve());
+  }
+
+  static async connect(url: string): Promise<HttpConnection> {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    await once(socket, 'connect');
+    return new HttpConnection(socket);
+  }
+
+  /** Sends what {@link formatRequest} made; resolves with the answer, and rejects when it is no success. */
+  send(request: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#socket.write(request, 'latin1');
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
 }
 
 interface Talk {

@@ -72,3 +72,16 @@ export function newPerson({ name, number, city = `city-${number % 1000}` }: Iden
   person.spec.text = filler.slice(0, missing);
   return person as unknown as Person;
 }
+
+/** A person as it is stored: with the metadata that the server adds. */
+export function storedPerson(): string {
+  const person = newPerson({ name: 'p-10000', number: 10_000 });
+  const metadata = {
+    ...person.metadata,
+    uid: '00000000-0000-4000-8000-000000000000',
+    version: 1,
+    generation: 1,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  };
+  return JSON.stringify({ ...person, metadata });
+}

@@ -16,7 +16,8 @@ export interface Row {
   readonly name: string;
   readonly ours?: Figures;
   readonly limit?: Figures;
-  readonly target: Target;
+  /** Absent for what is told for information. */
+  readonly target?: Target;
   /** What the figures do not say; printed below the table. */
   readonly note?: string;
 }
@@ -31,6 +32,10 @@ export function p50AtMost(mostMs: number, { p50Ms }: Figures): Target {
 
 export function p99AtMost(mostMs: number, { p99Ms = Number.NaN }: Figures): Target {
   return { text: `p99 <= ${mostMs.toString()} ms`, isMet: p99Ms <= mostMs };
+}
+
+export function allOf(...targets: readonly Target[]): Target {
+  return { text: targets.map(({ text }) => text).join(', '), isMet: targets.every(({ isMet }) => isMet) };
 }
 
 const header = ['case', 'ops/s', 'p50', 'p99', 'limit ops/s', 'p50', 'p99', 'ratio', 'target', 'met'];
@@ -57,7 +62,8 @@ export function formatTable(rows: readonly Row[]): string {
 
 function cellsOf({ name, ours, limit, target }: Row): string[] {
   const ratio = ours === undefined || limit === undefined ? '' : ratioOf({ ours, limit }).toFixed(2);
-  return [name, ...figureCells(ours), ...figureCells(limit), ratio, target.text, target.isMet ? 'yes' : 'NO'];
+  const judgement = target === undefined ? ['', ''] : [target.text, target.isMet ? 'yes' : 'NO'];
+  return [name, ...figureCells(ours), ...figureCells(limit), ratio, ...judgement];
 }
 
 function figureCells(figures: Figures | undefined): string[] {

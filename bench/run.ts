@@ -10,7 +10,11 @@ import { httpGet } from './cases/http-get.ts';
 import { httpUpdate } from './cases/http-update.ts';
 import { inProcess } from './cases/in-process.ts';
 import { listPage } from './cases/list-page.ts';
+import { postgresServer } from './cases/postgres-server.ts';
+import { postgresWrites } from './cases/postgres-writes.ts';
 import { registration } from './cases/registration.ts';
+import { replicas } from './cases/replicas.ts';
+import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
 import { describeMachine } from './machine.ts';
@@ -30,6 +34,10 @@ const cases: Readonly<Record<string, Case>> = {
   registration,
   'start-up': startUp,
   'watch-fan-out': watchFanOut,
+  'postgres-writes': postgresWrites,
+  'postgres-server': postgresServer,
+  replicas,
+  'start-up-on-servers': startUpOnServers,
 };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });

@@ -1,6 +1,9 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
+/** Query of a watch without the present objects. */
+export const watchFromNow = '?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
+
 const newline = 10;
 const brace = 125;
 

@@ -3,7 +3,7 @@ import type { CaseContext } from '../case.ts';
 import { Child } from '../child.ts';
 import type { Figures } from '../figures.ts';
 import type { InFlightFigures } from '../in-flight.ts';
-import { newPerson, threeIndexes } from '../person.ts';
+import { storedPerson, threeIndexes } from '../person.ts';
 import { ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
@@ -53,17 +53,4 @@ async function compareReads(verb: 'get' | 'list', { server, bare, rounds, count 
     limit: () => bare.call<Figures>(verb, count),
   });
   return { name: `in-process ${verb}, 256 in flight`, ...found, target: ratioAtLeast(0.5, found) };
-}
-
-/** A person with the metadata that the server adds. */
-function storedPerson(): string {
-  const person = newPerson({ name: 'p-10000', number: 10_000 });
-  const metadata = {
-    ...person.metadata,
-    uid: '00000000-0000-4000-8000-000000000000',
-    version: 1,
-    generation: 1,
-    creationTimestamp: '2026-01-01T00:00:00Z',
-  };
-  return JSON.stringify({ ...person, metadata });
 }

@@ -8,10 +8,7 @@ import { newPerson, personsPath, threeIndexes } from '../person.ts';
 import { p99AtMost } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
-import { Watchers } from '../watchers.ts';
-
-/** From now on, without the present objects. */
-const watchQuery = '?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
+import { Watchers, watchFromNow } from '../watchers.ts';
 
 interface Writing {
   readonly url: string;
@@ -28,7 +25,7 @@ export async function watchFanOut({ settings, folder }: CaseContext): Promise<re
   const url = await server.call<string>('start', `sqlite:${join(folder, 'watch.db')}`);
   const bareUrl = await bare.call<string>('start');
   await server.call('register', threeIndexes);
-  using ourWatchers = await Watchers.connect(url + personsPath + watchQuery, count);
+  using ourWatchers = await Watchers.connect(url + personsPath + watchFromNow, count);
   using bareWatchers = await Watchers.connect(bareUrl, count);
   let number = 0;
   const nextNumber = (): number => (number += 1);

@@ -26,7 +26,6 @@ const deviations: Readonly<Record<string, { readonly status: number; readonly wh
     status: 200,
     why: 'taken as a merge patch: it is the default of client-node',
   },
-  'PATCH application/apply-patch+yaml': { status: 422, why: 'server-side apply, and with it force, is to come' },
   'PUT without resourceVersion': { status: 200, why: 'an update without a precondition is unconditional' },
   [`GET ${collection}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
   'GET /readyz': { status: 200, why: 'the recorded server was not ready' },

@@ -1,0 +1,150 @@
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import type { BareBatches, BareSingles } from '../children/bare-postgres.ts';
+import type { StoreWrites } from '../children/store-writer.ts';
+import type { Figures } from '../figures.ts';
+import type { InFlightFigures } from '../in-flight.ts';
+import { hasPgbench, pgbenchTable, runPgbench } from '../pgbench.ts';
+import { ratioAtLeast } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+import type { Contestant } from '../rounds.ts';
+
+type Verb = StoreWrites['verb'];
+
+/** Writers at the same time. */
+const width = 64;
+
+/** What one replica has to do alone, shared by three. */
+const widthOfThree = [22, 21, 21] as const;
+
+/** Operations a transaction that are tried by hand; the best counts. */
+const batches = [64, 256, 1000] as const;
+
+interface Contest {
+  readonly verb: Verb;
+  readonly context: CaseContext;
+  /** The limit, and what empties tables. */
+  readonly bare: Child;
+  /** The first is measured alone as well. */
+  readonly replicas: readonly Child[];
+  /** Told how many operations a transaction of one replica has, on average. */
+  readonly onSize: (operations: number) => void;
+}
+
+/**
+ * What do writers through the store of one replica get out of PostgreSQL, and through those of three? Beside it the same
+ * statements without a queue, the same without batches, and PostgreSQL's own benchmark.
+ */
+export async function postgresWrites(context: CaseContext): Promise<readonly Row[]> {
+  await using databases = new Child('databases');
+  const rows: Row[] = [];
+  for (const verb of ['update', 'create'] as const) {
+    const url = await databases.call<string | undefined>('create', 'postgres');
+    if (url === undefined) return [];
+    rows.push(...(await compare(verb, url, context)));
+  }
+  return rows;
+}
+
+async function compare(verb: Verb, url: string, context: CaseContext): Promise<readonly Row[]> {
+  await using first = new Child('store-writer');
+  await using second = new Child('store-writer');
+  await using third = new Child('store-writer');
+  await using bare = new Child('bare-postgres');
+  const replicas = [first, second, third];
+  // No transaction has two changes of one; and two writers of pgbench hardly ever want the same.
+  const objects = Math.max(context.settings.objects / 10, ...batches);
+  for (const child of [...replicas, bare]) {
+    await child.call('open', url);
+    if (verb === 'update') await child.call('prepare', objects);
+  }
+  const isPgbenchRun = verb === 'update' && (await isPgbenchThere());
+  if (isPgbenchRun) await bare.call('execute', pgbenchTable(objects));
+  let size = 0;
+  const contest = { verb, context, bare, replicas, onSize: (operations: number) => (size = operations) };
+  const pgbench: Contestant = () =>
+    runPgbench({ url, clients: width, seconds: context.settings.seconds, objects, folder: context.folder });
+  const found = await alternate<string>(context.settings.rounds, {
+    ...contestantsOf(contest),
+    ...(isPgbenchRun ? { pgbench } : {}),
+  });
+  return rowsOf(verb, found, size);
+}
+
+async function isPgbenchThere(): Promise<boolean> {
+  const isThere = await hasPgbench();
+  if (!isThere) console.error('left out, as there is no pgbench in the path: the update of a single row');
+  return isThere;
+}
+
+function contestantsOf({ verb, context, bare, replicas, onSize }: Contest): Record<string, Contestant> {
+  const { writes: count } = context.settings;
+  const emptied =
+    (run: Contestant): Contestant =>
+    async () => {
+      // History would fill the disk; and creates begin with nothing each time.
+      await bare.call('execute', `TRUNCATE homeostat_log${verb === 'create' ? ', homeostat_kv' : ''}`);
+      return run();
+    };
+  const byHand = batches.map((batch): [string, Contestant] => [
+    handName(batch),
+    emptied(() => bare.call('writeBatches', { verb, count, batch } satisfies BareBatches)),
+  ]);
+  const singles = { verb, count: count / 20, connections: width } satisfies BareSingles;
+  return {
+    ours: emptied(async () => {
+      const figures = await replicas[0]!.call<InFlightFigures>('write', { verb, count, width } satisfies StoreWrites);
+      onSize(figures.perTurn);
+      return figures;
+    }),
+    three: emptied(() => writeTogether(replicas, verb, count)),
+    ...Object.fromEntries(byHand),
+    singly: emptied(() => bare.call('writeSingly', singles)),
+  };
+}
+
+function handName(batch: number): string {
+  return `by hand, ${batch}`;
+}
+
+/** Latencies are those of the replica that was worst. */
+async function writeTogether(replicas: readonly Child[], verb: Verb, count: number): Promise<Figures> {
+  const startMs = performance.now();
+  const shares = widthOfThree.map((share) => ({ verb, count: Math.round((count * share) / width), width: share }));
+  const found = await Promise.all(replicas.map((replica, at) => replica.call<Figures>('write', shares[at])));
+  const elapsedMs = performance.now() - startMs;
+  return {
+    opsPerSecond: (shares.reduce((sum, share) => sum + share.count, 0) / elapsedMs) * 1000,
+    p50Ms: Math.max(...found.map(({ p50Ms }) => p50Ms)),
+    p99Ms: Math.max(...found.map(({ p99Ms = Number.NaN }) => p99Ms)),
+  };
+}
+
+function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>, size: number): readonly Row[] {
+  const { ours, three, singly, pgbench } = found as Record<'ours' | 'three' | 'singly', Figures> & {
+    readonly pgbench?: Figures;
+  };
+  const [best = 0] = [...batches].sort((a, b) => found[handName(b)]!.opsPerSecond - found[handName(a)]!.opsPerSecond);
+  const name = (limit: string): string => `postgres ${verb}, ${limit}`;
+  const row = (limitName: string, least: number, limit: Figures): Row => ({
+    name: name(limitName),
+    ours,
+    limit,
+    target: ratioAtLeast(least, { ours, limit }),
+  });
+  return [
+    {
+      ...row('by hand', 0.6, found[handName(best)]!),
+      note: `${size.toFixed(0)} a transaction; by hand ${best}, the best of ${batches.join(', ')}`,
+    },
+    row('one a transaction', 5, singly),
+    ...(pgbench === undefined ? [] : [row('pgbench', 1.2, pgbench)]),
+    {
+      name: name('three replicas'),
+      ours: three,
+      limit: ours,
+      target: ratioAtLeast(0.85, { ours: three, limit: ours }),
+    },
+  ];
+}

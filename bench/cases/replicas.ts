@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import type { Engine } from '../children/databases.ts';
+import { figuresOf } from '../figures.ts';
+import type { Figures } from '../figures.ts';
+import { formatRequest, HttpConnection, loadHttp } from '../http-load.ts';
+import { newPerson, personsPath, threeIndexes } from '../person.ts';
+import { allOf, p50AtMost, p99AtMost } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+import { Watchers, watchFromNow } from '../watchers.ts';
+
+/** So few that each has the servers to itself. */
+const writesPerSecond = 20;
+
+/** How long after a write is sent to one replica does a watcher at another have it? */
+export async function replicas({ settings }: CaseContext): Promise<readonly Row[]> {
+  await using databases = new Child('databases');
+  const rows: Row[] = [];
+  for (const engine of ['postgres', 'mysql'] as const) {
+    const database = await databases.call<string | undefined>('create', engine);
+    if (database !== undefined) rows.push(await compare(engine, database, settings));
+  }
+  return rows;
+}
+
+interface Rounds {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+async function compare(engine: Engine, database: string, { rounds, seconds }: Rounds): Promise<Row> {
+  await using written = new Child('api-server');
+  await using watched = new Child('api-server');
+  const url = await written.call<string>('start', database);
+  const otherUrl = await watched.call<string>('start', database);
+  await written.call('register', threeIndexes);
+  await watched.call('register', threeIndexes);
+  using there = await Watchers.connect(otherUrl + personsPath + watchFromNow, 1);
+  using here = await Watchers.connect(url + personsPath + watchFromNow, 1);
+  using connection = await HttpConnection.connect(url);
+  const count = Math.ceil(writesPerSecond * seconds);
+  let number = 0;
+  const nextNumber = (): number => (number += 1);
+  // At so few writes a second, code would be compiled in the end of the run.
+  await loadHttp({ url, connections: 1, seconds, request: () => creation(nextNumber()) });
+  const found = await alternate(rounds, {
+    ours: () => deliver(there, { connection, count, nextNumber }),
+    limit: () => deliver(here, { connection, count, nextNumber }),
+  });
+  const target = allOf(p50AtMost(2, found.ours), p99AtMost(10, found.ours));
+  return { name: `replicas on ${engine}, ${writesPerSecond}/s`, ...found, ...(engine === 'postgres' && { target }) };
+}
+
+interface Writing {
+  readonly connection: HttpConnection;
+  readonly count: number;
+  readonly nextNumber: () => number;
+}
+
+/** One write after the other, each at its time and after the one before has arrived. */
+async function deliver(watchers: Watchers, { connection, count, nextNumber }: Writing): Promise<Figures> {
+  const latencies = new Float64Array(count);
+  const startMs = performance.now();
+  for (const position of latencies.keys()) {
+    // The first one waits as well: what others have written before may still be on its way to this watcher.
+    await sleep(startMs + ((position + 1) * 1000) / writesPerSecond - performance.now());
+    const request = creation(nextNumber());
+    const arrived = watchers.collect(1);
+    const sentMs = performance.now();
+    const [arrivalsMs] = await Promise.all([arrived, connection.send(request)]);
+    latencies[position] = (arrivalsMs[0]?.[0] ?? Number.NaN) - sentMs;
+  }
+  return figuresOf(latencies, performance.now() - startMs);
+}
+
+function creation(number: number): string {
+  return formatRequest('POST', personsPath, JSON.stringify(newPerson({ name: `p-${number}`, number })));
+}

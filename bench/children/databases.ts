@@ -1,0 +1,90 @@
+// Makes databases for a run, and drops them when the parent is gone, however it went.
+import { randomUUID } from 'node:crypto';
+import { createConnection } from 'mysql2/promise';
+import { Client } from 'pg';
+import { answerCalls } from '../answer-calls.ts';
+
+export type Engine = 'postgres' | 'mysql';
+
+interface Server {
+  readonly name: string;
+  /** Says where the server is, for tests as well. Its user may create databases. */
+  readonly variable: string;
+  readonly defaultUrl: string;
+  readonly drop: (database: string) => string;
+}
+
+interface Administrator {
+  query(sql: string): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+const connectTimeoutMs = 5_000;
+
+const servers: Readonly<Record<Engine, Server>> = {
+  postgres: {
+    name: 'PostgreSQL',
+    variable: 'HOMEOSTAT_TEST_POSTGRES',
+    defaultUrl: 'postgres://postgres@127.0.0.1:5432/postgres',
+    drop: (database) => `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`,
+  },
+  mysql: {
+    name: 'MySQL or MariaDB',
+    variable: 'HOMEOSTAT_TEST_MYSQL',
+    defaultUrl: 'mysql://root@127.0.0.1:3306',
+    drop: (database) => `DROP DATABASE IF EXISTS ${database}`,
+  },
+};
+
+const databases: { readonly engine: Engine; readonly name: string }[] = [];
+let creating: Promise<unknown> = Promise.resolve();
+
+function create(engine: Engine): Promise<string | undefined> {
+  const created = createDatabase(engine);
+  creating = Promise.allSettled([creating, created]);
+  return created;
+}
+
+/** Answers the URL of an empty database; undefined where there is no server, and none was named. */
+async function createDatabase(engine: Engine): Promise<string | undefined> {
+  const { variable, name: server } = servers[engine];
+  const administrator = await connect(engine).catch((error: unknown) => {
+    if (process.env['CI'] === 'true' || process.env[variable] !== undefined) throw error;
+    console.error(`left out, as there is no ${server} (${variable} says where)`);
+    return undefined;
+  });
+  if (administrator === undefined) return undefined;
+  const name = `homeostat_bench_${randomUUID().replaceAll('-', '')}`;
+  databases.push({ engine, name });
+  await administrator.query(`CREATE DATABASE ${name}`);
+  await administrator.end();
+  return new URL(`/${name}`, urlOf(engine)).href;
+}
+
+function urlOf(engine: Engine): string {
+  const { variable, defaultUrl } = servers[engine];
+  return process.env[variable] ?? defaultUrl;
+}
+
+async function connect(engine: Engine): Promise<Administrator> {
+  const url = urlOf(engine);
+  if (engine === 'mysql') return createConnection({ uri: url, connectTimeout: connectTimeoutMs });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
+  await client.connect();
+  return client;
+}
+
+async function dropAll(): Promise<void> {
+  await creating;
+  for (const { engine, name } of databases) {
+    const administrator = await connect(engine);
+    await administrator.query(servers[engine].drop(name));
+    await administrator.end();
+  }
+}
+
+// An interrupt is for the parent, and ends this process by way of it.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
+
+answerCalls({ create }, dropAll);

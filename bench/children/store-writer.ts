@@ -1,0 +1,84 @@
+// Ours without a server: group commits over the store of a database, as one replica has it; or the store's scan.
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '@homeostat/controller-runtime';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { answerCalls } from '../answer-calls.ts';
+import type { Figures } from '../figures.ts';
+import { runInFlight } from '../in-flight.ts';
+import type { InFlightFigures } from '../in-flight.ts';
+import { storedPerson } from '../person.ts';
+import { loadStoreModule } from '../store-modules.ts';
+import type { GroupCommit, Operation, Store } from '../store-modules.ts';
+
+const { openStore } = await loadStoreModule('database-url');
+const { GroupCommit: Commits } = await loadStoreModule('group-commit');
+
+const data = Buffer.from(storedPerson());
+
+let store: Store;
+let commits: GroupCommit;
+let created = 0;
+let updated = 0;
+/** Revisions of the objects that updates go round. */
+let revisions: number[] = [];
+
+export interface StoreWrites {
+  readonly verb: 'create' | 'update';
+  readonly count: number;
+  /** Operations at the same time. */
+  readonly width: number;
+}
+
+async function open(url: string): Promise<void> {
+  store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
+  await store.open();
+  const onError = (error: unknown): void => console.error(error);
+  // A replica that is never behind, as there is nobody whom it would have to follow.
+  commits = new Commits(store, { onError, follow: async () => undefined });
+}
+
+/** Makes the objects that updates go round. */
+async function prepare(count: number): Promise<void> {
+  revisions = await Promise.all(Array.from({ length: count }, (_, number) => submit(operationOn('old', number))));
+}
+
+function write({ verb, count, width }: StoreWrites): Promise<InFlightFigures> {
+  return runInFlight({ count, width, operation: verb === 'create' ? create : update });
+}
+
+async function create(): Promise<void> {
+  await submit(operationOn('new', created++));
+}
+
+async function update(): Promise<void> {
+  const number = updated++ % revisions.length;
+  revisions[number] = await submit({ ...operationOn('old', number), op: 'update', expect: revisions[number] ?? 0 });
+}
+
+/** Each process has keys of its own. As the registry does, each operation names the generation of its kind's indexes. */
+function operationOn(name: 'old' | 'new', number: number): Operation {
+  const key = `/registry/people.example.com/persons/${name}-${process.pid}-${number}`;
+  return { op: 'create', key, kind: 1, data, generation: 0 };
+}
+
+async function submit(operation: Operation): Promise<number> {
+  const outcome = await commits.submit(operation);
+  if (!('revision' in outcome)) throw new Error(`${operation.key}: ${outcome.conflict}`);
+  return outcome.revision;
+}
+
+/** Reads every object once; answers the whole as one operation. */
+async function scan(url: string): Promise<Figures> {
+  await open(url);
+  const startMs = performance.now();
+  let count = 0;
+  for await (const page of store.scan()) {
+    for (const row of page) JSON.parse(Buffer.from(row.data).toString());
+    count += page.length;
+  }
+  const elapsedMs = performance.now() - startMs;
+  await store.close();
+  return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs };
+}
+
+answerCalls({ open, prepare, write, scan });
