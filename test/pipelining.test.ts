@@ -107,8 +107,11 @@ describe('requests behind one that is still being answered, on one connection', 
     const onWarning = ({ name }: Error): number => warnings.push(name);
     process.on('warning', onWarning);
     const socket = connect({ host: '127.0.0.1', port: server.port });
-    socket.write(requests(...Array.from({ length: 40 }, () => `${endpoints}/never`)));
-    await eventually(() => began === 40);
+    const paths = Array.from({ length: 40 }, () => `${endpoints}/status/200`);
+    let answered = '';
+    socket.on('data', (chunk: Buffer) => (answered += chunk.toString()));
+    socket.write(requests(...paths));
+    await eventually(() => answered.split('HTTP/1.1 200').length === paths.length + 1);
     socket.destroy();
     process.off('warning', onWarning);
     expect(warnings).to.deep.equal([]);
