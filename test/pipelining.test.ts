@@ -101,19 +101,4 @@ describe('requests behind one that is still being answered, on one connection', 
     expect(codes).to.deep.equal(['204', '205', '304', '200']);
     expect(answers).not.to.contain('part of');
   });
-
-  it('are many without a warning of a leak', async () => {
-    const warnings: string[] = [];
-    const onWarning = ({ name }: Error): number => warnings.push(name);
-    process.on('warning', onWarning);
-    const socket = connect({ host: '127.0.0.1', port: server.port });
-    const paths = Array.from({ length: 40 }, () => `${endpoints}/status/200`);
-    let answered = '';
-    socket.on('data', (chunk: Buffer) => (answered += chunk.toString()));
-    socket.write(requests(...paths));
-    await eventually(() => answered.split('HTTP/1.1 200').length === paths.length + 1);
-    socket.destroy();
-    process.off('warning', onWarning);
-    expect(warnings).to.deep.equal([]);
-  });
 });

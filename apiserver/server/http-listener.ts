@@ -55,10 +55,6 @@ export class HttpListener {
     this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on('clientError', answerMalformed);
-    // Each request that waits behind others on a connection has listeners there: many are no leak.
-    this.#server.on(this.#tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
-      socket.setMaxListeners(0),
-    );
   }
 
   get url(): string {
