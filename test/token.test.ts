@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import type { IncomingMessage } from 'node:http';
 import { startApiServer } from '@homeostat/apiserver';
 import { createClient } from '@homeostat/controller-runtime';
@@ -146,8 +147,7 @@ describe('a server with a token', () => {
     let sent = 0;
     while (!closed && sent < 200) {
       sent += 1;
-      if (!socket.write(chunk))
-        await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
+      if (!socket.write(chunk)) await drainedOrClosed(socket);
     }
     await eventually(() => closed);
     expect(sent, 'MiB until the end').to.be.within(16, 64);
@@ -172,6 +172,15 @@ describe('a server with a token', () => {
     expect(lines.join('\n')).to.not.include(token);
   });
 });
+
+/** Leaves no listener behind, whichever comes. */
+async function drainedOrClosed(socket: Socket): Promise<void> {
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const events = ['drain', 'close'].map((event) => once(socket, event, { signal }).catch(() => undefined));
+  await Promise.race(events);
+  waiting.abort();
+}
 
 describe('the token option', () => {
   it('is refused when it is too weak, before anything is opened, and is not repeated', async () => {
