@@ -52,7 +52,7 @@ export class GroupCommit {
   #ready: Entry[] = [];
   #readyFrom = 0;
   #queued = 0;
-  /** Operations that the store works on. */
+  /** Batches that the store works on. */
   #inFlight = 0;
   /** Batches that are durable and wait for their turn to be answered. */
   #unanswered = 0;
@@ -118,7 +118,7 @@ export class GroupCommit {
     this.#queued += 1;
     if (entry.blockers === 0) this.#ready.push(entry);
     if (!this.#maySend()) return;
-    if (this.#ready.length - this.#readyFrom >= enough) this.#send();
+    if (this.#readyCount() >= enough) this.#send();
     else this.#sendAtEndOfTurn();
   }
 
@@ -136,16 +136,24 @@ export class GroupCommit {
   /** `answered`: how many are being answered, and are likely to be followed by as many. */
   #send(answered = 0): void {
     const batch = this.#takeBatch(Math.max(enough, Math.ceil((this.#queued + answered) / 2)));
-    this.#inFlight = batch.length;
+    this.#inFlight += 1;
     this.#write(batch).then(
       (committed) => this.#onCommitted(batch, committed),
       (error: unknown) => this.#onFailed(batch, error),
     );
   }
 
-  /** One batch at a time; and who is slow to follow what others write is not buried under what is written here. */
+  /**
+   * A batch goes when no other is under way, or, where the store has more at once, when it is a large one. Who is slow to
+   * follow what others write is not buried under what is written here.
+   */
   #maySend(): boolean {
-    return this.#inFlight === 0 && this.#unanswered < maxUnanswered;
+    if (this.#unanswered >= maxUnanswered) return false;
+    return this.#inFlight === 0 || (this.#inFlight < this.#store.commitsAtOnce && this.#readyCount() >= enough);
+  }
+
+  #readyCount(): number {
+    return this.#ready.length - this.#readyFrom;
   }
 
   /** At most half of all writers: the other half is served while these commit. */
@@ -174,7 +182,7 @@ export class GroupCommit {
   }
 
   #onCommitted(batch: readonly Entry[], committed: Committed): void {
-    this.#inFlight = 0;
+    this.#inFlight -= 1;
     const { follow, onEnd } = this.#options;
     onEnd?.(undefined);
     // What follows from the answers to a few waits for the end of the turn by itself.
@@ -205,7 +213,7 @@ export class GroupCommit {
     await this.#answered;
     this.#options.onEnd?.(error);
     await this.#fail(batch, error);
-    this.#inFlight = 0;
+    this.#inFlight -= 1;
     this.#goOn();
   }
 
