@@ -127,23 +127,29 @@ export class Follower {
     const { revisions, logger } = this.#options;
     while (!this.#isStopped && this.#heard > revisions.current) {
       try {
-        await this.#readPage();
+        await this.#readSome();
         this.#options.onRead(undefined);
       } catch (err) {
         if (this.#isStopped) return;
-        if (!(err instanceof CompactedError)) {
-          this.#options.onRead(err);
-          logger.warn({ err, revision: revisions.current }, 'changes of other replicas cannot be read; trying again');
-          await this.#wait(retryMs);
-        } else {
-          logger.warn(
-            { revision: revisions.current, compactRevision: err.compactRevision },
-            'too far behind; reading anew',
-          );
-          await reread({ ...this.#options, isStopped: () => this.#isStopped });
-        }
+        this.#options.onRead(err);
+        logger.warn({ err, revision: revisions.current }, 'changes of other replicas cannot be read; trying again');
+        await this.#wait(retryMs);
       }
       this.#wake();
+    }
+  }
+
+  async #readSome(): Promise<void> {
+    const { revisions, logger } = this.#options;
+    try {
+      await this.#readPage();
+    } catch (error) {
+      if (!(error instanceof CompactedError)) throw error;
+      logger.warn(
+        { revision: revisions.current, compactRevision: error.compactRevision },
+        'too far behind; reading anew',
+      );
+      await reread({ ...this.#options, isStopped: () => this.#isStopped });
     }
   }
 

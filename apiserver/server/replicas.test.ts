@@ -302,8 +302,14 @@ describe('replicas on one database', () => {
         const error = await a.store.changes(3, 1).catch((reason: unknown) => reason);
         return error instanceof Error;
       });
+      let scans = 0;
+      b.store.afterScan = async () => {
+        scans += 1;
+        if (scans === 1) throw new StoreError('io', 'the connection was lost');
+      };
       release();
       expect(await namesAt(b)).to.deep.equal(['changes', 'comes', 'stays']);
+      expect(scans).to.be.above(1);
       expect((await b.server.client.get(Person, 'changes')).spec.age).to.equal(60);
       expect(await watched.ended).to.equal('Expired');
       expect(informerNames(informer)).to.deep.equal(['changes', 'comes', 'stays']);
