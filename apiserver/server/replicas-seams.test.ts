@@ -1,0 +1,175 @@
+import { defineModel } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { StoreError } from '../store/store-error.ts';
+import { startOn } from './api-server.ts';
+import type { ApiServer, ApiServerOptions } from './api-server.ts';
+import { SharedDatabase } from './shared-database.fixture.ts';
+import type { ReplicaStore } from './shared-database.fixture.ts';
+
+interface Note extends ApiObject {
+  readonly spec: { readonly text: string };
+}
+
+const Note = defineModel({
+  gvk: 'notes.example.com/v1/Note',
+  plural: 'notes',
+  schema: {
+    type: 'object',
+    properties: { spec: { type: 'object', properties: { text: { type: 'string' } } } },
+  },
+}) as unknown as ModelDescriptor<Note>;
+
+interface Replica {
+  readonly server: ApiServer;
+  readonly store: ReplicaStore;
+}
+
+/** A call that waits until it is let go. */
+interface Gate {
+  readonly hold: () => Promise<void>;
+  readonly open: () => void;
+  readonly isReached: () => boolean;
+}
+
+const gates: Gate[] = [];
+
+function gate(): Gate {
+  let isReached = false;
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const hold = (): Promise<void> => {
+    isReached = true;
+    return opened;
+  };
+  gates.push({ hold, open, isReached: () => isReached });
+  return gates.at(-1) as Gate;
+}
+
+const free = async (): Promise<void> => undefined;
+
+const note = (name: string, text = name): Pick<Note, 'spec'> & { metadata: { name: string } } => ({
+  metadata: { name },
+  spec: { text },
+});
+
+describe('where the parts of a replica meet', () => {
+  let database: SharedDatabase;
+  const running: Replica[] = [];
+
+  async function begin(options: ApiServerOptions = {}): Promise<Replica> {
+    const store = database.replica();
+    const server = await startOn(store, { port: 0, ...options });
+    running.push({ server, store });
+    return { server, store };
+  }
+
+  async function start(options: ApiServerOptions = {}): Promise<Replica> {
+    const replica = await begin(options);
+    replica.server.schemeManager.register(Note);
+    await replica.server.whenReady(Note);
+    return replica;
+  }
+
+  beforeEach(() => {
+    database = new SharedDatabase();
+  });
+
+  afterEach(async () => {
+    for (const { open } of gates.splice(0)) open();
+    await Promise.all(running.splice(0).map(({ server }) => server.stop()));
+    await database.close();
+  });
+
+  const namesAt = async ({ server }: Replica, resourceVersion?: string): Promise<string[]> => {
+    const { items } = await server.client.list(Note, resourceVersion === undefined ? {} : { resourceVersion });
+    return items.map(({ metadata }) => metadata.name).sort();
+  };
+
+  /** Forgets all changes up to now, as another replica may. */
+  async function forget({ store }: Replica): Promise<void> {
+    while ((await store.compact(await store.currentRevision(), 1000)) > 0);
+  }
+
+  describe('reading anew', () => {
+    it('is tried again when the database fails meanwhile', async () => {
+      const [a, b] = [await start(), await start()];
+      b.store.isDeaf = true;
+      for (const name of ['ann', 'bob']) await a.server.client.create(Note, note(name));
+      await forget(a);
+      b.store.afterScan = async () => {
+        b.store.afterScan = free;
+        throw new StoreError('io', 'the connection was lost');
+      };
+      const unheard: unknown[] = [];
+      const listen = (error: unknown): void => void unheard.push(error);
+      const others = process.listeners('unhandledRejection');
+      process.removeAllListeners('unhandledRejection').on('unhandledRejection', listen);
+      try {
+        expect(await namesAt(b)).to.deep.equal(['ann', 'bob']);
+      } finally {
+        process.removeListener('unhandledRejection', listen);
+        for (const other of others) process.on('unhandledRejection', other);
+      }
+      expect(unheard).to.deep.equal([]);
+    });
+
+    it('does not bring memory back to what it was before the writes of this replica', async () => {
+      const [a, b] = [await start(), await start()];
+      const told: string[] = [];
+      const informer = b.server.client.informer(Note);
+      informer.addHandler({
+        onAdd: ({ metadata }) => void told.push(`add ${metadata.name}`),
+        onDelete: ({ metadata }) => void told.push(`delete ${metadata.name}`),
+      });
+      const abort = new AbortController();
+      const run = informer.run(abort.signal);
+      const [answer, reading] = [gate(), gate()];
+      b.store.afterCommit = answer.hold;
+      const first = b.server.client.create(Note, note('ann'));
+      await eventually(answer.isReached);
+      await forget(a);
+      b.store.afterScan = async () => {
+        b.store.beforeChanges = reading.hold;
+      };
+      await eventually(reading.isReached);
+      answer.open();
+      await first;
+      await b.server.client.create(Note, note('bob'));
+      b.store.afterScan = b.store.beforeChanges = free;
+      reading.open();
+      await a.server.client.create(Note, note('cora'));
+      expect(await namesAt(b)).to.deep.equal(['ann', 'bob', 'cora']);
+      await eventually(() => told.includes('add cora'));
+      expect(told).to.deep.equal(['add ann', 'add bob', 'add cora']);
+      abort.abort();
+      await run;
+    });
+  });
+
+  it('a hint that comes while the database is asked about a wrong one is not lost', async () => {
+    const clock = new FakeClock();
+    const a = await start();
+    const b = await start({ clock });
+    b.store.isDeaf = true;
+    const read = b.store.changes.bind(b.store);
+    const answer = gate();
+    let looks = 0;
+    b.store.changes = async (after, limit) => {
+      const changes = await read(after, limit);
+      looks += 1;
+      if (looks === 2) await answer.hold();
+      return changes;
+    };
+    void b.server.client.list(Note, { resourceVersion: '1000000' }).catch(() => undefined);
+    await eventually(answer.isReached);
+    await a.server.client.create(Note, note('ann'));
+    let asked = false;
+    b.store.beforeRevision = async () => void (asked = true);
+    const names = namesAt(b);
+    await eventually(() => asked);
+    answer.open();
+    expect(await names).to.deep.equal(['ann']);
+  });
+});
