@@ -67,7 +67,10 @@ export class Resource {
     for (const entry of entries) {
       const known = gone.get(entry.key);
       gone.delete(entry.key);
-      if (known?.revision !== entry.revision) differences.push(feedChange('update', entry, known));
+      if (known?.revision === entry.revision) continue;
+      const isAnother = known !== undefined && known.uid !== entry.uid;
+      if (isAnother) differences.push(feedChange('delete', { ...known, revision }, known));
+      differences.push(feedChange('update', entry, isAnother ? undefined : known));
     }
     for (const entry of gone.values()) differences.push(feedChange('delete', { ...entry, revision }, entry));
     this.cache.load(entries);

@@ -2,6 +2,7 @@ import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import type { Change } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
 import type { ApiServer, ApiServerOptions } from './api-server.ts';
@@ -146,7 +147,31 @@ describe('where the parts of a replica meet', () => {
       abort.abort();
       await run;
     });
+
+    it('tells of an object that went and came again as of two, so that what the first one owned goes', async () => {
+      const [a, b] = [await begin(), await start()];
+      const owner = await b.server.client.create(Note, note('owner'));
+      const { apiVersion, kind } = owner;
+      const ownerReferences = [{ apiVersion, kind, name: 'owner', uid: owner.metadata.uid }];
+      await b.server.client.create(Note, { metadata: { name: 'owned', ownerReferences }, spec: { text: '' } });
+      const held = gate();
+      b.store.beforeChanges = held.hold;
+      await replaceOwner(a.store, owner.metadata.uid);
+      await forget(a);
+      b.store.beforeChanges = free;
+      held.open();
+      await eventually(async () => (await namesAt(b)).join() === 'owner');
+    });
   });
+
+  /** Without a server: nobody collects. */
+  async function replaceOwner(store: ReplicaStore, uid: string): Promise<void> {
+    const [{ key, kind, data, revision }] = (await database.replica().changes(0, 1)) as readonly [Change];
+    const next = Buffer.from(data).toString().replace(uid, '00000000-0000-4000-8000-000000000000');
+    await store.commit([{ op: 'delete', key, kind, data, expect: revision }]);
+    const created = await store.commit([{ op: 'create', key, kind, data: Buffer.from(next) }]);
+    expect(created.outcomes).to.have.nested.property('[0].revision');
+  }
 
   it('a hint that comes while the database is asked about a wrong one is not lost', async () => {
     const clock = new FakeClock();
