@@ -1,7 +1,9 @@
+import { get } from 'node:http';
 import { defineModel } from '@homeostat/controller-runtime/api';
-import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { serviceOwner } from '../registry/scheme-manager.ts';
 import type { Change } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
@@ -196,5 +198,63 @@ describe('where the parts of a replica meet', () => {
     await eventually(() => asked);
     answer.open();
     expect(await names).to.deep.equal(['ann']);
+  });
+
+  describe('a watch that waits for memory', () => {
+    const url = (server: ApiServer): string => `${server.url}/apis/notes.example.com/v1/notes?watch=true`;
+
+    it('ends when its kind is taken back meanwhile', async () => {
+      const { server, store } = await start();
+      const asked = gate();
+      store.beforeRevision = asked.hold;
+      const watch = server.client.watch(Note)[Symbol.asyncIterator]();
+      const next = watch.next().then(
+        () => 'an event',
+        (error: unknown) => (error as ApiError).reason,
+      );
+      await eventually(asked.isReached);
+      server.schemeManager.unregister(Note, serviceOwner);
+      store.beforeRevision = free;
+      asked.open();
+      let outcome: unknown;
+      void next.then((reason) => (outcome = reason));
+      await eventually(() => outcome !== undefined);
+      expect(outcome).to.equal('Expired');
+    });
+
+    it('is not kept when its client has gone meanwhile', async () => {
+      const { server, store } = await start({ maxWatches: 1 });
+      const asked = gate();
+      store.beforeRevision = asked.hold;
+      const abort = new AbortController();
+      const gone = fetch(url(server), { signal: abort.signal }).catch(() => 'gone');
+      await eventually(asked.isReached);
+      abort.abort();
+      expect(await gone).to.equal('gone');
+      await eventually(async () => (await fetch(`${server.url}/livez`)).status === 200);
+      store.beforeRevision = free;
+      asked.open();
+      await server.client.list(Note);
+      const next = new AbortController();
+      const { status } = await fetch(url(server), { signal: next.signal });
+      next.abort();
+      expect(status).to.equal(200);
+    });
+
+    it('is refused when the server drains meanwhile, and holds up nothing', async () => {
+      const { server, store } = await start();
+      const asked = gate();
+      store.beforeRevision = asked.hold;
+      const status = new Promise((resolve, reject) => {
+        const request = get(url(server), { agent: false }, (response) => resolve(response.resume().statusCode));
+        request.on('error', reject);
+      });
+      await eventually(asked.isReached);
+      const drained = server.drain();
+      store.beforeRevision = free;
+      asked.open();
+      expect(await status).to.equal(503);
+      await drained;
+    });
   });
 });
