@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import { defineModel } from '@homeostat/controller-runtime/api';
+import { defineModel, IndexSpec, simpleAttribute } from '@homeostat/controller-runtime/api';
 import type { ApiError, ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -256,5 +256,48 @@ describe('where the parts of a replica meet', () => {
       expect(await status).to.equal(503);
       await drained;
     });
+  });
+
+  it('writes that are refused for other unique indexes ask for them together', async () => {
+    const a = await start();
+    const base = Note as ModelDescriptor;
+    const indexFunc = simpleAttribute(Note, ({ spec }) => spec.text);
+    const indexed = { ...base, indexes: [new IndexSpec({ name: 'text', unique: true, indexFunc })] };
+    const b = await begin();
+    b.server.schemeManager.register(indexed);
+    await b.server.whenReady(indexed);
+    const claims = a.store.claims.bind(a.store);
+    let looks = 0;
+    a.store.claims = (kind) => {
+      looks += 1;
+      return claims(kind);
+    };
+    const writes = Array.from({ length: 30 }, (_, at) => a.server.client.create(Note, note(`n-${at}`)));
+    const outcomes = await Promise.allSettled(writes);
+    expect(outcomes.map(({ status }) => status)).to.not.include('fulfilled');
+    expect(looks).to.equal(1);
+  });
+
+  it('a kind opens however long memory takes to get there', async () => {
+    const clock = new FakeClock();
+    const a = await start();
+    const b = await begin({ clock });
+    const held = gate();
+    b.store.beforeChanges = held.hold;
+    await a.server.client.create(Note, note('ann'));
+    b.server.schemeManager.register(Note);
+    let outcome: unknown;
+    const ready = b.server.whenReady(Note).catch((error: unknown) => (outcome = error));
+    await eventually(held.isReached);
+    let seconds = 0;
+    await eventually(async () => {
+      await clock.advance(1_000);
+      return (seconds += 1) > 10;
+    });
+    expect(outcome).to.equal(undefined);
+    b.store.beforeChanges = free;
+    held.open();
+    await ready;
+    expect(await namesAt(b)).to.deep.equal(['ann']);
   });
 });
