@@ -85,10 +85,15 @@ export class Resource {
 
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
   beginCommit(): void {
-    const { plural, group } = this.model;
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
+    this.checkServed();
     this.#commits += 1;
+  }
+
+  /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
+  checkServed(): void {
+    const { plural, group } = this.model;
+    if (this.#isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
   }
 
   endCommit(): void {

@@ -258,6 +258,33 @@ describe('where the parts of a replica meet', () => {
     });
   });
 
+  it('a read says that its kind was taken back while it waited, not what it had then', async () => {
+    const [a, b] = [await start(), await start()];
+    await a.server.client.create(Note, note('ann'));
+    await namesAt(b);
+    const reads = [
+      () => b.server.client.list(Note),
+      () => b.server.client.get(Note, 'ann'),
+      () => b.server.client.create(Note, note('ann')),
+    ];
+    for (const read of reads) {
+      const asked = gate();
+      b.store.beforeRevision = asked.hold;
+      const outcome = read().then(JSON.stringify, (error: unknown) => (error as ApiError).reason);
+      await eventually(asked.isReached);
+      b.server.schemeManager.unregister(Note, serviceOwner);
+      await a.server.client.patch(Note, 'ann', {
+        type: 'merge',
+        patch: { metadata: { labels: { 'example.com/a': 'b' } } },
+      });
+      b.store.beforeRevision = free;
+      asked.open();
+      expect(await outcome).to.equal('NotFound');
+      b.server.schemeManager.register(Note);
+      await b.server.whenReady(Note);
+    }
+  });
+
   it('writes that are refused for other unique indexes ask for them together', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
