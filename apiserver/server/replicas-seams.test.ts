@@ -285,6 +285,28 @@ describe('where the parts of a replica meet', () => {
     }
   });
 
+  it('a server stops though garbage collection waits for changes that cannot be read', async () => {
+    const [a, b] = [await start(), await start()];
+    b.server.schemeManager.unregister(Note, serviceOwner);
+    const owner = await a.server.client.create(Note, note('owner'));
+    const { apiVersion, kind, metadata } = owner;
+    const ownerReferences = [{ apiVersion, kind, name: 'owner', uid: metadata.uid }];
+    await a.server.client.create(Note, { metadata: { name: 'owned', ownerReferences }, spec: { text: '' } });
+    const commit = gate();
+    a.store.afterCommit = async () => {
+      a.store.beforeCommit = commit.hold;
+    };
+    await a.server.client.delete(Note, 'owner');
+    await eventually(commit.isReached);
+    a.store.beforeChanges = () => Promise.reject(new StoreError('io', 'the connection was lost'));
+    b.server.schemeManager.register(Note);
+    await b.server.whenReady(Note);
+    await b.server.client.create(Note, note('other'));
+    commit.open();
+    await a.server.stop();
+    running.splice(running.indexOf(a), 1);
+  });
+
   it('writes that are refused for other unique indexes ask for them together', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
