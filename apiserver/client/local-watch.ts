@@ -86,6 +86,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     const reached = withInitial || after === 0 ? revisions.reach(this.#options.resourceVersion) : undefined;
     if (reached !== undefined) await reached;
     const selection = selectionOf(lister, resource, this.#options);
+    // While it waited for memory, nobody would have told.
+    this.#isClosed = resource.isClosed;
     const notify = (): void => this.#wakeUp();
     const unsubscribe = resource.feed.subscribe(notify);
     const onClosed = (closed: Resource): void => {

@@ -34,6 +34,7 @@ export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
   readonly #streams = new Map<WatchStream, Resource>();
+  #isClosed = false;
 
   constructor(parts: WatchHandlerParts) {
     this.#parts = parts;
@@ -50,7 +51,12 @@ export class WatchHandler {
   }
 
   #start(context: Context, start: WatchStreamOptions): void {
+    if (this.#isClosed) {
+      throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
+    }
     if (start.resource.isClosed) throw noLongerServed(start.resource);
+    // The client has gone while it waited, and nothing would end its stream.
+    if (context.res.closed) return;
     if (this.#streams.size >= this.#parts.maxWatches) {
       throw new ApiError('TooManyRequests', 'too many watches, please try again later', { retryAfterSeconds: 1 });
     }
@@ -65,8 +71,9 @@ export class WatchHandler {
     for (const [stream, watched] of this.#streams) if (watched === resource) stream.fail(gone);
   }
 
-  /** Ends all watches, each with a bookmark where it asked for them. */
+  /** Ends all watches, each with a bookmark where it asked for them, and begins no more (503). */
   close(): void {
+    this.#isClosed = true;
     for (const stream of this.#streams.keys()) stream.end();
   }
 

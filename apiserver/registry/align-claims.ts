@@ -1,4 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import { claimDifference } from '../store/claim-difference.ts';
 import type { KindClaims, Store, StoredClaims } from '../store/store.ts';
 import { checkUnique } from './index-build.ts';
@@ -25,7 +25,7 @@ export async function alignClaims(resource: Resource, parts: AlignParts): Promis
   for (;;) {
     // One moment of the store, and the resource brought to it: only then do they have to be equal.
     const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;
-    await revisions.reach(String(stored?.revision ?? 0));
+    if (stored !== undefined) await arrive(stored.revision, { store, revisions });
     if (isLost()) return false;
     const revision = stored?.revision ?? revisions.current;
     replay(revision);
@@ -45,6 +45,18 @@ export async function alignClaims(resource: Resource, parts: AlignParts): Promis
   }
 }
 
+/** No reader waits here, so it may take as long as it takes; a store that is closed ends it. */
+async function arrive(revision: number, { store, revisions }: Pick<AlignParts, 'store' | 'revisions'>): Promise<void> {
+  while (revision > revisions.current) {
+    try {
+      await revisions.reach(String(revision));
+    } catch (error) {
+      if (!isApiError(error) || error.reason !== 'Timeout') throw error;
+      await store.currentRevision();
+    }
+  }
+}
+
 function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'revision'>): boolean {
   if (stored.indexes.join() !== indexes.join()) return false;
   const { set, drop } = claimDifference(stored.claims, claims);
@@ -56,7 +68,18 @@ function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'r
  * the same here, and the resource writes on under the new generation. Rejects with ApiError ServiceUnavailable when they
  * are others: what is written here would claim too little. The resource then takes no write any more.
  */
-export async function adoptGeneration(resource: Resource, store: Store): Promise<void> {
+export function adoptGeneration(resource: Resource, store: Store): Promise<void> {
+  const underWay = adoptions.get(resource);
+  if (underWay !== undefined) return underWay;
+  const adoption = adopt(resource, store).finally(() => adoptions.delete(resource));
+  adoptions.set(resource, adoption);
+  return adoption;
+}
+
+/** A batch of writes is refused at once, and the answer has all claims of the kind: it is asked for once. */
+const adoptions = new WeakMap<Resource, Promise<void>>();
+
+async function adopt(resource: Resource, store: Store): Promise<void> {
   const { generation, indexes } = await store.claims(resource.kindNumber);
   if (!resource.hasIndexes(indexes)) {
     const { plural, group } = resource.model;

@@ -45,6 +45,8 @@ export class Follower {
   readonly #options: FollowerOptions;
   /** Something is stored up to here; or so one hears. */
   #heard = 0;
+  /** The same, of what was heard since the database was last asked how far it is. */
+  #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
   #heartbeat: Timer | undefined;
@@ -76,7 +78,7 @@ export class Follower {
   /** Something may be stored up to this revision. */
   hear(revision: number): void {
     if (revision <= this.#options.revisions.current) return;
-    this.#heard = Math.max(this.#heard, revision);
+    this.#note(revision);
     if (!this.#options.isCommitting()) return this.resume();
     this.#timer ??= this.#options.clock.setTimeout(() => this.resume(), ownCommitMs);
   }
@@ -92,10 +94,15 @@ export class Follower {
   async reach(revision: number): Promise<void> {
     while (!this.#isStopped && revision > this.#options.revisions.current) {
       const reached = new Promise<void>((resolve) => this.#waiters.add(resolve));
-      this.#heard = Math.max(this.#heard, revision);
+      this.#note(revision);
       this.#read();
       await reached;
     }
+  }
+
+  #note(revision: number): void {
+    this.#heard = Math.max(this.#heard, revision);
+    this.#news = Math.max(this.#news, revision);
   }
 
   #beat(): void {
@@ -124,14 +131,14 @@ export class Follower {
   }
 
   async #readOn(): Promise<void> {
-    const { revisions, logger } = this.#options;
+    const { revisions, logger, onRead } = this.#options;
     while (!this.#isStopped && this.#heard > revisions.current) {
       try {
-        await this.#readSome();
-        this.#options.onRead(undefined);
+        await this.#readNext();
+        onRead(undefined);
       } catch (err) {
         if (this.#isStopped) return;
-        this.#options.onRead(err);
+        onRead(err);
         logger.warn({ err, revision: revisions.current }, 'changes of other replicas cannot be read; trying again');
         await this.#wait(retryMs);
       }
@@ -139,16 +146,14 @@ export class Follower {
     }
   }
 
-  async #readSome(): Promise<void> {
-    const { revisions, logger } = this.#options;
+  async #readNext(): Promise<void> {
     try {
       await this.#readPage();
     } catch (error) {
       if (!(error instanceof CompactedError)) throw error;
-      logger.warn(
-        { revision: revisions.current, compactRevision: error.compactRevision },
-        'too far behind; reading anew',
-      );
+      const { compactRevision } = error;
+      const { revisions, logger } = this.#options;
+      logger.warn({ revision: revisions.current, compactRevision }, 'too far behind; reading anew');
       await reread({ ...this.#options, isStopped: () => this.#isStopped });
     }
   }
@@ -161,11 +166,12 @@ export class Follower {
     for (const change of changes) this.#apply(change);
     if (changes.length > 0) return;
     // Revisions may have gaps, and what one hears may be wrong: the database knows.
+    this.#news = 0;
     const present = await store.currentRevision();
     const missed = await store.changes(from, 1);
     if (missed.length > 0) return;
     if (present > revisions.current) revisions.advance(present);
-    this.#heard = Math.min(this.#heard, revisions.current);
+    this.#heard = this.#news;
   }
 
   #apply(change: Change): void {

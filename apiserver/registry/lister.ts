@@ -59,6 +59,7 @@ export class Lister {
     if (chunk?.token !== undefined) return this.#nextChunk(resource, query, { limit: chunk.limit, token: chunk.token });
     const reached = this.#options.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
+    resource.checkServed();
     const revision = request.exact === true ? parseRevision(resourceVersion ?? '') : this.#options.revisions.current;
     if (chunk !== undefined && chunk.limit > 0)
       return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
@@ -95,6 +96,7 @@ export class Lister {
     const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#options.epoch, query });
     // The chunk before may be from another replica.
     await this.#options.revisions.reach(String(revision));
+    resource.checkServed();
     return this.#chunk(resource, query, { limit: chunk.limit, revision, offset });
   }
 

@@ -140,6 +140,7 @@ export class Registry {
   async get(resource: Resource, key: ObjectKey, resourceVersion?: string): Promise<Entry> {
     const reached = this.#options.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
+    resource.checkServed();
     return this.#stored(resource, key);
   }
 
@@ -244,7 +245,7 @@ export class Registry {
   async #commitNew(resource: Resource, object: ApiObject, dryRun: boolean): Promise<Written | undefined> {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
-      const verdict = await this.#decide(dryRun, (): Verdict => {
+      const verdict = await this.#decide(resource, dryRun, (): Verdict => {
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
         return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object }), warnings: [] };
       });
@@ -287,7 +288,7 @@ export class Registry {
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
       for (let race = 0; race < maxRaces; race += 1) {
-        const verdict = await this.#decide(dryRun, decideNow);
+        const verdict = await this.#decide(resource, dryRun, decideNow);
         if (verdict.kind === 'answer') return verdict.result;
         if (verdict.kind === 'taken') break;
         const { change, warnings } = verdict;
@@ -304,7 +305,7 @@ export class Registry {
    * A commit finds out by itself that it was decided on a state of the past. What is answered without one, an error
    * included, is not: where memory may be behind, it is decided again on all that is acknowledged.
    */
-  async #decide(dryRun: boolean, decide: () => Verdict): Promise<Verdict> {
+  async #decide(resource: Resource, dryRun: boolean, decide: () => Verdict): Promise<Verdict> {
     const { revisions } = this.#options;
     if (!revisions.mayLag) return decide();
     if (!dryRun) {
@@ -316,6 +317,7 @@ export class Registry {
       }
     }
     await revisions.reach(undefined);
+    resource.checkServed();
     return decide();
   }
 

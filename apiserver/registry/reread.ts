@@ -31,6 +31,8 @@ export async function reread(parts: RereadParts): Promise<void> {
   const { table, log, revisions } = parts;
   while (!parts.isStopped()) {
     const state = await readState(parts);
+    // What this process has written itself may have brought memory further meanwhile.
+    if (state !== undefined && state.revision <= revisions.current) return;
     // A kind that came meanwhile would stay behind.
     const served = table()?.served() ?? [];
     if (state === undefined || served.some((resource) => !state.entries.has(resource))) continue;

@@ -67,7 +67,10 @@ export class Resource {
     for (const entry of entries) {
       const known = gone.get(entry.key);
       gone.delete(entry.key);
-      if (known?.revision !== entry.revision) differences.push(feedChange('update', entry, known));
+      if (known?.revision === entry.revision) continue;
+      const isAnother = known !== undefined && known.uid !== entry.uid;
+      if (isAnother) differences.push(feedChange('delete', { ...known, revision }, known));
+      differences.push(feedChange('update', entry, isAnother ? undefined : known));
     }
     for (const entry of gone.values()) differences.push(feedChange('delete', { ...entry, revision }, entry));
     this.cache.load(entries);
@@ -82,10 +85,15 @@ export class Resource {
 
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
   beginCommit(): void {
-    const { plural, group } = this.model;
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
+    this.checkServed();
     this.#commits += 1;
+  }
+
+  /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
+  checkServed(): void {
+    const { plural, group } = this.model;
+    if (this.#isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
   }
 
   endCommit(): void {

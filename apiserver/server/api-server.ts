@@ -346,11 +346,12 @@ export class ApiServer {
   async #stop(): Promise<void> {
     const { collector, compactor, commits, follower, store } = this.#parts;
     await this.drain();
-    await collector.stop();
+    const collected = collector.stop();
     await compactor.stop();
-    const written = commits.close();
+    // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
-    await written;
+    await collected;
+    await commits.close();
     await store.close();
   }
 }

@@ -79,7 +79,7 @@ describeWithMysql('An API server on MySQL', () => {
     expect((await create('two', 'b')).status).to.equal(201);
     await server.stop();
     await start();
-    const { items } = (await (await fetch(server.url + notes)).json()) as { items: Note[] };
+    const { items } = (await (await fetch(`${server.url}${notes}?sort=metadata.name,asc`)).json()) as { items: Note[] };
     expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['one', 'two']);
     expect((await create('other', 'a')).status).to.equal(422);
     const events = watched(`${server.url}${notes}?watch=true&resourceVersion=${first.metadata.resourceVersion}`, 2);
