@@ -24,6 +24,12 @@ const Note = defineModel({
   },
 }) as unknown as ModelDescriptor<Note>;
 
+const Other = defineModel({
+  gvk: 'notes.example.com/v1/Other',
+  plural: 'others',
+  schema: { type: 'object', additionalProperties: true },
+});
+
 interface Replica {
   readonly server: ApiServer;
   readonly store: ReplicaStore;
@@ -305,6 +311,23 @@ describe('where the parts of a replica meet', () => {
     commit.open();
     await a.server.stop();
     running.splice(running.indexOf(a), 1);
+  });
+
+  it('a kind that opens while history is forgotten is read anew, and whole', async () => {
+    const a = await start();
+    const b = await begin({ retention: { minAgeMs: 0, minChanges: 1, maxBytes: 1_000 } });
+    b.server.schemeManager.register(Other);
+    await b.server.whenReady(Other);
+    const names = Array.from({ length: 20 }, (_, at) => `n-${10 + at}`);
+    b.store.afterScan = async () => {
+      b.store.afterScan = free;
+      for (const name of names) await a.server.client.create(Note, note(name));
+      // The list of a kind that is served waits until memory has it all.
+      await b.server.client.list(Other);
+    };
+    b.server.schemeManager.register(Note);
+    await b.server.whenReady(Note);
+    expect(await namesAt(b)).to.deep.equal(names);
   });
 
   it('writes that are refused for other unique indexes ask for them together', async () => {
