@@ -330,6 +330,26 @@ describe('where the parts of a replica meet', () => {
     expect(await namesAt(b)).to.deep.equal(names);
   });
 
+  it('a server whose memory cannot follow does not say that it lives because it hears how far the others are', async () => {
+    const clock = new FakeClock();
+    const [a, b] = [await start(), await start({ clock })];
+    b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
+    await a.server.client.create(Note, note('ann'));
+    const live = async (): Promise<number> => (await fetch(`${b.server.url}/livez`)).status;
+    await eventually(async () => (await live()) === 503);
+    let reason: unknown;
+    const read = b.server.client.list(Note).catch((error: unknown) => (reason = (error as ApiError).reason));
+    await b.server.client.list(Note, { resourceVersion: '0' });
+    expect(await live()).to.equal(503);
+    await eventually(async () => {
+      await clock.advance(1_000);
+      return reason !== undefined;
+    });
+    await read;
+    expect(reason).to.equal('Timeout');
+    expect(await live()).to.equal(503);
+  });
+
   it('writes that are refused for other unique indexes ask for them together', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
