@@ -54,7 +54,7 @@ export async function openResource(
       replayed = upTo;
     };
     const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
-    if (!isAligned) continue;
+    if (!isAligned || place.isLost()) continue;
     replay(revisions.current);
     const { floor, changes } = log.take(kindNumber);
     resource.feed.restore(

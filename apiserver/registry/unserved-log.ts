@@ -13,7 +13,7 @@ export interface KindLog {
 /** Where a kind's opening began. */
 export interface OpeningPlace {
   readonly revision: number;
-  /** Changes after the place were lost to memory: the opening has to begin anew. */
+  /** Changes after the place were lost to memory, or forgotten: the opening has to begin anew. */
   readonly isLost: () => boolean;
 }
 
@@ -68,7 +68,8 @@ export class UnservedLog {
       this.#changes.delete(kind);
     }
     const losses = this.#losses;
-    return { revision, isLost: () => this.#losses !== losses };
+    const isTrimmed = (): boolean => (this.#floors.get(kind) ?? 0) > revision;
+    return { revision, isLost: () => this.#losses !== losses || isTrimmed() };
   }
 
   /** Changes of a kind after a revision. */

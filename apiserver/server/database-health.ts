@@ -8,21 +8,21 @@ const memoryMs = 10_000;
 /** What does not pass by itself: the process has to be started anew. */
 const lasting: ReadonlySet<unknown> = new Set(['crashed', 'diverged', 'corrupt']);
 
+/** `follow`: reading what others have written, which may fail for ever where the database's revision can be read. */
+type Use = 'read' | 'follow' | 'write';
+
 /** What was wrong when the database was last written, or read. */
 export class DatabaseHealth implements HealthCheck {
   readonly name = 'database';
   readonly #clock: Clock;
-  readonly #failures = new Map<
-    'read' | 'write',
-    { readonly problem: string; readonly atMs: number; isLasting: boolean }
-  >();
+  readonly #failures = new Map<Use, { readonly problem: string; readonly atMs: number; isLasting: boolean }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** `error` undefined: it went well. What only this request is to blame for says nothing of the database. */
-  report(what: 'read' | 'write', error: unknown): void {
+  report(what: Use, error: unknown): void {
     const code = storeErrorCodeOf(error);
     if (error === undefined) this.#failures.delete(what);
     if (error === undefined || code === undefined || code === 'refused' || code === 'closed') return;

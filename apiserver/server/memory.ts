@@ -76,7 +76,7 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
         table: parts.table,
         isCommitting: () => commits.isCommitting(),
         latest,
-        onRead: (error) => health.report('read', error),
+        onRead: (error) => health.report('follow', error),
         onChange,
       })
     : undefined;

@@ -24,6 +24,12 @@ const Note = defineModel({
   },
 }) as unknown as ModelDescriptor<Note>;
 
+const Other = defineModel({
+  gvk: 'notes.example.com/v1/Other',
+  plural: 'others',
+  schema: { type: 'object', additionalProperties: true },
+});
+
 interface Replica {
   readonly server: ApiServer;
   readonly store: ReplicaStore;
@@ -305,6 +311,43 @@ describe('where the parts of a replica meet', () => {
     commit.open();
     await a.server.stop();
     running.splice(running.indexOf(a), 1);
+  });
+
+  it('a kind that opens while history is forgotten is read anew, and whole', async () => {
+    const a = await start();
+    const b = await begin({ retention: { minAgeMs: 0, minChanges: 1, maxBytes: 1_000 } });
+    b.server.schemeManager.register(Other);
+    await b.server.whenReady(Other);
+    const names = Array.from({ length: 20 }, (_, at) => `n-${10 + at}`);
+    b.store.afterScan = async () => {
+      b.store.afterScan = free;
+      for (const name of names) await a.server.client.create(Note, note(name));
+      // The list of a kind that is served waits until memory has it all.
+      await b.server.client.list(Other);
+    };
+    b.server.schemeManager.register(Note);
+    await b.server.whenReady(Note);
+    expect(await namesAt(b)).to.deep.equal(names);
+  });
+
+  it('a server whose memory cannot follow does not say that it lives because it hears how far the others are', async () => {
+    const clock = new FakeClock();
+    const [a, b] = [await start(), await start({ clock })];
+    b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
+    await a.server.client.create(Note, note('ann'));
+    const live = async (): Promise<number> => (await fetch(`${b.server.url}/livez`)).status;
+    await eventually(async () => (await live()) === 503);
+    let reason: unknown;
+    const read = b.server.client.list(Note).catch((error: unknown) => (reason = (error as ApiError).reason));
+    await b.server.client.list(Note, { resourceVersion: '0' });
+    expect(await live()).to.equal(503);
+    await eventually(async () => {
+      await clock.advance(1_000);
+      return reason !== undefined;
+    });
+    await read;
+    expect(reason).to.equal('Timeout');
+    expect(await live()).to.equal(503);
   });
 
   it('writes that are refused for other unique indexes ask for them together', async () => {
