@@ -11,6 +11,8 @@ import { readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { parseJson } from '../decode/json-body.ts';
+import { messageOf } from '../protobuf/object-messages.ts';
+import { methodNotAllowed } from './method-not-allowed.ts';
 import { readObjectBody, unsupported } from './object-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf, readText } from './request-body.ts';
@@ -84,7 +86,7 @@ export class ResourceHandler {
       case 'DELETE':
         return this.#deleteCollection(call);
       default:
-        throw methodNotAllowed(call);
+        throw methodNotAllowed(call.context, call.resource.model);
     }
   }
 
@@ -95,7 +97,7 @@ export class ResourceHandler {
     if (method === 'PUT') return this.#update(call, key);
     if (method === 'PATCH') return this.#patch(call, key);
     if (method === 'DELETE' && !isStatus) return this.#delete(call, key);
-    throw methodNotAllowed(call);
+    throw methodNotAllowed(call.context, call.resource.model);
   }
 
   async #get(call: Call, key: ObjectKey): Promise<void> {
@@ -112,7 +114,7 @@ export class ResourceHandler {
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context.query, 'CreateOptions');
-    const body = await readObjectBody(context);
+    const body = await readObjectBody(context, messageOf(resource.model));
     const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
@@ -121,7 +123,7 @@ export class ResourceHandler {
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context.query, 'UpdateOptions'));
-    const body = await readObjectBody(call.context);
+    const body = await readObjectBody(call.context, messageOf(call.resource.model));
     this.#answer(call, await this.#parts.registry.update(call.resource, key, body, options));
   }
 
@@ -218,14 +220,6 @@ function deleted({ model }: Resource, { object }: WriteResult): Status {
   const { name, uid } = object.metadata;
   const details = { name, group: model.group, kind: model.plural, uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
-}
-
-function methodNotAllowed({ context, resource }: Call): ApiError {
-  const { group, plural } = resource.model;
-  const verb = context.method.toLowerCase().slice(0, 16);
-  return new ApiError('MethodNotAllowed', `${verb} is not supported on resources of kind "${plural}.${group}"`, {
-    details: { group, kind: plural },
-  });
 }
 
 /** 404 of a path that is nobody's. */

@@ -1,5 +1,6 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isReview } from '../reviews/review-kinds.ts';
 import type { ComponentNames } from './component-names.ts';
 import { meta } from './meta-schemas.ts';
 import { modelSchemas } from './model-schemas.ts';
@@ -28,6 +29,11 @@ export function modelFragment(model: ModelDescriptor, names: ComponentNames): Fr
 
 function pathsOf(model: ModelDescriptor, operations: ModelOperations): Fragment['paths'] {
   const root = `/${model.group === '' ? 'api' : 'apis'}/${apiVersionOf(model)}`;
+  if (isReview(model)) {
+    const [scope, parameters] =
+      model.scope === 'Cluster' ? ['', []] : ['/namespaces/{namespace}', [namespaceParameter]];
+    return { [`${root}${scope}/${model.plural}`]: { ...withParameters(parameters), post: operations.create() } };
+  }
   if (model.scope === 'Cluster') return scopedPaths(`${root}/${model.plural}`, operations, []);
   return {
     [`${root}/${model.plural}`]: { get: operations.list('ForAllNamespaces') },
@@ -43,7 +49,7 @@ function scopedPaths(
   const named: PathItem = { parameters: [...parameters, nameParameter] };
   return {
     [collection]: {
-      ...(parameters.length > 0 ? { parameters } : {}),
+      ...withParameters(parameters),
       get: operations.list(),
       post: operations.create(),
       delete: operations.deleteCollection(),
@@ -62,6 +68,10 @@ function scopedPaths(
       patch: operations.patch('Status'),
     },
   };
+}
+
+function withParameters(parameters: readonly Parameter[]): PathItem {
+  return parameters.length > 0 ? { parameters } : {};
 }
 
 type Part = 'Status' | '';

@@ -3,6 +3,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { builtinKinds } from '../builtin/builtin-kinds.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
@@ -10,11 +11,12 @@ import { EndpointTable } from '../endpoints/endpoint-table.ts';
 import type { Endpoints } from '../endpoints/endpoint-table.ts';
 import type { GeneratedKind } from '../endpoints/mount.ts';
 import { createApp } from '../http/app.ts';
-import { checkToken } from '../http/bearer-token.ts';
+import { checkToken, tokenCheck } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
+import { ReviewHandler } from '../http/review-handler.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
 import { adoptGeneration } from '../registry/align-claims.ts';
 import { defaultRetention } from '../registry/compactor.ts';
@@ -24,8 +26,10 @@ import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
-import { SchemeManager } from '../registry/scheme-manager.ts';
+import { SchemeManager, serviceOwner } from '../registry/scheme-manager.ts';
 import type { Registration } from '../registry/scheme-manager.ts';
+import { reviewKinds } from '../reviews/review-kinds.ts';
+import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/database-url.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
@@ -146,16 +150,32 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 
 /** The same on a store that is given, and not open yet; `database` says nothing then. */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
-  const settings = settingsOf(options);
+  return serveBuiltinKinds(await listenOn(store, settingsOf(options)));
+}
+
+async function listenOn(store: Store, settings: Settings): Promise<Parts> {
   try {
     const parts = await wire(settings, store);
     await parts.listener.listen(settings);
     parts.compactor.start();
     parts.follower?.start();
     parts.secure?.renewal.start(parts.secure.certificate);
-    return new ApiServer(parts);
+    return parts;
   } catch (error) {
     await store.close();
+    throw error;
+  }
+}
+
+/** Stops everything again when they cannot be served. */
+async function serveBuiltinKinds(parts: Parts): Promise<ApiServer> {
+  const server = new ApiServer(parts);
+  try {
+    for (const kind of builtinKinds) parts.schemes.register(kind);
+    await Promise.all(builtinKinds.map(async (kind) => parts.table.whenReady(kind)));
+    return server;
+  } catch (error) {
+    await server.stop();
     throw error;
   }
 }
@@ -211,9 +231,10 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
+      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
-      models: () => table.served().map(({ model }) => model),
+      models: () => [...table.served().map(({ model }) => model), ...reviewKinds],
       live,
       ...added,
       endpoints,
@@ -341,13 +362,14 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, compactor, commits, follower, store } = this.#parts;
+    const { collector, compactor, commits, follower, schemes, store } = this.#parts;
     await this.drain();
     await collector.stop();
     await compactor.stop();
     const written = commits.close();
     await follower?.stop();
     await written;
+    for (const kind of builtinKinds) if (schemes.lookup(kind) !== undefined) schemes.unregister(kind, serviceOwner);
     await store.close();
   }
 }
