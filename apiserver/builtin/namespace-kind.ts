@@ -7,6 +7,12 @@ export interface NamespaceObject extends ApiObject {
   readonly status?: { readonly phase?: 'Active' | 'Terminating' };
 }
 
+/** What `spec.finalizers` holds until the namespace is empty. */
+export const namespaceFinalizer = 'kubernetes';
+
+/** The namespace that every server has. */
+export const defaultNamespace = 'default';
+
 const text = { type: 'string' } as const;
 
 const condition = {
@@ -59,3 +65,7 @@ export const namespaceKind: ModelDescriptor<NamespaceObject> = defineModel({
       message: `Invalid value: ${JSON.stringify(metadata.name)}: ${message}`,
     })),
 });
+
+export function isNamespaceKind({ group, kind }: ModelDescriptor): boolean {
+  return group === namespaceKind.group && kind === namespaceKind.kind;
+}

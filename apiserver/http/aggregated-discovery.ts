@@ -1,5 +1,6 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { groupNames, modelsOf, nicknamesOf, subresourcesOf, verbsOf, versionsOf } from './discovery.ts';
+import { groupNames, modelsOf, nicknamesOf, versionsOf } from './discovery.ts';
+import { subresourcesOf, verbsOf } from './verbs.ts';
 
 type Models = readonly ModelDescriptor[];
 

@@ -21,7 +21,7 @@ import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { allOf } from './query.ts';
 import { requestId } from './request-id.ts';
-import { pathNotFound } from './resource-handler.ts';
+import { pathNotFound } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
 import type { ReviewHandler } from './review-handler.ts';

@@ -1,27 +1,10 @@
 import { apiVersionOf, compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { isReview } from '../reviews/review-kinds.ts';
-import { pathNotFound } from './resource-handler.ts';
+import { pathNotFound } from './path-errors.ts';
+import { subresourcesOf, verbsOf } from './verbs.ts';
 import { compareVersions } from './version-priority.ts';
 
 type Models = readonly ModelDescriptor[];
-
-const objectVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
-
-/** A subresource, and what can be done with it. */
-export interface Subresource {
-  readonly name: string;
-  readonly verbs: readonly string[];
-}
-
-/** What can be done with the objects of a kind. */
-export function verbsOf(model: ModelDescriptor): readonly string[] {
-  return isReview(model) ? ['create'] : objectVerbs;
-}
-
-export function subresourcesOf(model: ModelDescriptor): readonly Subresource[] {
-  return isReview(model) ? [] : [{ name: 'status', verbs: ['get', 'patch', 'update'] }];
-}
 
 /** `GET /api`: the core group's versions. */
 export function coreVersions(models: Models): object {

@@ -12,12 +12,13 @@ import { readListOptions } from './list-options.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { parseJson } from '../decode/json-body.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
-import { methodNotAllowed } from './method-not-allowed.ts';
+import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readObjectBody, unsupported } from './object-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf, readText } from './request-body.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
+import { subresourcesOf, verbsOf } from './verbs.ts';
 import { sendBytes, setWarnings } from './responses.ts';
 import type { WatchHandler } from './watch-handler.ts';
 
@@ -67,7 +68,7 @@ export class ResourceHandler {
     // Before anything is done: a client that cannot read the answer must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
-    if (path.subresource !== undefined && path.subresource !== 'status') throw pathNotFound();
+    if (path.subresource !== undefined && !hasSubresource(resource, path.subresource)) throw pathNotFound();
     return this.#onObject(call, keyAt(path, path.name));
   }
 
@@ -92,11 +93,12 @@ export class ResourceHandler {
 
   #onObject(call: Call, key: ObjectKey): Promise<void> {
     const { method } = call.context;
-    const isStatus = call.path.subresource === 'status';
+    const { subresource } = call.path;
+    if (subresource === 'finalize' && method !== 'PUT') throw methodNotAllowed(call.context, call.resource.model);
     if (method === 'GET' || method === 'HEAD') return this.#get(call, key);
     if (method === 'PUT') return this.#update(call, key);
     if (method === 'PATCH') return this.#patch(call, key);
-    if (method === 'DELETE' && !isStatus) return this.#delete(call, key);
+    if (method === 'DELETE' && subresource === undefined) return this.#delete(call, key);
     throw methodNotAllowed(call.context, call.resource.model);
   }
 
@@ -143,6 +145,7 @@ export class ResourceHandler {
 
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
+    if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
     const options = await readDeleteOptions(context);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
@@ -194,7 +197,12 @@ function withNamespace<T extends object>(path: ResourcePath, options: T): T & { 
 }
 
 function withSubresource(path: ResourcePath, options: WriteOptions): WriteOptions {
-  return path.subresource === 'status' ? { ...options, subresource: 'status' } : options;
+  const { subresource } = path;
+  return subresource === 'status' || subresource === 'finalize' ? { ...options, subresource } : options;
+}
+
+function hasSubresource({ model }: Resource, name: string): boolean {
+  return subresourcesOf(model).some((subresource) => subresource.name === name);
 }
 
 /** Any value but `false` and `0` watches; Python sends `True`. */
@@ -220,9 +228,4 @@ function deleted({ model }: Resource, { object }: WriteResult): Status {
   const { name, uid } = object.metadata;
   const details = { name, group: model.group, kind: model.plural, uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
-}
-
-/** 404 of a path that is nobody's. */
-export function pathNotFound(): ApiError {
-  return new ApiError('NotFound', 'the server could not find the requested resource');
 }

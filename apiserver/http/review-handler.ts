@@ -10,7 +10,7 @@ import type { Users } from '../reviews/users.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
 import { negotiate } from './accept.ts';
-import { methodNotAllowed } from './method-not-allowed.ts';
+import { methodNotAllowed } from './path-errors.ts';
 import { readObjectBody } from './object-body.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { sendBytes } from './responses.ts';

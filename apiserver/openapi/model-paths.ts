@@ -1,5 +1,6 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isNamespaceKind } from '../builtin/namespace-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
 import type { ComponentNames } from './component-names.ts';
 import { meta } from './meta-schemas.ts';
@@ -52,7 +53,7 @@ function scopedPaths(
       ...withParameters(parameters),
       get: operations.list(),
       post: operations.create(),
-      delete: operations.deleteCollection(),
+      ...(operations.hasDeleteCollection ? { delete: operations.deleteCollection() } : {}),
     },
     [`${collection}/{name}`]: {
       ...named,
@@ -90,6 +91,11 @@ class ModelOperations {
   readonly #tag: string;
   readonly #object: OpenApiSchema;
   readonly #list: OpenApiSchema;
+
+  /** Namespaces are deleted one by one. */
+  get hasDeleteCollection(): boolean {
+    return !isNamespaceKind(this.#model);
+  }
 
   constructor(model: ModelDescriptor, parts: { readonly names: ComponentNames; readonly tag: string }) {
     const { names, tag } = parts;

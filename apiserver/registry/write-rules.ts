@@ -3,6 +3,7 @@ import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeos
 import type { ObjectSchema } from '../schema/compile-schema.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
 import { labelKeyCauses } from './label-keys.ts';
+import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from './label-keys.ts';
 import type { ModelValidator } from './model-validator.ts';
 import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
@@ -13,7 +14,12 @@ export interface Rules {
   readonly schema: ObjectSchema;
   /** The model's own rules, for objects that are valid otherwise. */
   readonly validateModel: ModelValidator | undefined;
+  /** Of a built-in kind that has rules of its own. */
+  readonly strategy?: KindStrategy | undefined;
 }
+
+/** What of an object is written by itself; `finalize` is for built-in kinds that have it. */
+export type Subresource = 'status' | 'finalize';
 
 /** What a write was asked to do besides its object. */
 export interface WriteRequest extends LabelKeyRules {
@@ -26,7 +32,7 @@ export interface WriteRequest extends LabelKeyRules {
   readonly now: string;
   /** Collects warnings for the answer. */
   readonly warn: (message: string) => void;
-  readonly subresource?: 'status';
+  readonly subresource?: Subresource;
 }
 
 /** The fields of an object, before its types are known to be right. */
@@ -147,9 +153,10 @@ export function decideCreate(
     creationTimestamp: request.now,
     ...authorFields(given),
   };
-  validateObject(rules, draft, { request });
-  rules.validateModel?.(draft, undefined);
-  return draft;
+  const object = rules.strategy?.completeNew(draft) ?? draft;
+  validateObject(rules, object, { request });
+  rules.validateModel?.(object, undefined);
+  return object;
 }
 
 /** The fields of metadata that clients decide. Finalizers are a set; their order is kept. */
@@ -212,18 +219,36 @@ interface Next {
 }
 
 function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
-  const { draft, request } = next;
-  const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
+  const { request } = next;
+  const object = nextObject(rules, stored, next);
   shapeDraft(rules, object, request);
   const finished: Draft = { ...object, metadata: nextMetadata(stored, object) };
   if (deepEqual(stored, finished)) return { kind: 'none' };
   validateObject(rules, finished, { request, stored });
   checkFinalizers(rules.model, stored, finished);
   const changed = withVersions(stored, finished);
-  const gone = changed.metadata.deletionTimestamp !== undefined && isEmpty(changed.metadata.finalizers);
+  const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
   // What goes is not stored, and must be able to go.
   if (!gone) rules.validateModel?.(changed, stored);
   return { kind: gone ? 'remove' : 'write', object: changed };
+}
+
+function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
+  const { draft, request } = next;
+  const { strategy } = rules;
+  if (request.subresource === 'finalize') return { ...(strategy?.finalize(stored, draft) ?? stored) };
+  const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
+  if (strategy === undefined) return object;
+  // The name, and whether it is declared deleted, are what is stored, whatever a client sends.
+  const { name, deletionTimestamp } = stored.metadata;
+  const { deletionTimestamp: _sent, ...metadata } = object.metadata;
+  const server = { name, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) };
+  return { ...strategy.completeNext({ ...object, metadata: { ...metadata, ...server } }, stored) };
+}
+
+/** Whether finalizers, or the kind, keep an object that is declared deleted. */
+function isHeld({ strategy }: Rules, object: ApiObject): boolean {
+  return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
 }
 
 function withStatus(stored: ApiObject, status: unknown): Draft {
@@ -275,9 +300,10 @@ function checkFinalizers(model: ModelDescriptor, stored: ApiObject, object: ApiO
   throw invalid(model, stored.metadata.name, [cause]);
 }
 
-/** DELETE: removed at once without finalizers, else declared deleted; a second DELETE changes nothing. */
-export function decideDelete(stored: ApiObject, now: string): Decision {
-  if (isEmpty(stored.metadata.finalizers)) return { kind: 'remove', object: stored };
+/** DELETE: removed at once when nothing holds it, else declared deleted; a second DELETE changes nothing. */
+export function decideDelete(rules: Rules, stored: ApiObject, now: string): Decision {
+  rules.strategy?.checkDelete(stored);
+  if (!isHeld(rules, stored)) return { kind: 'remove', object: stored };
   if (stored.metadata.deletionTimestamp !== undefined) return { kind: 'none' };
   const metadata: ObjectMeta = {
     ...stored.metadata,
@@ -286,5 +312,6 @@ export function decideDelete(stored: ApiObject, now: string): Decision {
     deletionTimestamp: now,
     deletionGracePeriodSeconds: 0,
   };
-  return { kind: 'write', object: { ...stored, metadata } };
+  const object = { ...stored, metadata };
+  return { kind: 'write', object: rules.strategy?.declareDeleted(object) ?? object };
 }

@@ -3,10 +3,12 @@ import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
-import { builtinKinds } from '../builtin/builtin-kinds.ts';
+import { strategyOf } from '../builtin/builtin-kinds.ts';
+import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { EndpointTable } from '../endpoints/endpoint-table.ts';
 import type { Endpoints } from '../endpoints/endpoint-table.ts';
 import type { GeneratedKind } from '../endpoints/mount.ts';
@@ -26,7 +28,7 @@ import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
-import { SchemeManager, serviceOwner } from '../registry/scheme-manager.ts';
+import { SchemeManager } from '../registry/scheme-manager.ts';
 import type { Registration } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import { Users } from '../reviews/users.ts';
@@ -40,6 +42,7 @@ import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
+import { serveBuiltinKinds, takeBackBuiltinKinds } from './serve-builtin-kinds.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
@@ -119,6 +122,7 @@ interface Parts {
   /** Where others write to the database, too. */
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
+  readonly namespaces: NamespaceController;
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
@@ -150,7 +154,15 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 
 /** The same on a store that is given, and not open yet; `database` says nothing then. */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
-  return serveBuiltinKinds(await listenOn(store, settingsOf(options)));
+  const parts = await listenOn(store, settingsOf(options));
+  const server = new ApiServer(parts);
+  try {
+    await serveBuiltinKinds(parts);
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
 }
 
 async function listenOn(store: Store, settings: Settings): Promise<Parts> {
@@ -167,19 +179,6 @@ async function listenOn(store: Store, settings: Settings): Promise<Parts> {
   }
 }
 
-/** Stops everything again when they cannot be served. */
-async function serveBuiltinKinds(parts: Parts): Promise<ApiServer> {
-  const server = new ApiServer(parts);
-  try {
-    for (const kind of builtinKinds) parts.schemes.register(kind);
-    await Promise.all(builtinKinds.map(async (kind) => parts.table.whenReady(kind)));
-    return server;
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
-}
-
 async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { clock, logger, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);
@@ -188,14 +187,16 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const table = new ResourceTable({ schemes, store, log, revisions, logger });
+  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
-  const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration });
+  const admit = namespaceAdmission(table);
+  const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration, admit });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
   const collector = new GarbageCollector({ registry, table, logger });
+  const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
@@ -204,7 +205,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, registry };
+  const writing = { store, commits, compactor, follower, collector, namespaces, registry };
   return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
 }
 
@@ -330,10 +331,10 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** No write is under way, and garbage collection has nothing to do. */
+  /** No write is under way, garbage collection has nothing to do, and no namespace is being emptied. */
   isIdle(): boolean {
-    const { registry, commits, collector } = this.#parts;
-    return registry.isIdle() && commits.isIdle() && collector.isIdle();
+    const { registry, commits, collector, namespaces } = this.#parts;
+    return registry.isIdle() && commits.isIdle() && collector.isIdle() && namespaces.isIdle();
   }
 
   /**
@@ -362,14 +363,15 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, compactor, commits, follower, schemes, store } = this.#parts;
+    const { collector, namespaces, compactor, commits, follower, schemes, store } = this.#parts;
     await this.drain();
     await collector.stop();
+    await namespaces.stop();
     await compactor.stop();
     const written = commits.close();
     await follower?.stop();
     await written;
-    for (const kind of builtinKinds) if (schemes.lookup(kind) !== undefined) schemes.unregister(kind, serviceOwner);
+    takeBackBuiltinKinds(schemes);
     await store.close();
   }
 }

@@ -10,3 +10,8 @@ export function methodNotAllowed({ method }: Context, { group, plural }: ModelDe
     details: { group, kind: plural },
   });
 }
+
+/** 404 of a path that is nobody's. */
+export function pathNotFound(): ApiError {
+  return new ApiError('NotFound', 'the server could not find the requested resource');
+}
