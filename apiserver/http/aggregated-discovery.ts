@@ -1,5 +1,5 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { groupNames, modelsOf, nicknamesOf, verbs, versionsOf } from './discovery.ts';
+import { groupNames, modelsOf, nicknamesOf, scaleKind, verbs, versionsOf } from './discovery.ts';
 
 type Models = readonly ModelDescriptor[];
 
@@ -40,6 +40,9 @@ function resourceOf(model: ModelDescriptor): object {
     singularResource: singular,
     verbs: verbs.object,
     ...nicknamesOf(model),
-    subresources: [{ subresource: 'status', responseKind, verbs: verbs.status }],
+    subresources: [
+      { subresource: 'status', responseKind, verbs: verbs.part },
+      ...(model.scale === undefined ? [] : [{ subresource: 'scale', responseKind: scaleKind, verbs: verbs.part }]),
+    ],
   };
 }

@@ -5,11 +5,14 @@ import { compareVersions } from './version-priority.ts';
 
 type Models = readonly ModelDescriptor[];
 
-/** What can be done with the objects of a kind, and with their status. */
-export const verbs: { readonly object: readonly string[]; readonly status: readonly string[] } = {
+/** What can be done with the objects of a kind, and with their subresources. */
+export const verbs: { readonly object: readonly string[]; readonly part: readonly string[] } = {
   object: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-  status: ['get', 'patch', 'update'],
+  part: ['get', 'patch', 'update'],
 };
+
+/** What `/<name>/scale` answers. */
+export const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** `GET /api`: the core group's versions. */
 export function coreVersions(models: Models): object {
@@ -90,6 +93,9 @@ function resourcesOf(model: ModelDescriptor): object[] {
   const namespaced = model.scope === 'Namespaced';
   return [
     { name: plural, singularName: singular, namespaced, kind, verbs: verbs.object, ...nicknamesOf(model) },
-    { name: `${plural}/status`, singularName: '', namespaced, kind, verbs: verbs.status },
+    { name: `${plural}/status`, singularName: '', namespaced, kind, verbs: verbs.part },
+    ...(model.scale === undefined
+      ? []
+      : [{ name: `${plural}/scale`, singularName: '', namespaced, ...scaleKind, verbs: verbs.part }]),
   ];
 }

@@ -1,7 +1,7 @@
-import { ApiError, isNotFound, strategicMergeDirective } from '@homeostat/controller-runtime/api';
+import { ApiError, isNotFound } from '@homeostat/controller-runtime/api';
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { PatchBody, Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
+import type { Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
 import type { Lister } from '../registry/lister.ts';
 import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -9,14 +9,13 @@ import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
 import { readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { objectLimits } from '../decode/body-limits.ts';
-import { parseJson } from '../decode/json-body.ts';
-import { readObjectBody, unsupported } from './object-body.ts';
+import { readObjectBody } from './object-body.ts';
+import { readPatch } from './patch-body.ts';
 import { firstOf } from './query.ts';
-import { mediaTypeOf, readText } from './request-body.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { sendBytes, setWarnings } from './responses.ts';
+import { ScaleHandler } from './scale-handler.ts';
 import type { WatchHandler } from './watch-handler.ts';
 
 export interface ResourceHandlerParts {
@@ -37,21 +36,17 @@ interface Call {
 
 const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
 
-const patchTypes = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-];
-
 /** Of a collection. The queue of writes is bounded, and others use it as well. */
 const deletedAtOnce = 1000;
 
 /** A verb on a path becomes one call of the registry, and its result an answer. */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
+  readonly #scales: ScaleHandler;
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
+    this.#scales = new ScaleHandler(parts.registry);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -65,8 +60,12 @@ export class ResourceHandler {
     // Before anything is done: a client that cannot read the answer must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
+    const key = keyAt(path, path.name);
+    const { scale } = resource.model;
+    if (path.subresource === 'scale' && scale !== undefined)
+      return this.#scales.handle({ context, resource, key, format: call.format, paths: scale });
     if (path.subresource !== undefined && path.subresource !== 'status') throw pathNotFound();
-    return this.#onObject(call, keyAt(path, path.name));
+    return this.#onObject(call, key);
   }
 
   #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
@@ -199,19 +198,6 @@ function withSubresource(path: ResourcePath, options: WriteOptions): WriteOption
 function isWatch(context: Context): boolean {
   const value = firstOf(context.query, 'watch');
   return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
-}
-
-async function readPatch(context: Context): Promise<PatchBody> {
-  const type = mediaTypeOf(context);
-  if (!patchTypes.includes(type)) throw unsupported(patchTypes);
-  const patch = parseJson(await readText(context), objectLimits);
-  if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
-  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
-    throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
-  }
-  const directive = type === 'application/strategic-merge-patch+json' ? strategicMergeDirective(patch) : undefined;
-  if (directive !== undefined) throw unsupported(patchTypes.slice(0, 2));
-  return { type: 'merge', patch };
 }
 
 function deleted({ model }: Resource, { object }: WriteResult): Status {

@@ -1,0 +1,27 @@
+import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import { objectLimits } from '../decode/body-limits.ts';
+import { parseJson } from '../decode/json-body.ts';
+import type { PatchBody } from '../registry/registry.ts';
+import { unsupported } from './object-body.ts';
+import { mediaTypeOf, readText } from './request-body.ts';
+
+const patchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+];
+
+/** A patch by its media type; a strategic merge patch is taken as a merge patch where it is one. */
+export async function readPatch(context: Context): Promise<PatchBody> {
+  const type = mediaTypeOf(context);
+  if (!patchTypes.includes(type)) throw unsupported(patchTypes);
+  const patch = parseJson(await readText(context), objectLimits);
+  if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
+  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
+    throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
+  }
+  const directive = type === 'application/strategic-merge-patch+json' ? strategicMergeDirective(patch) : undefined;
+  if (directive !== undefined) throw unsupported(patchTypes.slice(0, 2));
+  return { type: 'merge', patch };
+}
