@@ -34,14 +34,15 @@ describe('discovery', () => {
     it('lists the groups, each with its versions, the preferred one first', async () => {
       const { body } = await server.get('/apis');
       expect(body).to.include({ kind: 'APIGroupList', apiVersion: 'v1' });
-      expect(body.groups.map(({ name }: { name: string }) => name)).to.deep.equal([group, 'people.example.com']);
+      const names = body.groups.map(({ name }: { name: string }) => name);
+      expect(names).to.deep.equal(['apiextensions.k8s.io', group, 'people.example.com']);
       const versions = ['v1', 'v1beta2', 'v1alpha1'].map((version) => ({
         groupVersion: `${group}/${version}`,
         version,
       }));
-      expect(body.groups[0]).to.deep.equal({ name: group, versions, preferredVersion: versions[0] });
+      expect(body.groups[1]).to.deep.equal({ name: group, versions, preferredVersion: versions[0] });
       const one = await server.get(`/apis/${group}`);
-      expect(one.body).to.deep.equal({ kind: 'APIGroup', apiVersion: 'v1', ...body.groups[0] });
+      expect(one.body).to.deep.equal({ kind: 'APIGroup', apiVersion: 'v1', ...body.groups[1] });
       expect((await server.get('/api')).body).to.deep.equal({
         kind: 'APIVersions',
         versions: [],
@@ -87,7 +88,7 @@ describe('discovery', () => {
         const { status, headers, body } = await server.get('/apis', { accept });
         expect([status, headers['content-type'], headers.vary]).to.deep.equal([200, aggregated(version), 'Accept']);
         expect(body).to.include({ kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}` });
-        const [demo] = body.items;
+        const [, demo] = body.items;
         expect(demo.metadata).to.deep.equal({ name: group });
         expect(demo.versions.map((each: { version: string }) => each.version)).to.deep.equal([
           'v1',
@@ -111,7 +112,7 @@ describe('discovery', () => {
             },
           ],
         });
-        const [letters] = body.items[1].versions[0].resources;
+        const [letters] = body.items[2].versions[0].resources;
         expect(letters).to.include({ resource: 'letters', scope: 'Namespaced' }).and.not.have.any.keys('shortNames');
       });
     }

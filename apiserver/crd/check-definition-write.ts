@@ -24,10 +24,7 @@ function checkName({ metadata, spec }: CustomResourceDefinition): readonly Field
   return violations.found;
 }
 
-function checkChange(
-  next: CustomResourceDefinition,
-  previous: CustomResourceDefinition,
-): readonly FieldViolation[] {
+function checkChange(next: CustomResourceDefinition, previous: CustomResourceDefinition): readonly FieldViolation[] {
   const violations = new DefinitionViolations();
   const fixed: (readonly [field: string, before: string, after: string])[] = [
     ['spec.group', previous.spec.group, next.spec.group],

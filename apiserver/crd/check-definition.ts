@@ -1,5 +1,5 @@
 import { checkDnsLabel, checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
-import type { FieldViolation } from '@homeostat/controller-runtime/api';
+import type { FieldViolation, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import { checkStructuralSchema } from './check-structural-schema.ts';
 import { checkSelectableFields } from './check-selectable-fields.ts';
 import type { CustomResourceDefinition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
@@ -31,7 +31,8 @@ function checkScope({ scope, preserveUnknownFields }: DefinitionSpec, violations
   if ((scope as string) === '') violations.required('spec.scope', '');
   else if (!scopes.includes(scope)) violations.notSupported('spec.scope', scope, scopes);
   if (preserveUnknownFields === true) {
-    const rule = 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+    const rule =
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
     violations.invalid('spec.preserveUnknownFields', true, rule);
   }
 }
@@ -95,9 +96,7 @@ function checkVersion(field: string, version: DefinitionVersion, violations: Def
   }
 }
 
-type Scale = NonNullable<NonNullable<DefinitionVersion['subresources']>['scale']>;
-
-function checkScale(field: string, scale: Scale, violations: DefinitionViolations): void {
+function checkScale(field: string, scale: ScaleSubresource, violations: DefinitionViolations): void {
   const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
   checkPath(`${field}.specReplicasPath`, specReplicasPath, { below: ['.spec.'], violations });
   checkPath(`${field}.statusReplicasPath`, statusReplicasPath, { below: ['.status.'], violations });
@@ -115,5 +114,9 @@ function checkPath(field: string, path: string, { below, violations }: PathRule)
   const isSimple = /^(?:\.[A-Za-z_][\w-]{0,62}){2,16}$/.test(path);
   if (!isSimple) violations.invalid(field, path, 'should be a json path of fields without array notation');
   else if (!below.some((prefix) => path.startsWith(prefix)))
-    violations.invalid(field, path, `should be a json path under ${below.map((each) => each.slice(0, -1)).join(' or ')}`);
+    violations.invalid(
+      field,
+      path,
+      `should be a json path under ${below.map((each) => each.slice(0, -1)).join(' or ')}`,
+    );
 }

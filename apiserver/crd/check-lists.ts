@@ -60,7 +60,8 @@ function checkKey(place: string, { items, key }: MapKey, violations: DefinitionV
   const field = `${place}.properties[${key}]`;
   const { properties = {}, required = [] } = items;
   const schema = Object.hasOwn(properties, key) ? properties[key] : undefined;
-  if (schema === undefined) return violations.invalid(field, key, 'must be a field of the items: it is a key of the list');
+  if (schema === undefined)
+    return violations.invalid(field, key, 'must be a field of the items: it is a key of the list');
   if (schema.type === 'object' || schema.type === 'array')
     violations.invalid(`${field}.type`, schema.type, 'must be a scalar type if parent array is a list of type map');
   if (schema.nullable === true)

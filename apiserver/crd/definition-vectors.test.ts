@@ -9,7 +9,8 @@ import { DefinitionViolations } from './violations.ts';
 // What is answered otherwise than by Kubernetes, on purpose. A case listed here that does not differ fails.
 const reasons = {
   webhook: 'conversion by webhook is refused as a whole: spec.conversion.strategy is not supported',
-  status: 'the status of a creation is dropped, being the service’s own, and names have defaults where Kubernetes has filled them in before',
+  status:
+    'the status of a creation is dropped, being the service’s own, and names have defaults where Kubernetes has filled them in before',
   cel: 'rules in CEL are stored and not enforced, so what they say is not judged',
   more: 'Kubernetes does not look for types once something else is wrong',
   place: 'what the stored definition does wrong may stay where it is; Kubernetes then allows it anywhere',
@@ -131,7 +132,9 @@ describe('definition vectors', () => {
         const isTopLevel = errors.some(({ field }) => field.startsWith('spec.selectableFields'));
         const internal = found.map((each) => ({
           ...each,
-          field: isTopLevel ? each.field.replace('spec.versions[0].selectableFields', 'spec.selectableFields') : each.field,
+          field: isTopLevel
+            ? each.field.replace('spec.versions[0].selectableFields', 'spec.selectableFields')
+            : each.field,
         }));
         expect(places(internal)).to.deep.equal(places(errors));
       });

@@ -1,4 +1,10 @@
-import type { ApiObject, Condition, JsonSchema, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type {
+  ApiObject,
+  Condition,
+  JsonSchema,
+  PrinterColumn,
+  ScaleSubresource,
+} from '@homeostat/controller-runtime/api';
 
 /** A schema as a definition holds it: JSON Schema of OpenAPI v3, structural, judged when the definition is written. */
 export type DefinitionSchema = JsonSchema & {
@@ -26,11 +32,7 @@ export interface DefinitionVersion {
   readonly schema?: { readonly openAPIV3Schema?: DefinitionSchema };
   readonly subresources?: {
     readonly status?: object;
-    readonly scale?: {
-      readonly specReplicasPath: string;
-      readonly statusReplicasPath: string;
-      readonly labelSelectorPath?: string;
-    };
+    readonly scale?: ScaleSubresource;
   };
   readonly additionalPrinterColumns?: readonly PrinterColumn[];
   readonly selectableFields?: readonly { readonly jsonPath: string }[];

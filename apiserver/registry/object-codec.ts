@@ -49,6 +49,18 @@ export function withRevision(stored: Uint8Array, revision: number, allocate: All
   return bytes;
 }
 
+/**
+ * The stored bytes with the version that the kind is served in: fields are the same in all versions of a kind. Most
+ * objects are in it already, and cost a comparison.
+ */
+export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
+  const start = Buffer.from(`{"apiVersion":${JSON.stringify(apiVersion)},`);
+  const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  if (source.subarray(0, start.length).equals(start)) return stored;
+  // apiVersion comes first, and holds no quote.
+  return Buffer.concat([start, source.subarray(source.indexOf('",') + 2)]);
+}
+
 /** A fresh, unfrozen object for one request to work on. */
 export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
   return JSON.parse(bytes.toString('utf8')) as T;

@@ -1,4 +1,5 @@
 import { defaultIndexes } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { ChangeFeed } from '../index/change-feed.ts';
 import { History } from '../index/history.ts';
 import { KindCache } from '../index/kind-cache.ts';
@@ -14,6 +15,7 @@ import type { Revisions } from './revisions.ts';
 import type { Registration } from './scheme-manager.ts';
 import { lenientEntry } from './stored-entry.ts';
 import type { UnservedLog } from './unserved-log.ts';
+import type { Rules } from './write-rules.ts';
 
 export { IndexBuildError };
 
@@ -66,6 +68,11 @@ export async function openResource(
   }
 }
 
+/** Compiles what writes of a model are judged by. @throws as {@link compileSchema}. */
+export function rulesOf(model: ModelDescriptor, onValidateBug: (error: unknown) => void): Rules {
+  return { model, schema: compileSchema(model), validateModel: modelValidator(model, onValidateBug) };
+}
+
 interface Created extends OpenParts {
   readonly cache: KindCache;
   readonly kindNumber: number;
@@ -78,7 +85,7 @@ async function createResource(
 ): Promise<Resource> {
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
-    rules: { model, schema: compileSchema(model), validateModel: modelValidator(model, onValidateBug) },
+    rules: rulesOf(model, onValidateBug),
     owner,
     kindNumber,
     cache,

@@ -6,6 +6,7 @@ import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runt
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { DefinitionController } from '../crd/definition-controller.ts';
 import { EndpointTable } from '../endpoints/endpoint-table.ts';
 import type { Endpoints } from '../endpoints/endpoint-table.ts';
 import type { GeneratedKind } from '../endpoints/mount.ts';
@@ -115,6 +116,7 @@ interface Parts {
   /** Where others write to the database, too. */
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
+  readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
@@ -149,9 +151,11 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
   const settings = settingsOf(options);
   try {
     const parts = await wire(settings, store);
+    await parts.definitions.open();
     await parts.listener.listen(settings);
     parts.compactor.start();
     parts.follower?.start();
+    parts.definitions.start();
     parts.secure?.renewal.start(parts.secure.certificate);
     return new ApiServer(parts);
   } catch (error) {
@@ -176,6 +180,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
   const collector = new GarbageCollector({ registry, table, logger });
+  const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
@@ -184,7 +189,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, registry };
+  const writing = { store, commits, compactor, follower, collector, definitions, registry };
   return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
 }
 
@@ -309,10 +314,10 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** No write is under way, and garbage collection has nothing to do. */
+  /** No write is under way, and neither garbage collection nor definitions have anything to do. */
   isIdle(): boolean {
-    const { registry, commits, collector } = this.#parts;
-    return registry.isIdle() && commits.isIdle() && collector.isIdle();
+    const { registry, commits, collector, definitions } = this.#parts;
+    return registry.isIdle() && commits.isIdle() && collector.isIdle() && definitions.isIdle();
   }
 
   /**
@@ -341,8 +346,9 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, compactor, commits, follower, store } = this.#parts;
+    const { collector, definitions, compactor, commits, follower, store } = this.#parts;
     await this.drain();
+    await definitions.stop();
     await collector.stop();
     await compactor.stop();
     const written = commits.close();

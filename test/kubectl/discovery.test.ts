@@ -14,11 +14,12 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     const { exit, stdout } = await kubectl.run('api-resources', '--sort-by=name');
     expect(exit).to.equal(0);
     expect(stdout.split('\n')).to.deep.equal([
-      'NAME       SHORTNAMES   APIVERSION                    NAMESPACED   KIND',
-      'letters                 people.example.com/v1alpha1   true         Letter',
-      'machines                people.example.com/v1alpha1   false        Machine',
-      'persons    ps           demo.example.com/v1alpha1     false        Person',
-      'persons                 people.example.com/v1alpha1   false        Person',
+      'NAME                        SHORTNAMES   APIVERSION                    NAMESPACED   KIND',
+      'customresourcedefinitions   crd,crds     apiextensions.k8s.io/v1       false        CustomResourceDefinition',
+      'letters                                  people.example.com/v1alpha1   true         Letter',
+      'machines                                 people.example.com/v1alpha1   false        Machine',
+      'persons                     ps           demo.example.com/v1alpha1     false        Person',
+      'persons                                  people.example.com/v1alpha1   false        Person',
       '',
     ]);
     const wide = await kubectl.run('api-resources', '--api-group=demo.example.com', '-o', 'wide', '--no-headers');
@@ -31,7 +32,7 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     const printed = await kubectl.run('api-versions');
     expect(printed).to.deep.equal({
       exit: 0,
-      stdout: 'demo.example.com/v1alpha1\npeople.example.com/v1alpha1\n',
+      stdout: 'apiextensions.k8s.io/v1\ndemo.example.com/v1alpha1\npeople.example.com/v1alpha1\n',
       stderr: '',
     });
   });
