@@ -3,6 +3,8 @@ import { IndexSpec, pathAttribute } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
 import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
 
+const listKeywords: ReadonlySet<string> = new Set(['enum', 'required', 'allOf', 'anyOf', 'oneOf']);
+
 const string: JsonSchema = { type: 'string' };
 
 /** One version of a definition as a model; registration judges its names. The definition is one that is valid. */
@@ -67,9 +69,14 @@ function rootSchema(declared: DefinitionSchema): JsonSchema {
   return { ...schema, properties: { ...schema.properties, apiVersion: string, kind: string, metadata } };
 }
 
-/** Without what judges no value here. */
+/** Without what judges no value here; an empty list of values or branches is as good as none, as Kubernetes has it. */
 function modelSchema(declared: DefinitionSchema): JsonSchema {
-  const { 'x-kubernetes-validations': _rules, ...schema } = declared;
+  const { 'x-kubernetes-validations': _rules, ...rest } = declared;
+  const schema: JsonSchema = Object.fromEntries(
+    Object.entries(rest).filter(
+      ([name, value]) => !(listKeywords.has(name) && Array.isArray(value) && value.length === 0),
+    ),
+  );
   const { properties, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
   return {
     ...schema,

@@ -1,9 +1,9 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { startOn } from '../server/api-server.ts';
-import type { ApiServer } from '../server/api-server.ts';
-import { SharedDatabase } from '../server/shared-database.fixture.ts';
-import type { CustomResourceDefinition } from './definition.ts';
+import type { CustomResourceDefinition } from '../crd/definition.ts';
+import { startOn } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+import { SharedDatabase } from './shared-database.fixture.ts';
 
 const gvk = { group: 'shop.example.com', version: 'v1', kind: 'Widget' };
 const widgets = '/apis/shop.example.com/v1/widgets';
