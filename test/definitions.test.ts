@@ -214,20 +214,41 @@ describe('CustomResourceDefinitions', () => {
 });
 
 describe('CustomResourceDefinitions and a restart', () => {
+  let folder: string;
+  let server: TestServer;
+
+  const restart = async (): Promise<void> => {
+    await server?.stop();
+    server = await TestServer.start({ database: `sqlite:${join(folder, 'test.db')}` });
+  };
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'definitions-'));
+    await restart();
+  });
+
+  after(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
   it('are served before the server is, with their objects', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'definitions-'));
-    const database = `sqlite:${join(folder, 'test.db')}`;
-    try {
-      const first = await TestServer.start({ database });
-      await establish(first);
-      await first.create(widgets, newWidget('a'));
-      await first.stop();
-      const second = await TestServer.start({ database });
-      const { status, body } = await second.get(`${widgets}/a`);
-      await second.stop();
-      expect([status, body.spec?.size]).to.deep.equal([200, 3]);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    await establish(server);
+    await server.create(widgets, newWidget('held', {}, { finalizers: ['example.com/hold'] }));
+    await restart();
+    const { status, body } = await server.get(`${widgets}/held`);
+    expect([status, body.spec?.size]).to.deep.equal([200, 3]);
+  });
+
+  it('go on deleting objects where the server before has ended', async () => {
+    await server.delete(path);
+    const isMarked = async (): Promise<boolean> =>
+      (await server.get(`${widgets}/held`)).body.metadata?.deletionTimestamp !== undefined;
+    await eventually(isMarked);
+    await restart();
+    await eventually(isMarked);
+    await server.patch(`${widgets}/held`, { metadata: { finalizers: null } });
+    await eventually(async () => (await server.get(path)).status === 404);
+    expect((await server.get(widgets)).status).to.equal(404);
   });
 });
