@@ -35,6 +35,7 @@ describe('discovery', () => {
       const { body } = await server.get('/apis');
       expect(body).to.include({ kind: 'APIGroupList', apiVersion: 'v1' });
       expect(body.groups.map(({ name }: { name: string }) => name)).to.deep.equal([
+        'apiextensions.k8s.io',
         'authentication.k8s.io',
         'authorization.k8s.io',
         'coordination.k8s.io',
@@ -46,7 +47,7 @@ describe('discovery', () => {
         groupVersion: `${group}/${version}`,
         version,
       }));
-      const demo = body.groups[3];
+      const demo = body.groups[4];
       expect(demo).to.deep.equal({ name: group, versions, preferredVersion: versions[0] });
       const one = await server.get(`/apis/${group}`);
       expect(one.body).to.deep.equal({ kind: 'APIGroup', apiVersion: 'v1', ...demo });

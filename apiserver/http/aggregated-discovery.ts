@@ -41,6 +41,10 @@ function resourceOf(model: ModelDescriptor): object {
     singularResource: singular,
     verbs: verbsOf(model),
     ...nicknamesOf(model),
-    subresources: subresourcesOf(model).map(({ name, verbs }) => ({ subresource: name, responseKind, verbs })),
+    subresources: subresourcesOf(model).map((subresource) => ({
+      subresource: subresource.name,
+      responseKind: subresource.responseKind ?? responseKind,
+      verbs: subresource.verbs,
+    })),
   };
 }

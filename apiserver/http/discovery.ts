@@ -85,11 +85,11 @@ function resourcesOf(model: ModelDescriptor): object[] {
   const namespaced = model.scope === 'Namespaced';
   return [
     { name: plural, singularName: singular, namespaced, kind, verbs: verbsOf(model), ...nicknamesOf(model) },
-    ...subresourcesOf(model).map(({ name, verbs }) => ({
+    ...subresourcesOf(model).map(({ name, verbs, responseKind = { kind } }) => ({
       name: `${plural}/${name}`,
       singularName: '',
       namespaced,
-      kind,
+      ...responseKind,
       verbs,
     })),
   ];

@@ -1,7 +1,7 @@
-import { ApiError, isNotFound, strategicMergeDirective } from '@homeostat/controller-runtime/api';
+import { isNotFound } from '@homeostat/controller-runtime/api';
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { PatchBody, Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
+import type { Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
 import type { Lister } from '../registry/lister.ts';
 import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -9,17 +9,17 @@ import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { objectLimits } from '../decode/body-limits.ts';
-import { parseJson } from '../decode/json-body.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
-import { readAppliedBody, readObjectBody, unsupported } from './object-body.ts';
+import { readAppliedBody, readObjectBody } from './object-body.ts';
+import { applyType, patchTypes, readPatch } from './patch-body.ts';
 import { firstOf } from './query.ts';
-import { mediaTypeOf, readText } from './request-body.ts';
+import { mediaTypeOf } from './request-body.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
 import { sendBytes, setWarnings } from './responses.ts';
+import { ScaleHandler } from './scale-handler.ts';
 import type { WatchHandler } from './watch-handler.ts';
 
 export interface ResourceHandlerParts {
@@ -40,14 +40,8 @@ interface Call {
 
 const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
 
-const applyType = 'application/apply-patch+yaml';
-
-const patchTypes = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-  applyType,
-];
+/** Of objects; `readPatch` does not read what is applied. */
+const objectPatchTypes = [...patchTypes, applyType];
 
 /** Of a collection. The queue of writes is bounded, and others use it as well. */
 const deletedAtOnce = 1000;
@@ -55,9 +49,11 @@ const deletedAtOnce = 1000;
 /** A verb on a path becomes one call of the registry, and its result an answer. */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
+  readonly #scales: ScaleHandler;
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
+    this.#scales = new ScaleHandler(parts.registry);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -72,7 +68,11 @@ export class ResourceHandler {
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
     if (path.subresource !== undefined && !hasSubresource(resource, path.subresource)) throw pathNotFound();
-    return this.#onObject(call, keyAt(path, path.name));
+    const key = keyAt(path, path.name);
+    const { scale } = resource.model;
+    if (path.subresource === 'scale' && scale !== undefined)
+      return this.#scales.handle({ context, resource, key, format: call.format, paths: scale });
+    return this.#onObject(call, key);
   }
 
   #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
@@ -135,7 +135,7 @@ export class ResourceHandler {
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
     const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
-    const patch = await readPatch(call.context);
+    const patch = await readPatch(call.context, objectPatchTypes);
     this.#answer(call, await this.#parts.registry.patch(call.resource, key, patch, options));
   }
 
@@ -221,19 +221,6 @@ function hasSubresource({ model }: Resource, name: string): boolean {
 function isWatch(context: Context): boolean {
   const value = firstOf(context.query, 'watch');
   return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
-}
-
-async function readPatch(context: Context): Promise<PatchBody> {
-  const type = mediaTypeOf(context);
-  if (!patchTypes.includes(type)) throw unsupported(patchTypes);
-  const patch = parseJson(await readText(context), objectLimits);
-  if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
-  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
-    throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
-  }
-  const directive = type === 'application/strategic-merge-patch+json' ? strategicMergeDirective(patch) : undefined;
-  if (directive !== undefined) throw unsupported([...patchTypes.slice(0, 2), applyType]);
-  return { type: 'merge', patch };
 }
 
 function deleted({ model }: Resource, { object }: WriteResult): Status {

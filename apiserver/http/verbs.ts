@@ -1,4 +1,4 @@
-import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isNamespaceKind } from '../builtin/namespace-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
 
@@ -8,9 +8,17 @@ const objectVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'pat
 export interface Subresource {
   readonly name: string;
   readonly verbs: readonly string[];
+  /** What it answers, where that is not the object. */
+  readonly responseKind?: GroupVersionKind;
 }
 
 const status: Subresource = { name: 'status', verbs: ['get', 'patch', 'update'] };
+
+const scale: Subresource = {
+  name: 'scale',
+  verbs: status.verbs,
+  responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+};
 
 /** What can be done with the objects of a kind. Namespaces are deleted one by one. */
 export function verbsOf(model: ModelDescriptor): readonly string[] {
@@ -20,5 +28,6 @@ export function verbsOf(model: ModelDescriptor): readonly string[] {
 
 export function subresourcesOf(model: ModelDescriptor): readonly Subresource[] {
   if (isReview(model)) return [];
-  return isNamespaceKind(model) ? [{ name: 'finalize', verbs: ['update'] }, status] : [status];
+  if (isNamespaceKind(model)) return [{ name: 'finalize', verbs: ['update'] }, status];
+  return model.scale === undefined ? [status] : [status, scale];
 }

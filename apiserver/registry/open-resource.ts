@@ -16,6 +16,7 @@ import type { Revisions } from './revisions.ts';
 import type { Registration } from './scheme-manager.ts';
 import { lenientEntry } from './stored-entry.ts';
 import type { UnservedLog } from './unserved-log.ts';
+import type { Rules } from './write-request.ts';
 
 export { IndexBuildError };
 
@@ -70,24 +71,30 @@ export async function openResource(
   }
 }
 
+/** Compiles what writes of a model are judged by. @throws as {@link compileSchema}. */
+export function rulesOf(
+  model: ModelDescriptor,
+  { onValidateBug, strategyOf }: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
+): Rules {
+  return {
+    model,
+    schema: compileSchema(model),
+    validateModel: modelValidator(model, onValidateBug),
+    strategy: strategyOf?.(model),
+  };
+}
+
 interface Created extends OpenParts {
   readonly cache: KindCache;
   readonly kindNumber: number;
   readonly floor: number;
 }
 
-async function createResource(
-  { descriptor: model, owner }: Registration,
-  { store, cache, kindNumber, floor, onError, onValidateBug, strategyOf }: Created,
-): Promise<Resource> {
+async function createResource({ descriptor: model, owner }: Registration, parts: Created): Promise<Resource> {
+  const { store, cache, kindNumber, floor, onError } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
-    rules: {
-      model,
-      schema: compileSchema(model),
-      validateModel: modelValidator(model, onValidateBug),
-      strategy: strategyOf?.(model),
-    },
+    rules: rulesOf(model, parts),
     owner,
     kindNumber,
     cache,

@@ -248,6 +248,7 @@ export class Registry {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, (): Verdict => {
+        resource.checkCreatable();
         this.#options.admit?.(resource, object);
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
         return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object }), warnings: [] };

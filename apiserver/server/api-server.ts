@@ -9,6 +9,7 @@ import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
+import { DefinitionController } from '../crd/definition-controller.ts';
 import { EndpointTable } from '../endpoints/endpoint-table.ts';
 import type { Endpoints } from '../endpoints/endpoint-table.ts';
 import type { GeneratedKind } from '../endpoints/mount.ts';
@@ -42,7 +43,7 @@ import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
-import { serveBuiltinKinds, takeBackBuiltinKinds } from './serve-builtin-kinds.ts';
+import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
@@ -123,6 +124,7 @@ interface Parts {
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
+  readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
@@ -157,7 +159,8 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
   const parts = await listenOn(store, settingsOf(options));
   const server = new ApiServer(parts);
   try {
-    await serveBuiltinKinds(parts);
+    await parts.namespaces.ensureDefault();
+    parts.definitions.start();
     return server;
   } catch (error) {
     await server.stop();
@@ -168,6 +171,8 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
 async function listenOn(store: Store, settings: Settings): Promise<Parts> {
   try {
     const parts = await wire(settings, store);
+    await openBuiltinKinds(parts);
+    await parts.definitions.open();
     await parts.listener.listen(settings);
     parts.compactor.start();
     parts.follower?.start();
@@ -197,6 +202,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   table.on('closed', (resource) => watches.closeKind(resource));
   const collector = new GarbageCollector({ registry, table, logger });
   const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
+  const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
@@ -205,7 +211,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, namespaces, registry };
+  const writing = { store, commits, compactor, follower, collector, namespaces, definitions, registry };
   return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
 }
 
@@ -334,10 +340,10 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** No write is under way, garbage collection has nothing to do, and no namespace is being emptied. */
+  /** No write is under way, and garbage collection, namespaces and definitions have nothing to do. */
   isIdle(): boolean {
-    const { registry, commits, collector, namespaces } = this.#parts;
-    return registry.isIdle() && commits.isIdle() && collector.isIdle() && namespaces.isIdle();
+    const { registry, commits, collector, namespaces, definitions } = this.#parts;
+    return [registry, commits, collector, namespaces, definitions].every((part) => part.isIdle());
   }
 
   /**
@@ -366,15 +372,17 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, compactor, commits, follower, schemes, store } = this.#parts;
+    const { collector, namespaces, definitions, compactor, commits, follower, store } = this.#parts;
     await this.drain();
+    const followed = definitions.stop();
     const collected = Promise.all([collector.stop(), namespaces.stop()]);
     await compactor.stop();
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;
     await commits.close();
-    takeBackBuiltinKinds(schemes);
     await store.close();
+    // A kind that is being opened may wait for changes that nobody reads any more, until then.
+    await followed;
   }
 }

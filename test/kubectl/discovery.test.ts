@@ -15,6 +15,7 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     expect(exit).to.equal(0);
     expect(stdout.split('\n')).to.deep.equal([
       'NAME                        SHORTNAMES   APIVERSION                    NAMESPACED   KIND',
+      'customresourcedefinitions   crd,crds     apiextensions.k8s.io/v1       false        CustomResourceDefinition',
       'events                      ev           v1                            true         Event',
       'events                      ev           events.k8s.io/v1              true         Event',
       'leases                                   coordination.k8s.io/v1        true         Lease',
@@ -42,6 +43,7 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     expect(printed).to.deep.equal({
       exit: 0,
       stdout: [
+        'apiextensions.k8s.io/v1',
         'authentication.k8s.io/v1',
         'authorization.k8s.io/v1',
         'coordination.k8s.io/v1',
