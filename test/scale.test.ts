@@ -89,6 +89,14 @@ describe('the Scale of an object', () => {
     });
   }
 
+  it('is not applied to, and says what it takes', async () => {
+    const { status, body } = await server.patch(`${url}?fieldManager=me`, scale(1), {
+      type: 'application/apply-patch+yaml',
+    });
+    expect(status).to.equal(415);
+    expect(body.message).to.contain('application/merge-patch+json').and.not.to.contain('apply-patch');
+  });
+
   it('names the field of the object in a refusal', async () => {
     const { body } = await server.put(url, scale(-4));
     expect(body.message).to.equal(

@@ -1,9 +1,11 @@
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
+import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
 import { SharedDatabase } from './shared-database.fixture.ts';
+import type { ReplicaStore } from './shared-database.fixture.ts';
 
 const gvk = { group: 'shop.example.com', version: 'v1', kind: 'Widget' };
 const widgets = '/apis/shop.example.com/v1/widgets';
@@ -37,10 +39,15 @@ const definition: Omit<CustomResourceDefinition, 'metadata'> & { readonly metada
 describe('CustomResourceDefinitions and replicas', () => {
   let database: SharedDatabase;
   const servers: ApiServer[] = [];
+  const stores: ReplicaStore[] = [];
+
+  let clock: FakeClock;
 
   beforeEach(async () => {
     database = new SharedDatabase();
-    for (let count = 0; count < 2; count += 1) servers.push(await startOn(database.replica(), { port: 0 }));
+    clock = new FakeClock();
+    stores.splice(0, 2, database.replica(), database.replica());
+    for (const store of stores) servers.push(await startOn(store, { port: 0, clock }));
   });
 
   afterEach(async () => {
@@ -65,5 +72,30 @@ describe('CustomResourceDefinitions and replicas', () => {
     for (const server of servers) {
       await eventually(async () => (await send(server, `${definitions}/${name}`)).status === 404);
     }
+  });
+
+  it('a server stops though the kind of a definition waits for changes that cannot be read', async () => {
+    const [first, second] = servers as [ApiServer, ApiServer];
+    const store = stores[1] as ReplicaStore;
+    const claims = store.claims.bind(store);
+    let isWaiting = false;
+    store.claims = async (kind) => {
+      store.beforeChanges = () => Promise.reject(new StoreError('io', 'the connection was lost'));
+      await send(first, '/api/v1/namespaces', {
+        method: 'POST',
+        body: JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ahead' } }),
+      });
+      isWaiting = true;
+      return claims(kind);
+    };
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    await eventually(() => isWaiting);
+    let isStopped = false;
+    void second.stop().then(() => (isStopped = true));
+    await eventually(async () => {
+      await clock.advance(1_000);
+      return isStopped;
+    });
+    expect((await send(first, definitions)).status).to.equal(200);
   });
 });
