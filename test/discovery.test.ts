@@ -34,17 +34,26 @@ describe('discovery', () => {
     it('lists the groups, each with its versions, the preferred one first', async () => {
       const { body } = await server.get('/apis');
       expect(body).to.include({ kind: 'APIGroupList', apiVersion: 'v1' });
-      expect(body.groups.map(({ name }: { name: string }) => name)).to.deep.equal([group, 'people.example.com']);
+      expect(body.groups.map(({ name }: { name: string }) => name)).to.deep.equal([
+        'apiextensions.k8s.io',
+        'authentication.k8s.io',
+        'authorization.k8s.io',
+        'coordination.k8s.io',
+        group,
+        'events.k8s.io',
+        'people.example.com',
+      ]);
       const versions = ['v1', 'v1beta2', 'v1alpha1'].map((version) => ({
         groupVersion: `${group}/${version}`,
         version,
       }));
-      expect(body.groups[0]).to.deep.equal({ name: group, versions, preferredVersion: versions[0] });
+      const demo = body.groups[4];
+      expect(demo).to.deep.equal({ name: group, versions, preferredVersion: versions[0] });
       const one = await server.get(`/apis/${group}`);
-      expect(one.body).to.deep.equal({ kind: 'APIGroup', apiVersion: 'v1', ...body.groups[0] });
+      expect(one.body).to.deep.equal({ kind: 'APIGroup', apiVersion: 'v1', ...demo });
       expect((await server.get('/api')).body).to.deep.equal({
         kind: 'APIVersions',
-        versions: [],
+        versions: ['v1'],
         serverAddressByClientCIDRs: [],
       });
     });
@@ -72,7 +81,7 @@ describe('discovery', () => {
     });
 
     it('knows no group and no version that nothing is served of', async () => {
-      for (const path of ['/apis/nobody.example.com', `/apis/${group}/v7`, '/api/v1', '/apis/__proto__']) {
+      for (const path of ['/apis/nobody.example.com', `/apis/${group}/v7`, '/api/v7', '/apis/__proto__']) {
         expectRefusal(await server.get(path), { reason: 'NotFound' });
       }
     });
@@ -87,7 +96,9 @@ describe('discovery', () => {
         const { status, headers, body } = await server.get('/apis', { accept });
         expect([status, headers['content-type'], headers.vary]).to.deep.equal([200, aggregated(version), 'Accept']);
         expect(body).to.include({ kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}` });
-        const [demo] = body.items;
+        const [demo, people] = body.items.filter(({ metadata }: { metadata: { name: string } }) =>
+          metadata.name.endsWith('.example.com'),
+        );
         expect(demo.metadata).to.deep.equal({ name: group });
         expect(demo.versions.map((each: { version: string }) => each.version)).to.deep.equal([
           'v1',
@@ -111,14 +122,34 @@ describe('discovery', () => {
             },
           ],
         });
-        const [letters] = body.items[1].versions[0].resources;
+        const [letters] = people.versions[0].resources;
         expect(letters).to.include({ resource: 'letters', scope: 'Namespaced' }).and.not.have.any.keys('shortNames');
       });
     }
 
-    it('is of the core group at /api, and empty where there is none', async () => {
+    it('is of the core group at /api', async () => {
       const { status, body } = await server.get('/api', { accept: newest });
-      expect([status, body.kind, body.items]).to.deep.equal([200, 'APIGroupDiscoveryList', []]);
+      expect([status, body.kind]).to.deep.equal([200, 'APIGroupDiscoveryList']);
+      const [core] = body.items;
+      expect(core.metadata).to.deep.equal({});
+      const resources: readonly { readonly resource: string }[] = core.versions[0].resources;
+      expect(resources.map(({ resource }) => resource)).to.deep.equal(['events', 'namespaces']);
+    });
+
+    it('says of a review that it can be created alone', async () => {
+      const { body } = await server.get('/apis', { accept: newest });
+      const authorization = body.items.find(
+        ({ metadata }: { metadata: { name: string } }) => metadata.name === 'authorization.k8s.io',
+      );
+      const review = { group: 'authorization.k8s.io', version: 'v1', kind: 'LocalSubjectAccessReview' };
+      expect(authorization.versions[0].resources[0]).to.deep.equal({
+        resource: 'localsubjectaccessreviews',
+        responseKind: review,
+        scope: 'Namespaced',
+        singularResource: 'localsubjectaccessreview',
+        verbs: ['create'],
+        subresources: [],
+      });
     });
 
     it('is not for who asks for what nobody knows', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { apiVersion, letters, newLetter, person, persons } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
 import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
 import type { Refusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
@@ -241,6 +242,7 @@ describe('errors: bodies', () => {
 
   before(async () => {
     server = await TestServer.start();
+    await createNamespaces(server.api.client, ['here']);
   });
 
   // Whatever the server made of the case before: this one has its object, and no other.

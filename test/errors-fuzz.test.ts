@@ -3,6 +3,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { letters, machines, person, persons } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
 import { TestServer } from './support/test-server.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'LOCK'];
@@ -170,6 +171,7 @@ describe('errors: whatever comes', () => {
   before(async () => {
     process.on('unhandledRejection', onRejection);
     server = await TestServer.start();
+    await createNamespaces(server.api.client, ['here']);
     await server.create(persons, person('ann'));
   });
 

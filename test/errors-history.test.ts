@@ -30,12 +30,12 @@ describe('errors: history', () => {
 
     it('ends a watch from a compacted revision with one ERROR event in a 200 stream', async () => {
       await passCompactions(clock, 4);
-      const watch = await server.watch(`${persons}?watch=true&resourceVersion=1`);
+      const watch = await server.watch(`${persons}?watch=true&resourceVersion=2`);
       expect(watch.status).to.equal(200);
       const events = await watch.end();
       expect(watch.summary).to.deep.equal(['ERROR']);
       expect(events[0]?.object).to.include({ kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 });
-      expect(events[0]?.object.message).to.match(/^too old resource version: 1 \(\d+\)$/);
+      expect(events[0]?.object.message).to.match(/^too old resource version: 2 \(\d+\)$/);
     });
 
     it('is not the end of a watch from a revision that is still there', async () => {
@@ -67,7 +67,7 @@ describe('errors: history', () => {
 
     it('keeps history for as long as it was told', async () => {
       await passCompactions(clock, 1);
-      const watch = await server.watch(`${persons}?watch=true&resourceVersion=1`);
+      const watch = await server.watch(`${persons}?watch=true&resourceVersion=2`);
       await watch.count(2);
       expect(watch.summary).to.deep.equal(['ADDED bob', 'ADDED cid']);
     });
@@ -77,7 +77,7 @@ describe('errors: history', () => {
     const server = await TestServer.start({ retention: { maxBytes: 64 * 1024 } });
     await server.create(persons, person('ann'));
     for (let i = 0; i < 10; i += 1) await server.create(persons, person(`p-${i}`, { tags: ['x'.repeat(16 * 1024)] }));
-    const watch = await server.watch(`${persons}?watch=true&resourceVersion=1`);
+    const watch = await server.watch(`${persons}?watch=true&resourceVersion=2`);
     await watch.end();
     expect(watch.summary).to.deep.equal(['ERROR']);
     await server.stop();
@@ -116,7 +116,7 @@ describe('errors: history', () => {
         expectRefusal(answer as unknown as Answer, {
           reason: 'Timeout',
           code: 504,
-          message: 'Timeout: Too large resource version: 1000, current: 1',
+          message: 'Timeout: Too large resource version: 1000, current: 2',
           causes: ['ResourceVersionTooLarge undefined'],
           details: { retryAfterSeconds: 1 },
         });
@@ -126,7 +126,7 @@ describe('errors: history', () => {
 
     it('is not the answer when the revision comes in time', async () => {
       const timers = clock.pendingTimers;
-      const asked = server.get(`${persons}?resourceVersion=2`);
+      const asked = server.get(`${persons}?resourceVersion=3`);
       await eventually(() => clock.pendingTimers > timers, { describe: 'the server to wait' });
       await server.create(persons, person('bob'));
       const { status, body } = await asked;
@@ -135,7 +135,7 @@ describe('errors: history', () => {
     });
 
     it('is not the answer to a watch, which waits silently', async () => {
-      const watch = await server.watch(`${persons}?watch=true&resourceVersion=3`);
+      const watch = await server.watch(`${persons}?watch=true&resourceVersion=4`);
       await clock.advance(10_000);
       for (const name of ['bob', 'cid', 'dan', 'eve']) await server.create(persons, person(name));
       await watch.count(2);

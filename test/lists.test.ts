@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { letters, machines, newLetter, newMachine, person, persons } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 import type { Answer } from './support/test-server.ts';
@@ -23,10 +24,13 @@ function envelopeOf({ body }: Answer): Record<string, unknown> {
 describe('lists', () => {
   let server: TestServer;
   let clock: FakeClock;
+  /** Of the last person. */
+  let newest: string;
 
   before(async () => {
     clock = new FakeClock();
     server = await TestServer.start({ clock });
+    await createNamespaces(server.api.client, ['sorting', 'chunks', 'revisions', 'here', 'there']);
     const spec = [
       { name: 'Zoë', gender: 'FEMALE', tags: ['x', 'b'] },
       { name: 'adam', gender: 'MALE', tags: ['c'] },
@@ -42,7 +46,8 @@ describe('lists', () => {
       { 'example.com/x': '' },
     ];
     for (const [i, fields] of spec.entries()) {
-      await server.create(persons, person(`p${i}`, fields, { labels: labels[i] }));
+      const { metadata } = await server.create(persons, person(`p${i}`, fields, { labels: labels[i] }));
+      newest = metadata.resourceVersion;
       await clock.advance(1_000);
     }
   });
@@ -127,7 +132,7 @@ describe('lists', () => {
         const answer = await list(query);
         expect(namesOf(answer)).to.deep.equal(names);
         expect(envelopeOf(answer)).to.deep.equal({ ...all, ...envelope });
-        expect(answer.body.metadata).to.deep.equal({ resourceVersion: '5' });
+        expect(answer.body.metadata).to.deep.equal({ resourceVersion: newest });
       });
     }
 
@@ -146,7 +151,7 @@ describe('lists', () => {
           last: true,
           hasNext: false,
         });
-        expect(answer.body.metadata).to.deep.equal({ resourceVersion: '5' });
+        expect(answer.body.metadata).to.deep.equal({ resourceVersion: newest });
         expect(answer.body.items).to.deep.equal([]);
       }
     });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { apiVersion, letters, machine, machines, newLetter, newMachine, person, persons } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
 import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 import type { WatchReader } from './support/watch-reader.ts';
@@ -17,6 +18,7 @@ describe('objects: metadata', () => {
   before(async () => {
     clock = new FakeClock();
     server = await TestServer.start({ clock });
+    await createNamespaces(server.api.client, ['here', 'there']);
   });
 
   beforeEach(async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { apiVersion, letters, machines, newLetter, newMachine, person, persons } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
 import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 import type { Answer } from './support/test-server.ts';
@@ -18,6 +19,7 @@ describe('objects: writes', () => {
 
   before(async () => {
     server = await TestServer.start();
+    await createNamespaces(server.api.client, ['here']);
   });
 
   beforeEach(async () => {

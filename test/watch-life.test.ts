@@ -37,7 +37,7 @@ describe('watch: its life', () => {
   const watch = (query: string): Promise<WatchReader> => server.watch(`${persons}?watch=true&${query}`);
 
   it('has a bookmark each interval where they are allowed, up to the newest revision of the database', async () => {
-    const reader = await watch('resourceVersion=1&allowWatchBookmarks=true');
+    const reader = await watch('resourceVersion=2&allowWatchBookmarks=true');
     await server.create(machines, newMachine('m'));
     await clock.advance(49_000);
     expect(reader.events).to.deep.equal([]);
@@ -45,7 +45,7 @@ describe('watch: its life', () => {
     const [bookmark] = await reader.count(1);
     expect(bookmark).to.deep.equal({
       type: 'BOOKMARK',
-      object: { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata: { resourceVersion: '2' } },
+      object: { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata: { resourceVersion: '3' } },
     });
     await clock.advance(50_000);
     await reader.count(2);
@@ -54,7 +54,7 @@ describe('watch: its life', () => {
 
   it('has no bookmark that was not asked for, ever', async () => {
     const readers = await Promise.all(
-      ['', 'resourceVersion=1', 'allowWatchBookmarks=false'].map((query) => watch(query)),
+      ['', 'resourceVersion=2', 'allowWatchBookmarks=false'].map((query) => watch(query)),
     );
     await clock.advance(10 * 60_000);
     await server.create(persons, person('bob'));
@@ -68,7 +68,7 @@ describe('watch: its life', () => {
   });
 
   it('has a blank line every 20 s', async () => {
-    const reader = await watch('resourceVersion=1');
+    const reader = await watch('resourceVersion=2');
     await clock.advance(19_000);
     expect(reader.lines).to.deep.equal([]);
     for (const count of [1, 2, 3]) {
@@ -76,7 +76,7 @@ describe('watch: its life', () => {
       await eventually(() => reader.lines.length === count);
     }
     expect(reader.lines).to.deep.equal(['', '', '']);
-    const events = await server.watch(`${persons}?watch=true&resourceVersion=1`, { accept: 'text/event-stream' });
+    const events = await server.watch(`${persons}?watch=true&resourceVersion=2`, { accept: 'text/event-stream' });
     await clock.advance(20_000);
     await eventually(() => events.lines.length >= 2);
     expect(events.lines[0]).to.match(/^:/);
@@ -84,8 +84,8 @@ describe('watch: its life', () => {
   });
 
   it('ends after timeoutSeconds, with a bookmark where they are allowed', async () => {
-    const plain = await watch('resourceVersion=1&timeoutSeconds=40');
-    const marked = await watch('resourceVersion=1&timeoutSeconds=40&allowWatchBookmarks=true');
+    const plain = await watch('resourceVersion=2&timeoutSeconds=40');
+    const marked = await watch('resourceVersion=2&timeoutSeconds=40&allowWatchBookmarks=true');
     await clock.advance(39_000);
     await server.create(persons, person('bob'));
     await marked.count(1);
@@ -95,11 +95,11 @@ describe('watch: its life', () => {
     await marked.end();
     expect(plain.summary).to.deep.equal(['ADDED bob']);
     expect(marked.summary).to.deep.equal(['ADDED bob', 'BOOKMARK']);
-    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal('2');
+    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal('3');
   });
 
   it('ends after 30 to 60 min when it names no time', async () => {
-    const readers = await Promise.all(Array.from({ length: 8 }, () => watch('resourceVersion=1')));
+    const readers = await Promise.all(Array.from({ length: 8 }, () => watch('resourceVersion=2')));
     await clock.advance(29.5 * 60_000);
     expect(readers.some(({ ended }) => ended)).to.equal(false);
     await clock.advance(31 * 60_000);
@@ -145,13 +145,13 @@ describe('watch: its life', () => {
   });
 
   it('ends with a final bookmark when the server stops, after all that was written', async () => {
-    const marked = await watch('resourceVersion=1&allowWatchBookmarks=true');
-    const plain = await watch('resourceVersion=1');
+    const marked = await watch('resourceVersion=2&allowWatchBookmarks=true');
+    const plain = await watch('resourceVersion=2');
     await server.create(persons, person('bob'));
     const stopped = server.api.stop();
     await Promise.all([marked.end(), plain.end()]);
     expect(marked.summary).to.deep.equal(['ADDED bob', 'BOOKMARK']);
-    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal('2');
+    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal('3');
     expect(plain.summary).to.deep.equal(['ADDED bob']);
     await stopped;
   });
@@ -182,7 +182,7 @@ describe('watch: a watcher that does not read', () => {
     deaf.on('error', () => (isGone = true));
     deaf.pause();
     deaf.write(`GET ${persons}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    const reader = await server.watch(`${persons}?watch=true&resourceVersion=1`);
+    const reader = await server.watch(`${persons}?watch=true&resourceVersion=2`);
 
     const writes = 150;
     const tags = ['x'.repeat(256 * 1024)];
@@ -209,7 +209,7 @@ describe('watch: a watcher that does not read', () => {
   it('that reads on in time gets everything', async () => {
     const server = await TestServer.start();
     await server.create(persons, person('ann'));
-    const reader = await server.watch(`${persons}?watch=true&resourceVersion=1`);
+    const reader = await server.watch(`${persons}?watch=true&resourceVersion=2`);
     reader.pause();
     const tags = ['x'.repeat(256 * 1024)];
     const ages = Array.from({ length: 60 }, (_, i) => i + 1);
@@ -263,7 +263,7 @@ describe('watch: across a restart', () => {
     const second = await TestServer.start({ database });
     const all = await second.watch(`${persons}?watch=true&resourceVersion=${revision}`);
     const red = await second.watch(`${persons}?watch=true&labelSelector=team&resourceVersion=${revision}`);
-    const old = await second.watch(`${persons}?watch=true&resourceVersion=1`);
+    const old = await second.watch(`${persons}?watch=true&resourceVersion=2`);
     await second.create(persons, person('dan'));
     await Promise.all([all.count(4), red.count(2), old.end()]);
     expect(all.summary).to.deep.equal(['ADDED cid', 'MODIFIED cid', 'DELETED ann', 'ADDED dan']);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { letters, newLetter, person, persons } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
 import { leavesNoTrace } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 import type { WatchReader } from './support/watch-reader.ts';
@@ -15,6 +16,7 @@ describe('watch', () => {
 
   before(async () => {
     server = await TestServer.start();
+    await createNamespaces(server.api.client, ['here', 'there']);
   });
 
   beforeEach(async () => {

@@ -1,5 +1,6 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { groupNames, modelsOf, nicknamesOf, verbs, versionsOf } from './discovery.ts';
+import { groupNames, modelsOf, nicknamesOf, versionsOf } from './discovery.ts';
+import { subresourcesOf, verbsOf } from './verbs.ts';
 
 type Models = readonly ModelDescriptor[];
 
@@ -38,8 +39,12 @@ function resourceOf(model: ModelDescriptor): object {
     responseKind,
     scope,
     singularResource: singular,
-    verbs: verbs.object,
+    verbs: verbsOf(model),
     ...nicknamesOf(model),
-    subresources: [{ subresource: 'status', responseKind, verbs: verbs.status }],
+    subresources: subresourcesOf(model).map((subresource) => ({
+      subresource: subresource.name,
+      responseKind: subresource.responseKind ?? responseKind,
+      verbs: subresource.verbs,
+    })),
   };
 }

@@ -21,12 +21,14 @@ import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { allOf } from './query.ts';
 import { requestId } from './request-id.ts';
-import { pathNotFound } from './resource-handler.ts';
+import { pathNotFound } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
+import type { ReviewHandler } from './review-handler.ts';
 
 export interface AppParts extends EndpointParts {
   readonly resources: ResourceHandler;
+  readonly reviews: ReviewHandler;
   readonly exports: ExportHandler;
   /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
   readonly find: (group: string, version: string, plural: string) => Resource | undefined;
@@ -70,13 +72,15 @@ function resourceRoutes(parts: AppParts): Middleware {
     if (path === undefined) return next();
     if (parts.stopping()) throw shuttingDown();
     const resource = parts.find(path.group, path.version, path.plural);
-    if (resource === undefined) return next();
+    const model = resource?.model ?? parts.reviews.find(path);
+    if (model === undefined) return next();
     if (
-      (path.namespace !== undefined) !== (resource.model.scope === 'Namespaced') &&
+      (path.namespace !== undefined) !== (model.scope === 'Namespaced') &&
       (path.namespace !== undefined || needsNamespace(context, path.name))
     ) {
       throw pathNotFound();
     }
+    if (resource === undefined) return parts.reviews.handle(context, path, model);
     return parts.resources.handle(context, path, resource);
   };
 }

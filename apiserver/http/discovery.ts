@@ -1,15 +1,10 @@
 import { apiVersionOf, compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { pathNotFound } from './resource-handler.ts';
+import { pathNotFound } from './path-errors.ts';
+import { subresourcesOf, verbsOf } from './verbs.ts';
 import { compareVersions } from './version-priority.ts';
 
 type Models = readonly ModelDescriptor[];
-
-/** What can be done with the objects of a kind, and with their status. */
-export const verbs: { readonly object: readonly string[]; readonly status: readonly string[] } = {
-  object: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-  status: ['get', 'patch', 'update'],
-};
 
 /** `GET /api`: the core group's versions. */
 export function coreVersions(models: Models): object {
@@ -89,7 +84,13 @@ function resourcesOf(model: ModelDescriptor): object[] {
   const { plural, singular, kind } = model;
   const namespaced = model.scope === 'Namespaced';
   return [
-    { name: plural, singularName: singular, namespaced, kind, verbs: verbs.object, ...nicknamesOf(model) },
-    { name: `${plural}/status`, singularName: '', namespaced, kind, verbs: verbs.status },
+    { name: plural, singularName: singular, namespaced, kind, verbs: verbsOf(model), ...nicknamesOf(model) },
+    ...subresourcesOf(model).map(({ name, verbs, responseKind = { kind } }) => ({
+      name: `${plural}/${name}`,
+      singularName: '',
+      namespaced,
+      ...responseKind,
+      verbs,
+    })),
   ];
 }

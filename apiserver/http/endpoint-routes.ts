@@ -10,7 +10,7 @@ import type { MountedEntry } from '../endpoints/mount.ts';
 import type { Mismatch } from '../endpoints/predicates.ts';
 import { RequestSource } from '../endpoints/request-source.ts';
 import { clip } from '../registry/resource-errors.ts';
-import { pathNotFound } from './resource-handler.ts';
+import { pathNotFound } from './path-errors.ts';
 
 export interface EndpointParts extends CallSurroundings {
   readonly endpoints: EndpointTable;

@@ -1,16 +1,29 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { BodySource } from '../registry/registry.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { parseJson } from '../decode/json-body.ts';
-import { mediaTypeOf, readText } from './request-body.ts';
+import { readBody } from '../decode/read-body.ts';
 import { parseYaml } from '../decode/yaml-body.ts';
+import { decodeProtobufObject, protobufType } from '../protobuf/decode-object.ts';
+import type { Message } from '../protobuf/message.ts';
+import type { BodySource } from '../registry/registry.ts';
+import { mediaTypeOf, readText } from './request-body.ts';
 
-/** The request's object, in JSON or YAML; a missing Content-Type is JSON, since `kubectl replace --raw` sends none. */
-export async function readObjectBody(context: Context): Promise<BodySource> {
+const objectTypes = ['application/json', 'application/yaml'];
+
+/**
+ * The request's object, in JSON or YAML, and in protobuf where the kind has a `message`. A missing Content-Type is JSON,
+ * since `kubectl replace --raw` sends none.
+ */
+export async function readObjectBody(context: Context, message?: Message): Promise<BodySource> {
   const type = mediaTypeOf(context);
-  if (type !== '' && type !== 'application/json' && type !== 'application/yaml')
-    throw unsupported(['application/json', 'application/yaml']);
+  if (type === protobufType && message !== undefined) {
+    const bytes = await readBody(context.req);
+    return () => decodeProtobufObject(message, bytes);
+  }
+  if (type !== '' && !objectTypes.includes(type)) {
+    throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
+  }
   const text = await readText(context);
   return type === 'application/yaml' ? () => parseYaml(text, objectLimits) : () => parseJson(text, objectLimits);
 }
@@ -30,8 +43,12 @@ export async function readAppliedBody(context: Context): Promise<BodySource> {
   };
 }
 
-/** A JSON body of which nothing is known yet; undefined when it is empty. */
-export async function readOptionalJson(context: Context): Promise<unknown> {
+/** A body of which nothing is known yet, JSON unless it says that it is protobuf; undefined when it is empty. */
+export async function readOptionalBody(context: Context, message: Message): Promise<unknown> {
+  if (mediaTypeOf(context) === protobufType) {
+    const bytes = await readBody(context.req);
+    return bytes.length === 0 ? undefined : decodeProtobufObject(message, bytes);
+  }
   const text = await readText(context);
   return text.trim() === '' ? undefined : parseJson(text, objectLimits);
 }

@@ -1,9 +1,9 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import { columnsOf } from '../views/columns-of.ts';
 import { MetadataView } from '../views/metadata-view.ts';
 import type { MetaVersion, ObjectView } from '../views/object-view.ts';
-import { columnsOf } from '../views/table-columns.ts';
 import { includedObjects, TableView } from '../views/table-view.ts';
 import type { IncludedObject } from '../views/table-view.ts';
 import { negotiate } from './accept.ts';

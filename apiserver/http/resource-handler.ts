@@ -1,7 +1,7 @@
-import { ApiError, isNotFound, strategicMergeDirective } from '@homeostat/controller-runtime/api';
+import { isNotFound } from '@homeostat/controller-runtime/api';
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { PatchBody, Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
+import type { Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
 import type { Lister } from '../registry/lister.ts';
 import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -9,14 +9,17 @@ import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { objectLimits } from '../decode/body-limits.ts';
-import { parseJson } from '../decode/json-body.ts';
-import { readAppliedBody, readObjectBody, unsupported } from './object-body.ts';
+import { messageOf } from '../protobuf/object-messages.ts';
+import { methodNotAllowed, pathNotFound } from './path-errors.ts';
+import { readAppliedBody, readObjectBody } from './object-body.ts';
+import { applyType, patchTypes, readPatch } from './patch-body.ts';
 import { firstOf } from './query.ts';
-import { mediaTypeOf, readText } from './request-body.ts';
+import { mediaTypeOf } from './request-body.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
+import { subresourcesOf, verbsOf } from './verbs.ts';
 import { sendBytes, setWarnings } from './responses.ts';
+import { ScaleHandler } from './scale-handler.ts';
 import type { WatchHandler } from './watch-handler.ts';
 
 export interface ResourceHandlerParts {
@@ -37,14 +40,8 @@ interface Call {
 
 const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
 
-const applyType = 'application/apply-patch+yaml';
-
-const patchTypes = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-  applyType,
-];
+/** Of objects; `readPatch` does not read what is applied. */
+const objectPatchTypes = [...patchTypes, applyType];
 
 /** Of a collection. The queue of writes is bounded, and others use it as well. */
 const deletedAtOnce = 1000;
@@ -52,9 +49,11 @@ const deletedAtOnce = 1000;
 /** A verb on a path becomes one call of the registry, and its result an answer. */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
+  readonly #scales: ScaleHandler;
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
+    this.#scales = new ScaleHandler(parts.registry);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -68,8 +67,12 @@ export class ResourceHandler {
     // Before anything is done: a client that cannot read the answer must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
-    if (path.subresource !== undefined && path.subresource !== 'status') throw pathNotFound();
-    return this.#onObject(call, keyAt(path, path.name));
+    if (path.subresource !== undefined && !hasSubresource(resource, path.subresource)) throw pathNotFound();
+    const key = keyAt(path, path.name);
+    const { scale } = resource.model;
+    if (path.subresource === 'scale' && scale !== undefined)
+      return this.#scales.handle({ context, resource, key, format: call.format, paths: scale });
+    return this.#onObject(call, key);
   }
 
   #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
@@ -87,18 +90,19 @@ export class ResourceHandler {
       case 'DELETE':
         return this.#deleteCollection(call);
       default:
-        throw methodNotAllowed(call);
+        throw methodNotAllowed(call.context, call.resource.model);
     }
   }
 
   #onObject(call: Call, key: ObjectKey): Promise<void> {
     const { method } = call.context;
-    const isStatus = call.path.subresource === 'status';
+    const { subresource } = call.path;
+    if (subresource === 'finalize' && method !== 'PUT') throw methodNotAllowed(call.context, call.resource.model);
     if (method === 'GET' || method === 'HEAD') return this.#get(call, key);
     if (method === 'PUT') return this.#update(call, key);
     if (method === 'PATCH') return this.#patch(call, key);
-    if (method === 'DELETE' && !isStatus) return this.#delete(call, key);
-    throw methodNotAllowed(call);
+    if (method === 'DELETE' && subresource === undefined) return this.#delete(call, key);
+    throw methodNotAllowed(call.context, call.resource.model);
   }
 
   async #get(call: Call, key: ObjectKey): Promise<void> {
@@ -115,7 +119,7 @@ export class ResourceHandler {
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = await readObjectBody(context);
+    const body = await readObjectBody(context, messageOf(resource.model));
     const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
@@ -124,14 +128,14 @@ export class ResourceHandler {
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
-    const body = await readObjectBody(call.context);
+    const body = await readObjectBody(call.context, messageOf(call.resource.model));
     this.#answer(call, await this.#parts.registry.update(call.resource, key, body, options));
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
     const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
-    const patch = await readPatch(call.context);
+    const patch = await readPatch(call.context, objectPatchTypes);
     this.#answer(call, await this.#parts.registry.patch(call.resource, key, patch, options));
   }
 
@@ -153,6 +157,7 @@ export class ResourceHandler {
 
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
+    if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
     const options = await readDeleteOptions(context);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
@@ -204,7 +209,12 @@ function withNamespace<T extends object>(path: ResourcePath, options: T): T & { 
 }
 
 function withSubresource<T extends WriteOptions>(path: ResourcePath, options: T): T & WriteOptions {
-  return path.subresource === 'status' ? { ...options, subresource: 'status' } : options;
+  const { subresource } = path;
+  return subresource === 'status' || subresource === 'finalize' ? { ...options, subresource } : options;
+}
+
+function hasSubresource({ model }: Resource, name: string): boolean {
+  return subresourcesOf(model).some((subresource) => subresource.name === name);
 }
 
 /** Any value but `false` and `0` watches; Python sends `True`. */
@@ -213,34 +223,8 @@ function isWatch(context: Context): boolean {
   return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 
-async function readPatch(context: Context): Promise<PatchBody> {
-  const type = mediaTypeOf(context);
-  if (!patchTypes.includes(type)) throw unsupported(patchTypes);
-  const patch = parseJson(await readText(context), objectLimits);
-  if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
-  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
-    throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
-  }
-  const directive = type === 'application/strategic-merge-patch+json' ? strategicMergeDirective(patch) : undefined;
-  if (directive !== undefined) throw unsupported([...patchTypes.slice(0, 2), applyType]);
-  return { type: 'merge', patch };
-}
-
 function deleted({ model }: Resource, { object }: WriteResult): Status {
   const { name, uid } = object.metadata;
   const details = { name, group: model.group, kind: model.plural, uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
-}
-
-function methodNotAllowed({ context, resource }: Call): ApiError {
-  const { group, plural } = resource.model;
-  const verb = context.method.toLowerCase().slice(0, 16);
-  return new ApiError('MethodNotAllowed', `${verb} is not supported on resources of kind "${plural}.${group}"`, {
-    details: { group, kind: plural },
-  });
-}
-
-/** 404 of a path that is nobody's. */
-export function pathNotFound(): ApiError {
-  return new ApiError('NotFound', 'the server could not find the requested resource');
 }

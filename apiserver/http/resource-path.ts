@@ -44,11 +44,15 @@ function decodeSegment(segment: string): string {
   }
 }
 
+/** Subresources of namespaces; no core kind has such a plural. */
+const namespaceParts: readonly string[] = ['status', 'finalize'];
+
 function readSegments(group: string, [version, ...rest]: readonly string[]): ResourcePath | undefined {
   const watch = rest[0] === 'watch' && rest.length > 1;
   const names = watch ? rest.slice(1) : rest;
-  // `/namespaces/<ns>` alone is the Namespace object itself.
-  const namespaced = names[0] === 'namespaces' && names.length > 2;
+  // `/namespaces/<ns>` alone is the Namespace object itself, and so is what is a part of it.
+  const isPart = group === '' && namespaceParts.includes(names[2] ?? '');
+  const namespaced = names[0] === 'namespaces' && names.length > 2 && !isPart;
   const [plural, name, subresource, ...more] = namespaced ? names.slice(2) : names;
   const namespace = namespaced ? names[1] : undefined;
   if (version === undefined || plural === undefined || more.length > 0) return undefined;

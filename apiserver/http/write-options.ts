@@ -1,10 +1,11 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { maxManagerBytes } from '../apply/read-managed-fields.ts';
+import { deleteOptionsMessage } from '../protobuf/object-messages.ts';
 import type { ApplyOptions, WriteOptions } from '../registry/registry.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { OptionsKind } from '../registry/field-manager.ts';
-import { readOptionalJson } from './object-body.ts';
+import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, quote, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
@@ -71,7 +72,7 @@ const propagationPolicies = ['Foreground', 'Background', 'Orphan'] as const;
 export async function readDeleteOptions(context: Context): Promise<WriteOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
-  const body = deleteBody(await readOptionalJson(context));
+  const body = deleteBody(await readOptionalBody(context, deleteOptionsMessage));
   const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
   checkPropagation(policy, body.orphanDependents ?? firstOf(query, 'orphanDependents'));
   // Both count: who asks for a dry run in either place must not lose an object.

@@ -1,5 +1,7 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isNamespaceKind } from '../builtin/namespace-kind.ts';
+import { isReview } from '../reviews/review-kinds.ts';
 import type { ComponentNames } from './component-names.ts';
 import { meta } from './meta-schemas.ts';
 import { modelSchemas } from './model-schemas.ts';
@@ -28,6 +30,11 @@ export function modelFragment(model: ModelDescriptor, names: ComponentNames): Fr
 
 function pathsOf(model: ModelDescriptor, operations: ModelOperations): Fragment['paths'] {
   const root = `/${model.group === '' ? 'api' : 'apis'}/${apiVersionOf(model)}`;
+  if (isReview(model)) {
+    const [scope, parameters] =
+      model.scope === 'Cluster' ? ['', []] : ['/namespaces/{namespace}', [namespaceParameter]];
+    return { [`${root}${scope}/${model.plural}`]: { ...withParameters(parameters), post: operations.create() } };
+  }
   if (model.scope === 'Cluster') return scopedPaths(`${root}/${model.plural}`, operations, []);
   return {
     [`${root}/${model.plural}`]: { get: operations.list('ForAllNamespaces') },
@@ -43,10 +50,10 @@ function scopedPaths(
   const named: PathItem = { parameters: [...parameters, nameParameter] };
   return {
     [collection]: {
-      ...(parameters.length > 0 ? { parameters } : {}),
+      ...withParameters(parameters),
       get: operations.list(),
       post: operations.create(),
-      delete: operations.deleteCollection(),
+      ...(operations.hasDeleteCollection ? { delete: operations.deleteCollection() } : {}),
     },
     [`${collection}/{name}`]: {
       ...named,
@@ -62,6 +69,10 @@ function scopedPaths(
       patch: operations.patch('Status'),
     },
   };
+}
+
+function withParameters(parameters: readonly Parameter[]): PathItem {
+  return parameters.length > 0 ? { parameters } : {};
 }
 
 type Part = 'Status' | '';
@@ -80,6 +91,11 @@ class ModelOperations {
   readonly #tag: string;
   readonly #object: OpenApiSchema;
   readonly #list: OpenApiSchema;
+
+  /** Namespaces are deleted one by one. */
+  get hasDeleteCollection(): boolean {
+    return !isNamespaceKind(this.#model);
+  }
 
   constructor(model: ModelDescriptor, parts: { readonly names: ComponentNames; readonly tag: string }) {
     const { names, tag } = parts;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
+import { decodeObject, encodeObject, inVersion, withRevision } from './object-codec.ts';
 
 function person(spec: object): ApiObject & { spec: object } {
   const metadata = {
@@ -41,5 +41,14 @@ describe('object codec', () => {
   it('serves from memory of its own, not from a shared pool', () => {
     const served = withRevision(encodeObject(person({})), 1);
     expect(served.buffer.byteLength).to.equal(served.length);
+  });
+
+  it('serves an object that is stored in another version in the one of its kind, be it longer or shorter', () => {
+    const stored = encodeObject(person({ name: 'Ann' }));
+    for (const apiVersion of ['people.example.com/v1alpha1', 'v1']) {
+      const object = decodeObject(Buffer.from(inVersion(stored, apiVersion)));
+      expect(object).to.deep.equal({ ...decodeObject(stored), apiVersion });
+    }
+    expect(inVersion(stored, 'people.example.com/v1')).to.equal(stored);
   });
 });

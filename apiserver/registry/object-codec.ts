@@ -49,6 +49,30 @@ export function withRevision(stored: Uint8Array, revision: number, allocate: All
   return bytes;
 }
 
+let lastVersion = '';
+let lastStart = Buffer.alloc(0);
+
+/** How the stored bytes of an object begin. Remembers the last: the objects of a kind are read one after the other. */
+function startOf(apiVersion: string): Buffer {
+  if (apiVersion !== lastVersion) {
+    lastStart = Buffer.from(`{"apiVersion":${JSON.stringify(apiVersion)},`);
+    lastVersion = apiVersion;
+  }
+  return lastStart;
+}
+
+/**
+ * The stored bytes with the version that the kind is served in: fields are the same in all versions of a kind. Most
+ * objects are in it already, and cost a comparison.
+ */
+export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
+  const start = startOf(apiVersion);
+  const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  if (source.length > start.length && start.compare(source, 0, start.length) === 0) return stored;
+  // apiVersion comes first, and holds no quote.
+  return Buffer.concat([start, source.subarray(source.indexOf('",') + 2)]);
+}
+
 /** A fresh, unfrozen object for one request to work on. */
 export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
   return JSON.parse(bytes.toString('utf8')) as T;

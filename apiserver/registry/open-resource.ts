@@ -1,4 +1,5 @@
 import { defaultIndexes } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { ChangeFeed } from '../index/change-feed.ts';
 import { History } from '../index/history.ts';
 import { KindCache } from '../index/kind-cache.ts';
@@ -7,6 +8,7 @@ import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
+import type { KindStrategy } from './kind-strategy.ts';
 import { modelValidator } from './model-validator.ts';
 import { readKind } from './read-kind.ts';
 import { feedChange, Resource } from './resource.ts';
@@ -14,6 +16,7 @@ import type { Revisions } from './revisions.ts';
 import type { Registration } from './scheme-manager.ts';
 import { lenientEntry } from './stored-entry.ts';
 import type { UnservedLog } from './unserved-log.ts';
+import type { Rules } from './write-request.ts';
 
 export { IndexBuildError };
 
@@ -25,6 +28,8 @@ export interface OpenParts {
   readonly onError: (error: unknown) => void;
   /** The model's `validate` threw what it must not, or answered what it must not. */
   readonly onValidateBug: (error: unknown) => void;
+  /** What a built-in kind adds to the rules of all kinds. Default nothing. */
+  readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
   /** Objects indexed so far; called after each page. */
   readonly onProgress: (indexed: number) => void;
 }
@@ -66,19 +71,30 @@ export async function openResource(
   }
 }
 
+/** Compiles what writes of a model are judged by. @throws as {@link compileSchema}. */
+export function rulesOf(
+  model: ModelDescriptor,
+  { onValidateBug, strategyOf }: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
+): Rules {
+  return {
+    model,
+    schema: compileSchema(model),
+    validateModel: modelValidator(model, onValidateBug),
+    strategy: strategyOf?.(model),
+  };
+}
+
 interface Created extends OpenParts {
   readonly cache: KindCache;
   readonly kindNumber: number;
   readonly floor: number;
 }
 
-async function createResource(
-  { descriptor: model, owner }: Registration,
-  { store, cache, kindNumber, floor, onError, onValidateBug }: Created,
-): Promise<Resource> {
+async function createResource({ descriptor: model, owner }: Registration, parts: Created): Promise<Resource> {
+  const { store, cache, kindNumber, floor, onError } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
-    rules: { model, schema: compileSchema(model), validateModel: modelValidator(model, onValidateBug) },
+    rules: rulesOf(model, parts),
     owner,
     kindNumber,
     cache,

@@ -26,7 +26,7 @@ import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
 import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
-import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
+import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
 
 /** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
 const maxObjectBytes: number = 1.5 * 1024 * 1024;
@@ -43,7 +43,7 @@ const unknownManager = 'unknown';
 export interface WriteOptions {
   readonly dryRun?: boolean;
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  readonly subresource?: 'status';
+  readonly subresource?: Subresource;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer;
@@ -93,6 +93,8 @@ export interface RegistryOptions {
   readonly onCommit: (revision: number, bytes: number) => void;
   /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
+  /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
+  readonly admit?: (resource: Resource, object: ApiObject) => void;
 }
 
 interface Change {
@@ -194,7 +196,7 @@ export class Registry {
   delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
     return this.#change(resource, key, options, (stored, request) => {
       checkPreconditions(resource.model, stored, options.preconditions ?? {});
-      return decideDelete(stored, request.now);
+      return decideDelete(resource.rules, stored, request.now);
     });
   }
 
@@ -246,6 +248,8 @@ export class Registry {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, (): Verdict => {
+        resource.checkCreatable();
+        this.#options.admit?.(resource, object);
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
         return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object }), warnings: [] };
       });

@@ -1,7 +1,7 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { EventEmitter } from 'eventemitter3';
-import { openResource } from './open-resource.ts';
+import { openResource, rulesOf } from './open-resource.ts';
 import type { OpenParts } from './open-resource.ts';
 import { notReady } from './resource.ts';
 import type { Resource } from './resource.ts';
@@ -16,7 +16,7 @@ interface TableEvents {
 
 /** A kind on its way: being indexed, or served. */
 interface Slot {
-  readonly registration: Registration;
+  registration: Registration;
   readonly ready: Promise<Resource>;
   resource: Resource | undefined;
   indexed: number;
@@ -39,6 +39,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     super();
     this.#options = options;
     options.schemes.on('registered', (registration) => this.#open(registration));
+    options.schemes.on('replaced', (registration) => this.#replace(registration));
     options.schemes.on('unregistered', (registration) => this.#close(registration));
   }
 
@@ -98,8 +99,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const parts = {
       ...this.#options,
       onError: (err: unknown) => logger.error({ err, kind, group }, 'a listener to changes failed'),
-      onValidateBug: (err: unknown) =>
-        logger.warn({ err, kind, group, owner: registration.owner }, 'the validate of a model failed'),
+      onValidateBug: this.#validateBugLog(registration),
       onProgress: (indexed: number) => {
         const slot = this.#checkPresent(slotOf());
         slot.indexed = indexed;
@@ -111,6 +111,21 @@ export class ResourceTable extends EventEmitter<TableEvents> {
       this.#served.set(resource.kindNumber, resource);
       this.emit('opened', resource);
     });
+  }
+
+  #replace(registration: Registration): void {
+    const { descriptor } = registration;
+    const slot = this.#slots.get(keyOf(descriptor));
+    if (slot?.resource === undefined) throw notReady(descriptor);
+    slot.resource.replaceRules(
+      rulesOf(descriptor, { ...this.#options, onValidateBug: this.#validateBugLog(registration) }),
+    );
+    slot.registration = registration;
+  }
+
+  #validateBugLog({ descriptor, owner }: Registration): (err: unknown) => void {
+    const { kind, group } = descriptor;
+    return (err) => this.#options.logger.warn({ err, kind, group, owner }, 'the validate of a model failed');
   }
 
   #checkPresent(slot: Slot): Slot {

@@ -22,8 +22,6 @@ export interface ResourceParts {
 
 /** A kind that is being served: its rules, its objects in memory, its changes. */
 export class Resource {
-  readonly rules: Rules;
-  readonly model: ModelDescriptor;
   readonly apiVersion: string;
   readonly owner: string;
   readonly keyPrefix: string;
@@ -34,14 +32,15 @@ export class Resource {
   /** Of the unique indexes, where other processes may know others; writes carry it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
+  #rules: Rules;
   #commits = 0;
   #isClosed = false;
   #refusal: ApiError | undefined;
+  #createRefusal: ApiError | undefined;
   readonly #whenQuiet: (() => void)[] = [];
 
   constructor(parts: ResourceParts) {
-    this.rules = parts.rules;
-    this.model = parts.rules.model;
+    this.#rules = parts.rules;
     this.apiVersion = apiVersionOf(parts.rules.model);
     this.owner = parts.owner;
     this.keyPrefix = keyPrefixOf(parts.rules.model);
@@ -50,6 +49,19 @@ export class Resource {
     this.feed = parts.feed;
     this.history = parts.history;
     this.#indexNumbers = parts.indexNumbers;
+  }
+
+  get rules(): Rules {
+    return this.#rules;
+  }
+
+  get model(): ModelDescriptor {
+    return this.#rules.model;
+  }
+
+  /** Other rules from the next write on, of a model with the same names and indexes. Objects stay as they are stored. */
+  replaceRules(rules: Rules): void {
+    this.#rules = rules;
   }
 
   /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
@@ -81,6 +93,16 @@ export class Resource {
   /** Lets nobody write any more, for a reason. */
   refuseWrites(reason: ApiError): void {
     this.#refusal = reason;
+  }
+
+  /** Lets nobody create any more, for a reason; what is there can be changed and deleted. */
+  refuseCreates(reason: ApiError): void {
+    this.#createRefusal = reason;
+  }
+
+  /** @throws ApiError, the reason of {@link refuseCreates}. */
+  checkCreatable(): void {
+    if (this.#createRefusal !== undefined) throw this.#createRefusal;
   }
 
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */

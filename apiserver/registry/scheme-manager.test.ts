@@ -203,4 +203,45 @@ describe('SchemeManager', () => {
     expect(scheme.registered()).to.deep.equal([]);
     expect(manager.list()).to.have.length(1);
   });
+
+  describe('replace', () => {
+    it('puts another form of a model in place of the one before, and tells who listens', () => {
+      manager.register(model({}), undefined, plugin);
+      const seen: ModelDescriptor[] = [];
+      manager.on('replaced', ({ descriptor }) => seen.push(descriptor));
+      const next: ModelDescriptor = { ...model({}), shortNames: ['ps'] };
+      const registration = manager.replace(next, 'people');
+      expect(registration.descriptor).to.equal(next);
+      expect(seen).to.deep.equal([next]);
+      expect([manager.lookup(gvk), manager.lookupPlural('people.example.com', 'v1alpha1', 'persons')]).to.deep.equal([
+        registration,
+        registration,
+      ]);
+    });
+
+    it('keeps the model before when a listener throws', () => {
+      const before = manager.register(model({}), undefined, plugin);
+      manager.on('replaced', () => {
+        throw new Error('no');
+      });
+      expect(() => manager.replace({ ...model({}), shortNames: ['ps'] }, 'people')).to.throw('no');
+      expect(manager.lookup(gvk)).to.equal(before);
+    });
+
+    const refusals: readonly (readonly [what: string, next: ModelDescriptor, owner: string, rule: string])[] = [
+      ['what is not registered', model({ version: 'v2' }), 'people', 'is not registered'],
+      ['the kind of another owner', model({}), 'other', '"people"'],
+      ['another plural', model({ plural: 'people' }), 'people', 'plural: must stay "persons"'],
+      ['another scope', { ...model({}), scope: 'Namespaced' }, 'people', 'scope: must stay "Cluster"'],
+      ['other indexes', { ...model({}), indexes: [byName] }, 'people', 'indexes: must be those'],
+      ['a broken rule', { ...model({}), shortNames: ['P'] }, 'people', 'shortNames'],
+    ];
+    for (const [what, next, owner, rule] of refusals) {
+      it(`refuses ${what}`, () => {
+        const before = manager.register(model({}), undefined, plugin);
+        expect(() => manager.replace(next, owner)).to.throw(ModelError, rule);
+        expect(manager.list()).to.deep.equal([before]);
+      });
+    }
+  });
 });

@@ -23,6 +23,8 @@ export type IndexCallback<T extends ApiObject> = (indexSpecs: IndexSpecs<T>) => 
 interface SchemeEvents {
   readonly registered: (registration: Registration) => void;
   readonly unregistered: (registration: Registration) => void;
+  /** The same kind with another schema. */
+  readonly replaced: (registration: Registration) => void;
 }
 
 /** Owner of the service's own models. */
@@ -69,6 +71,25 @@ export class SchemeManager {
   }
 
   /**
+   * Takes a newer form of a model that its owner has registered, with the same names and the very same indexes: another
+   * schema, other columns. Objects and watches are not touched.
+   * @throws ModelError that names attribute and rule; whatever a listener throws. Then the model is the one before.
+   */
+  replace(model: ModelDescriptor, owner: string): Registration {
+    const existing = this.lookup(model);
+    if (existing === undefined) throw new ModelError(model.kind, 'gvk', 'is not registered');
+    if (existing.owner !== owner) throw takenBy(model, 'gvk', existing, owner);
+    checkDescriptor(model, { serviceDomain: this.serviceDomain, reservedAllowed: owner === serviceOwner });
+    checkReplaceable(existing.descriptor, model);
+    const registration: Registration = Object.freeze({ descriptor: model, owner });
+    this.#set(registration);
+    const [error] = this.#notify('replaced', registration);
+    if (error === undefined) return registration;
+    this.#set(existing);
+    throw joined([error]);
+  }
+
+  /**
    * Takes a kind back; false when it is not registered. Every listener hears of it, also when one throws; the errors come together.
    * @throws ModelError when the kind is another owner's.
    */
@@ -111,13 +132,16 @@ export class SchemeManager {
   }
 
   #publish(registration: Registration): void {
-    const { descriptor } = registration;
-    this.#registrations.set(keyOf(descriptor), registration);
-    this.#byPlural.set(pluralKeyOf(descriptor), registration);
+    this.#set(registration);
     const [error] = this.#notify('registered', registration);
     if (error === undefined) return;
-    this.#remove(descriptor);
+    this.#remove(registration.descriptor);
     throw joined([error, ...this.#notify('unregistered', registration)]);
+  }
+
+  #set(registration: Registration): void {
+    this.#registrations.set(keyOf(registration.descriptor), registration);
+    this.#byPlural.set(pluralKeyOf(registration.descriptor), registration);
   }
 
   #remove(descriptor: ModelDescriptor): void {
@@ -133,7 +157,7 @@ export class SchemeManager {
         listener(registration);
       } catch (error) {
         errors.push(error);
-        if (event === 'registered') break;
+        if (event !== 'unregistered') break;
       }
     }
     return errors;
@@ -196,6 +220,14 @@ function checkVersionOf(other: Registration, descriptor: ModelDescriptor, owner:
     const rule = `"${descriptor[attribute]}" must be "${other.descriptor[attribute]}", as in version ${other.descriptor.version} of the same kind`;
     throw new ModelError(descriptor.kind, attribute, rule);
   }
+}
+
+function checkReplaceable(before: ModelDescriptor, next: ModelDescriptor): void {
+  for (const attribute of ['plural', 'singular', 'scope'] as const)
+    if (before[attribute] !== next[attribute])
+      throw new ModelError(next.kind, attribute, `must stay "${before[attribute]}" while the kind is served`);
+  const isSame = before.indexes.length === next.indexes.length && before.indexes.every((e, i) => e === next.indexes[i]);
+  if (!isSame) throw new ModelError(next.kind, 'indexes', 'must be those that the objects are indexed by');
 }
 
 function checkDistinct(other: Registration, descriptor: ModelDescriptor, owner: string): void {

@@ -1,6 +1,7 @@
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
+import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from './label-keys.ts';
 import type { ModelValidator } from './model-validator.ts';
 
@@ -10,7 +11,12 @@ export interface Rules {
   readonly schema: ObjectSchema;
   /** The model's own rules, for objects that are valid otherwise. */
   readonly validateModel: ModelValidator | undefined;
+  /** Of a built-in kind that has rules of its own. */
+  readonly strategy?: KindStrategy | undefined;
 }
+
+/** What of an object is written by itself; `finalize` is for built-in kinds that have it. */
+export type Subresource = 'status' | 'finalize';
 
 /** What a write was asked to do besides its object. */
 export interface WriteRequest extends LabelKeyRules {
@@ -23,7 +29,7 @@ export interface WriteRequest extends LabelKeyRules {
   readonly now: string;
   /** Collects warnings for the answer. */
   readonly warn: (message: string) => void;
-  readonly subresource?: 'status';
+  readonly subresource?: Subresource;
   /** Who writes, as managedFields have it. */
   readonly fieldManager: string;
 }

@@ -60,10 +60,11 @@ export function decideCreate(rules: Rules, body: unknown, request: CreateRequest
     creationTimestamp: request.now,
     ...authorFields(given),
   };
-  validateObject(rules, draft, { request });
-  setManagedFields(draft, request.managedFields ?? creatorsFields(rules, draft, request));
-  rules.validateModel?.(draft, undefined);
-  return draft;
+  const object: Draft = { ...(rules.strategy?.completeNew(draft) ?? draft) };
+  validateObject(rules, object, { request });
+  setManagedFields(object, request.managedFields ?? creatorsFields(rules, object, request));
+  rules.validateModel?.(object, undefined);
+  return object;
 }
 
 /** The fields of metadata that clients decide. Finalizers are a set; their order is kept. */
@@ -128,8 +129,8 @@ interface Next {
 
 /** What becomes of `stored` when the draft is shaped, judged and compared with it. */
 export function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
-  const { draft, request } = next;
-  const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
+  const { request } = next;
+  const object = nextObject(rules, stored, next);
   shapeDraft(rules, object, request);
   const finished: Draft = { ...object, metadata: nextMetadata(stored, object) };
   const isSame = deepEqual(stored, finished);
@@ -139,10 +140,28 @@ export function decideNext(rules: Rules, stored: ApiObject, next: Next): Decisio
   checkFinalizers(rules.model, stored, finished);
   setManagedFields(finished, isSame ? managed : next.manage.afterChange(managed, { before: stored, after: finished }));
   const changed = withVersions(stored, finished);
-  const gone = changed.metadata.deletionTimestamp !== undefined && isEmpty(changed.metadata.finalizers);
+  const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
   // What goes is not stored, and must be able to go.
   if (!gone) rules.validateModel?.(changed, stored);
   return { kind: gone ? 'remove' : 'write', object: changed };
+}
+
+function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
+  const { draft, request } = next;
+  const { strategy } = rules;
+  if (request.subresource === 'finalize') return { ...(strategy?.finalize(stored, draft) ?? stored) };
+  const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
+  if (strategy === undefined) return object;
+  // The name, and whether it is declared deleted, are what is stored, whatever a client sends.
+  const { name, deletionTimestamp } = stored.metadata;
+  const { deletionTimestamp: _sent, ...metadata } = object.metadata;
+  const server = { name, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) };
+  return { ...strategy.completeNext({ ...object, metadata: { ...metadata, ...server } }, stored) };
+}
+
+/** Whether finalizers, or the kind, keep an object that is declared deleted. */
+function isHeld({ strategy }: Rules, object: ApiObject): boolean {
+  return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
 }
 
 function withStatus(stored: ApiObject, status: unknown): Draft {
@@ -194,9 +213,10 @@ function checkFinalizers(model: ModelDescriptor, stored: ApiObject, object: ApiO
   throw invalid(model, stored.metadata.name, [cause]);
 }
 
-/** DELETE: removed at once without finalizers, else declared deleted; a second DELETE changes nothing. */
-export function decideDelete(stored: ApiObject, now: string): Decision {
-  if (isEmpty(stored.metadata.finalizers)) return { kind: 'remove', object: stored };
+/** DELETE: removed at once when nothing holds it, else declared deleted; a second DELETE changes nothing. */
+export function decideDelete(rules: Rules, stored: ApiObject, now: string): Decision {
+  rules.strategy?.checkDelete(stored);
+  if (!isHeld(rules, stored)) return { kind: 'remove', object: stored };
   if (stored.metadata.deletionTimestamp !== undefined) return { kind: 'none' };
   const metadata: ObjectMeta = {
     ...stored.metadata,
@@ -205,5 +225,6 @@ export function decideDelete(stored: ApiObject, now: string): Decision {
     deletionTimestamp: now,
     deletionGracePeriodSeconds: 0,
   };
-  return { kind: 'write', object: { ...stored, metadata } };
+  const object = { ...stored, metadata };
+  return { kind: 'write', object: rules.strategy?.declareDeleted(object) ?? object };
 }

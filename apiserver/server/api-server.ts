@@ -3,18 +3,23 @@ import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { strategyOf } from '../builtin/builtin-kinds.ts';
+import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { NamespaceController } from '../controllers/namespace-controller.ts';
+import { DefinitionController } from '../crd/definition-controller.ts';
 import { EndpointTable } from '../endpoints/endpoint-table.ts';
 import type { Endpoints } from '../endpoints/endpoint-table.ts';
 import type { GeneratedKind } from '../endpoints/mount.ts';
 import { createApp } from '../http/app.ts';
-import { checkToken } from '../http/bearer-token.ts';
+import { checkToken, tokenCheck } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
+import { ReviewHandler } from '../http/review-handler.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
 import { adoptGeneration } from '../registry/align-claims.ts';
 import { defaultRetention } from '../registry/compactor.ts';
@@ -26,6 +31,8 @@ import { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
 import type { Registration } from '../registry/scheme-manager.ts';
+import { reviewKinds } from '../reviews/review-kinds.ts';
+import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/database-url.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
@@ -36,6 +43,7 @@ import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
+import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
@@ -115,6 +123,8 @@ interface Parts {
   /** Where others write to the database, too. */
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
+  readonly namespaces: NamespaceController;
+  readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
@@ -146,14 +156,28 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 
 /** The same on a store that is given, and not open yet; `database` says nothing then. */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
-  const settings = settingsOf(options);
+  const parts = await listenOn(store, settingsOf(options));
+  const server = new ApiServer(parts);
+  try {
+    await parts.namespaces.ensureDefault();
+    parts.definitions.start();
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function listenOn(store: Store, settings: Settings): Promise<Parts> {
   try {
     const parts = await wire(settings, store);
+    await openBuiltinKinds(parts);
+    await parts.definitions.open();
     await parts.listener.listen(settings);
     parts.compactor.start();
     parts.follower?.start();
     parts.secure?.renewal.start(parts.secure.certificate);
-    return new ApiServer(parts);
+    return parts;
   } catch (error) {
     await store.close();
     throw error;
@@ -168,14 +192,17 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const table = new ResourceTable({ schemes, store, log, revisions, logger });
+  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
-  const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration });
+  const admit = namespaceAdmission(table);
+  const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration, admit });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
   const collector = new GarbageCollector({ registry, table, logger });
+  const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
+  const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
@@ -184,7 +211,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, registry };
+  const writing = { store, commits, compactor, follower, collector, namespaces, definitions, registry };
   return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
 }
 
@@ -211,9 +238,10 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
+      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
-      models: () => table.served().map(({ model }) => model),
+      models: () => [...table.served().map(({ model }) => model), ...reviewKinds],
       live,
       ...added,
       endpoints,
@@ -312,10 +340,10 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** No write is under way, and garbage collection has nothing to do. */
+  /** No write is under way, and garbage collection, namespaces and definitions have nothing to do. */
   isIdle(): boolean {
-    const { registry, commits, collector } = this.#parts;
-    return registry.isIdle() && commits.isIdle() && collector.isIdle();
+    const { registry, commits, collector, namespaces, definitions } = this.#parts;
+    return [registry, commits, collector, namespaces, definitions].every((part) => part.isIdle());
   }
 
   /**
@@ -344,14 +372,17 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, compactor, commits, follower, store } = this.#parts;
+    const { collector, namespaces, definitions, compactor, commits, follower, store } = this.#parts;
     await this.drain();
-    const collected = collector.stop();
+    const followed = definitions.stop();
+    const collected = Promise.all([collector.stop(), namespaces.stop()]);
     await compactor.stop();
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;
     await commits.close();
     await store.close();
+    // A kind that is being opened may wait for changes that nobody reads any more, until then.
+    await followed;
   }
 }

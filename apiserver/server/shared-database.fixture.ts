@@ -1,3 +1,4 @@
+import { StoreError } from '../store/store-error.ts';
 import { createSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { SqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Change, Committed, OpenedStore, Operation, Row, Store } from '../store/store.ts';
@@ -43,6 +44,7 @@ export class ReplicaStore implements Store {
   readonly #opened: Promise<OpenedStore>;
   readonly #announce: (revision: number) => void;
   readonly #listeners = new Set<(revision: number) => void>();
+  #isClosed = false;
 
   constructor(store: SqliteStore, opened: Promise<OpenedStore>, announce: (revision: number) => void) {
     this.#store = store;
@@ -75,6 +77,7 @@ export class ReplicaStore implements Store {
 
   async currentRevision(): Promise<number> {
     await this.beforeRevision();
+    if (this.#isClosed) throw new StoreError('closed', 'the store is not open');
     return this.#store.currentRevision();
   }
 
@@ -108,6 +111,7 @@ export class ReplicaStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#listeners.clear();
   }
 }

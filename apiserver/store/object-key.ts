@@ -27,3 +27,9 @@ export function kindOfKey(key: string): StoredKind | undefined {
   const isKey = key.length <= maxKeyBytes && segments.every((segment) => checkDnsSubdomain(segment).length === 0);
   return isKey ? { group, plural } : undefined;
 }
+
+/** The namespace in the key of an object; undefined where there is none. */
+export function namespaceOfKey(key: string): string | undefined {
+  const [, , , , namespace, name] = key.split('/');
+  return name === undefined ? undefined : namespace;
+}

@@ -1,5 +1,5 @@
 import { JsonPath } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type { PrinterColumn } from '@homeostat/controller-runtime/api';
 import { formatAge } from './format-age.ts';
 
 /** What stands in a row; null is shown as nothing. */
@@ -34,26 +34,40 @@ const ageColumn: PrinterColumn = {
   description: 'Time since the creation.',
 };
 
-/** The columns of a model: Name and what it declares, or Name and Age. */
-export function columnsOf({ printerColumns }: ModelDescriptor): TableColumns {
-  return new TableColumns(printerColumns.length === 0 ? [ageColumn] : printerColumns);
+/** A column with what stands under it. */
+export interface Column {
+  readonly definition: ColumnDefinition;
+  readonly read: (object: RowSource) => unknown;
 }
+
+const firstColumn: Column = { definition: nameColumn, read: ({ metadata }) => metadata.name ?? '' };
+
+/** Name, and the columns that are declared. */
+export function declaredColumns(columns: readonly PrinterColumn[]): TableColumns {
+  return new TableColumns([firstColumn, ...columns.map(declaredColumn)]);
+}
+
+function declaredColumn(column: PrinterColumn): Column {
+  const path = new JsonPath(column.jsonPath);
+  return { definition: definitionOf(column), read: (object) => path.firstIn(object) };
+}
+
+/** Name and Age, for models that declare none. */
+export const defaultColumns: readonly PrinterColumn[] = [ageColumn];
 
 /** Columns, and the cells of an object under them. */
 export class TableColumns {
   readonly definitions: readonly ColumnDefinition[];
-  readonly #columns: readonly { readonly type: PrinterColumn['type']; readonly path: JsonPath }[];
+  readonly #columns: readonly Column[];
 
-  /** Name comes first, whatever is declared. */
-  constructor(columns: readonly PrinterColumn[]) {
-    this.definitions = [nameColumn, ...columns.map(definitionOf)];
-    this.#columns = columns.map(({ type, jsonPath }) => ({ type, path: new JsonPath(jsonPath) }));
+  constructor(columns: readonly Column[]) {
+    this.definitions = columns.map(({ definition }) => definition);
+    this.#columns = columns;
   }
 
   /** `nowMs`: what ages count to. */
   cellsOf(object: RowSource, nowMs: number): readonly Cell[] {
-    const cells = this.#columns.map(({ type, path }) => cellOf(type, path.firstIn(object), nowMs));
-    return [object.metadata.name ?? '', ...cells];
+    return this.#columns.map(({ definition, read }) => cellOf(definition.type, read(object), nowMs));
   }
 }
 

@@ -3,7 +3,8 @@ import type { PrinterColumn } from '@homeostat/controller-runtime/api';
 import { checkDescriptor } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { personDescriptor } from '../index/person.fixture.ts';
-import { cellOf, TableColumns } from './table-columns.ts';
+import { cellOf, declaredColumns } from './table-columns.ts';
+import type { TableColumns } from './table-columns.ts';
 import { TableView } from './table-view.ts';
 
 type Type = PrinterColumn['type'];
@@ -81,7 +82,7 @@ function bytesOf(object: Record<string, unknown>): Buffer {
 }
 
 function columnsOf({ headers, additionalColumns = [] }: ConvertCase['fields']): TableColumns {
-  return new TableColumns(
+  return declaredColumns(
     additionalColumns.map(({ name, parser }) => {
       const type = headers.find((header) => header.Name === name)?.Type ?? 'string';
       return { name, type, jsonPath: parser.input.slice(1, -1) };

@@ -43,6 +43,8 @@ function withField(field: JsonSchema): object {
   return { components: { ...person.components, PersonStatus: { type: 'object', properties: { field } } } };
 }
 
+const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+
 describe('checkDescriptor', () => {
   it('accepts the example of the spec', () => {
     expect(() => check({})).not.to.throw();
@@ -78,6 +80,11 @@ describe('checkDescriptor', () => {
     ['scope', 'cluster', 'one of Cluster, Namespaced'],
     ['nameFormat', 'any', 'one of label, subdomain'],
     ['subresources', ['scale'], 'one of status'],
+    ['scale', {}, 'specReplicasPath is missing; it must be fields joined by dots, below .spec'],
+    ['scale', { ...scale, specReplicasPath: '.spec.parts[0]' }, 'specReplicasPath ".spec.parts[0]" must be fields'],
+    ['scale', { ...scale, specReplicasPath: '.status.replicas' }, 'below .spec'],
+    ['scale', { ...scale, statusReplicasPath: 'status.replicas' }, 'below .status'],
+    ['scale', { ...scale, labelSelectorPath: '.metadata.name' }, 'below .spec or .status'],
     ['shortNames', ['P'], 'DNS label'],
     ['categories', ['A b'], 'DNS label'],
     [

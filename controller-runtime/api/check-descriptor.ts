@@ -36,6 +36,7 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
   ['scope', ({ scope }) => mustBeOneOf(scope, ['Cluster', 'Namespaced'])],
   ['nameFormat', ({ nameFormat }) => mustBeOneOf(nameFormat, ['label', 'subdomain'])],
   ['subresources', ({ subresources }) => firstOf(subresources, (name) => mustBeOneOf(name, ['status']))],
+  ['scale', brokenScaleRule],
   ['shortNames', ({ shortNames }) => firstOf(shortNames, mustBeLabel)],
   ['categories', ({ categories }) => firstOf(categories, mustBeLabel)],
   ['printerColumns', ({ printerColumns }) => brokenColumnRule(printerColumns)],
@@ -86,6 +87,25 @@ function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): 
 /** The types say so already; this is for authors without them. */
 function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
   return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
+}
+
+/** Each path leads to a field of its own part of the object, and not into lists. */
+function brokenScaleRule({ scale }: ModelDescriptor): string | undefined {
+  if (scale === undefined) return undefined;
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
+  return (
+    brokenScalePath('specReplicasPath', specReplicasPath, ['.spec.']) ??
+    brokenScalePath('statusReplicasPath', statusReplicasPath, ['.status.']) ??
+    (labelSelectorPath === undefined
+      ? undefined
+      : brokenScalePath('labelSelectorPath', labelSelectorPath, ['.spec.', '.status.']))
+  );
+}
+
+function brokenScalePath(name: string, path: unknown, below: readonly string[]): string | undefined {
+  const isPath = typeof path === 'string' && /^(?:\.[A-Za-z_][\w-]{0,62}){2,16}$/.test(path);
+  if (isPath && below.some((prefix) => path.startsWith(prefix)) && !path.endsWith('.__proto__')) return undefined;
+  return `${name} ${must(path, `must be fields joined by dots, below ${below.map((each) => each.slice(0, -1)).join(' or ')}`)}`;
 }
 
 function isAtOrBelow(group: string, domain: string): boolean {

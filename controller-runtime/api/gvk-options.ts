@@ -1,4 +1,4 @@
-import type { GroupVersionKind, PrinterColumn } from './model.ts';
+import type { GroupVersionKind, PrinterColumn, ScaleSubresource } from './model.ts';
 
 /** Names of a model and how its API looks (spec 2.1). Checked at registration. */
 export interface ResourceOptions {
@@ -12,6 +12,8 @@ export interface ResourceOptions {
   readonly nameFormat?: 'label' | 'subdomain';
   /** Default none: one document, status included. */
   readonly subresources?: readonly 'status'[];
+  /** Where the replicas are, for `/<name>/scale`. Default none. */
+  readonly scale?: ScaleSubresource;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   /** Columns of tables, besides the name. Default `Age`: the time since creation. */

@@ -2,7 +2,14 @@
 export { formatKey, keyOf, parseKey } from './object.ts';
 export type { ApiObject, ManagedFieldsEntry, NewObject, ObjectKey, ObjectMeta, OwnerReference } from './object.ts';
 export { apiVersionOf } from './model.ts';
-export type { ExtensionClass, GroupVersionKind, Model, ModelDescriptor, PrinterColumn } from './model.ts';
+export type {
+  ExtensionClass,
+  GroupVersionKind,
+  Model,
+  ModelDescriptor,
+  PrinterColumn,
+  ScaleSubresource,
+} from './model.ts';
 export type { FieldViolation, ModelValidation } from './model-validation.ts';
 export { IndexSpec } from './index-spec.ts';
 export type { IndexAttribute, IndexSpecOptions } from './index-spec.ts';

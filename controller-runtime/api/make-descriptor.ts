@@ -30,6 +30,7 @@ export function makeDescriptor<T extends ApiObject>(
     scope,
     nameFormat,
     subresources: [...subresources],
+    ...(options.scale === undefined ? {} : { scale: { ...options.scale } }),
     shortNames: [...shortNames],
     categories: [...categories],
     printerColumns: printerColumns.map((column) => ({ ...column })),

@@ -25,6 +25,16 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
+/** Where objects keep their replicas: `/<name>/scale` shows and sets them. Paths are fields joined by dots. */
+export interface ScaleSubresource {
+  /** Such as `.spec.replicas`; below `.spec`. */
+  readonly specReplicasPath: string;
+  /** Such as `.status.replicas`; below `.status`. */
+  readonly statusReplicasPath: string;
+  /** Of the text of a label selector; below `.spec` or `.status`. Default none. */
+  readonly labelSelectorPath?: string;
+}
+
 /**
  * What a class with `@GVK`, `defineModel` and a CustomResourceDefinition all become; everything else works on it.
  * Immutable (frozen). `T` is the type of its objects; it exists for the compiler only.
@@ -39,6 +49,8 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly nameFormat: 'label' | 'subdomain';
   /** `status` listed: the main path ignores status on create and update. Default none. */
   readonly subresources: readonly 'status'[];
+  /** Default none: no `/scale`. */
+  readonly scale?: ScaleSubresource;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly printerColumns: readonly PrinterColumn[];

@@ -82,12 +82,12 @@ describe('homeostat export and import', () => {
     const exported = await start(['export', '--server', `${url}/`, '--output', file], { HOMEOSTAT_TOKEN: token }).ended;
     expect(exported).to.include({ code: 0, stdout: '' });
     const [, sha256 = ''] =
-      /^exported 2 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
+      /^exported 3 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
     const imported = await run('import', '--database', `sqlite:${path('new.db')}`, file);
     expect(imported).to.deep.equal({
       code: 0,
-      stdout: `imported 2 objects, sha256 ${sha256}, equal to the export\n`,
+      stdout: `imported 3 objects, sha256 ${sha256}, equal to the export\n`,
       stderr: '',
     });
     await server?.stop();
@@ -102,7 +102,7 @@ describe('homeostat export and import', () => {
     expect(exported.code).to.equal(0);
     const importing = start(['import', '-'], { HOMEOSTAT_DATABASE: `sqlite:${path('b.db')}`, TMPDIR: folder });
     importing.child.stdin?.end(exported.stdout);
-    expect((await importing.ended).stdout).to.match(/^imported 6 objects, sha256 [0-9a-f]{64}, equal to the export\n$/);
+    expect((await importing.ended).stdout).to.match(/^imported 7 objects, sha256 [0-9a-f]{64}, equal to the export\n$/);
     expect(await readdir(folder)).to.have.members(['a.db', 'b.db']);
   });
 
@@ -147,7 +147,7 @@ describe('homeostat export and import', () => {
     const refused = await run('import', '--database', `sqlite:${path('b.db')}`, cut);
     expect(refused).to.include({
       code: 1,
-      stderr: 'homeostat import failed: line 6: it is cut off: the line has no end\n',
+      stderr: 'homeostat import failed: line 7: it is cut off: the line has no end\n',
     });
     expect(existsSync(path('b.db'))).to.equal(false);
     const proxy = createServer((_, response) => {
@@ -201,7 +201,7 @@ describe('homeostat export and import', () => {
     }
     await writeFile(path('file'), text);
     expect((await run('import', '--database', database, path('file'))).stdout).to.equal(
-      `imported 3000 objects, sha256 ${sha256}, equal to the export\n`,
+      `imported 3001 objects, sha256 ${sha256}, equal to the export\n`,
     );
     const moved = await serve({ database });
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);

@@ -93,6 +93,7 @@ export type {
   ObjectOf,
   OwnerReference,
   PrinterColumn,
+  ScaleSubresource,
   SchemaAttributes,
   StatusReason,
   WatchEvent,

@@ -14,11 +14,22 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     const { exit, stdout } = await kubectl.run('api-resources', '--sort-by=name');
     expect(exit).to.equal(0);
     expect(stdout.split('\n')).to.deep.equal([
-      'NAME       SHORTNAMES   APIVERSION                    NAMESPACED   KIND',
-      'letters                 people.example.com/v1alpha1   true         Letter',
-      'machines                people.example.com/v1alpha1   false        Machine',
-      'persons    ps           demo.example.com/v1alpha1     false        Person',
-      'persons                 people.example.com/v1alpha1   false        Person',
+      'NAME                        SHORTNAMES   APIVERSION                    NAMESPACED   KIND',
+      'customresourcedefinitions   crd,crds     apiextensions.k8s.io/v1       false        CustomResourceDefinition',
+      'events                      ev           v1                            true         Event',
+      'events                      ev           events.k8s.io/v1              true         Event',
+      'leases                                   coordination.k8s.io/v1        true         Lease',
+      'letters                                  people.example.com/v1alpha1   true         Letter',
+      'localsubjectaccessreviews                authorization.k8s.io/v1       true         LocalSubjectAccessReview',
+      'machines                                 people.example.com/v1alpha1   false        Machine',
+      'namespaces                  ns           v1                            false        Namespace',
+      'persons                     ps           demo.example.com/v1alpha1     false        Person',
+      'persons                                  people.example.com/v1alpha1   false        Person',
+      'selfsubjectaccessreviews                 authorization.k8s.io/v1       false        SelfSubjectAccessReview',
+      'selfsubjectreviews                       authentication.k8s.io/v1      false        SelfSubjectReview',
+      'selfsubjectrulesreviews                  authorization.k8s.io/v1       false        SelfSubjectRulesReview',
+      'subjectaccessreviews                     authorization.k8s.io/v1       false        SubjectAccessReview',
+      'tokenreviews                             authentication.k8s.io/v1      false        TokenReview',
       '',
     ]);
     const wide = await kubectl.run('api-resources', '--api-group=demo.example.com', '-o', 'wide', '--no-headers');
@@ -31,7 +42,16 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     const printed = await kubectl.run('api-versions');
     expect(printed).to.deep.equal({
       exit: 0,
-      stdout: 'demo.example.com/v1alpha1\npeople.example.com/v1alpha1\n',
+      stdout: [
+        'apiextensions.k8s.io/v1',
+        'authentication.k8s.io/v1',
+        'authorization.k8s.io/v1',
+        'coordination.k8s.io/v1',
+        'demo.example.com/v1alpha1',
+        'events.k8s.io/v1',
+        'people.example.com/v1alpha1',
+        'v1\n',
+      ].join('\n'),
       stderr: '',
     });
   });

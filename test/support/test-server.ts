@@ -36,7 +36,7 @@ export class TestServer {
     this.api = api;
   }
 
-  /** With Person, Letter and Machine, ready to be asked. */
+  /** With Person, Letter and Machine, ready to be asked. The database has revision 1: the namespace `default`. */
   static async start(options: ApiServerOptions = {}): Promise<TestServer> {
     const api = await startApiServer({ database: 'memory:', port: 0, ...options });
     api.schemeManager.register(Person, personIndexes);

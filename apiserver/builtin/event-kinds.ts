@@ -1,0 +1,105 @@
+import { defineModel, IndexSpec } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+const text = { type: 'string' } as const;
+const count = { type: 'integer', minimum: 0 } as const;
+const time = { type: 'string', format: 'date-time', nullable: true } as const;
+
+const reference = {
+  type: 'object',
+  properties: {
+    apiVersion: text,
+    kind: text,
+    namespace: text,
+    name: text,
+    uid: text,
+    resourceVersion: text,
+    fieldPath: text,
+  },
+} as const;
+
+const source = { type: 'object', properties: { component: text, host: text } } as const;
+const series = { type: 'object', nullable: true, properties: { count, lastObservedTime: time } } as const;
+
+/** What both forms of an event have. */
+const common = { eventTime: time, series, action: text, reason: text, type: text, reportingInstance: text } as const;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * An index over a path, under the name that Kubernetes' field selectors know. What is absent is the empty string, by which
+ * clients ask for it: `involvedObject.namespace=`.
+ */
+function eventIndex(name: string, path = name): IndexSpec {
+  const segments = path.split('.');
+  const read = (event: ApiObject): string => {
+    let value: unknown = event;
+    for (const segment of segments) value = (value as Fields | null | undefined)?.[segment];
+    return typeof value === 'string' ? value : '';
+  };
+  return new IndexSpec({ name, indexFunc: { multiValued: false, valuesOf: (event) => [read(event)] } });
+}
+
+/** `v1 Event`: what `kubectl describe` and `kubectl events` show. Its columns are in views/event-columns.ts. */
+export const eventKind: ModelDescriptor = defineModel({
+  gvk: 'v1/Event',
+  plural: 'events',
+  scope: 'Namespaced',
+  nameFormat: 'subdomain',
+  shortNames: ['ev'],
+  schema: {
+    type: 'object',
+    required: ['involvedObject'],
+    properties: {
+      ...common,
+      involvedObject: reference,
+      message: text,
+      source,
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count,
+      related: { ...reference, nullable: true },
+      reportingComponent: text,
+    },
+  },
+  indexes: [
+    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) =>
+      eventIndex(`involvedObject.${field}`),
+    ),
+    eventIndex('reason'),
+    eventIndex('type'),
+    eventIndex('source', 'source.component'),
+    eventIndex('reportingComponent'),
+  ],
+});
+
+/** `events.k8s.io/v1 Event`: a kind of its own here; in Kubernetes, another form of the same objects. */
+export const eventsGroupKind: ModelDescriptor = defineModel({
+  gvk: 'events.k8s.io/v1/Event',
+  plural: 'events',
+  scope: 'Namespaced',
+  nameFormat: 'subdomain',
+  shortNames: ['ev'],
+  schema: {
+    type: 'object',
+    properties: {
+      ...common,
+      reportingController: text,
+      regarding: reference,
+      related: { ...reference, nullable: true },
+      note: text,
+      deprecatedSource: source,
+      deprecatedFirstTimestamp: time,
+      deprecatedLastTimestamp: time,
+      deprecatedCount: count,
+    },
+  },
+  indexes: [
+    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) =>
+      eventIndex(`regarding.${field}`),
+    ),
+    eventIndex('reason'),
+    eventIndex('type'),
+    eventIndex('reportingController'),
+  ],
+});

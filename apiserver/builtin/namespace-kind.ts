@@ -1,0 +1,71 @@
+import { checkDnsLabel, defineModel } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+/** `v1 Namespace`: where objects of Namespaced kinds live. */
+export interface NamespaceObject extends ApiObject {
+  readonly spec?: { readonly finalizers?: readonly string[] };
+  readonly status?: { readonly phase?: 'Active' | 'Terminating' };
+}
+
+/** What `spec.finalizers` holds until the namespace is empty. */
+export const namespaceFinalizer = 'kubernetes';
+
+/** The namespace that every server has. */
+export const defaultNamespace = 'default';
+
+const text = { type: 'string' } as const;
+
+const condition = {
+  type: 'object',
+  required: ['type', 'status'],
+  properties: {
+    type: text,
+    status: text,
+    lastTransitionTime: { type: 'string', format: 'date-time', nullable: true },
+    reason: text,
+    message: text,
+  },
+} as const;
+
+const schema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        finalizers: { type: 'array', items: text, description: 'What has to be done before the namespace goes.' },
+      },
+    },
+    status: {
+      type: 'object',
+      properties: {
+        phase: { type: 'string', enum: ['Active', 'Terminating'] },
+        conditions: { type: 'array', items: condition },
+      },
+    },
+  },
+} as const;
+
+/** Namespaces are segments of DNS names: at most 63 characters. */
+export const namespaceKind: ModelDescriptor<NamespaceObject> = defineModel({
+  gvk: 'v1/Namespace',
+  plural: 'namespaces',
+  singular: 'namespace',
+  shortNames: ['ns'],
+  subresources: ['status'],
+  printerColumns: [
+    { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'Active, or Terminating.' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  schema,
+  indexes: ['status.phase'],
+  validate: ({ metadata }) =>
+    checkDnsLabel(metadata.name).map((message) => ({
+      field: 'metadata.name',
+      message: `Invalid value: ${JSON.stringify(metadata.name)}: ${message}`,
+    })),
+});
+
+export function isNamespaceKind({ group, kind }: ModelDescriptor): boolean {
+  return group === namespaceKind.group && kind === namespaceKind.kind;
+}

@@ -1,0 +1,66 @@
+import { ApiError, checkDnsLabel } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { KindStrategy } from '../registry/kind-strategy.ts';
+import { defaultNamespace, namespaceFinalizer } from './namespace-kind.ts';
+import type { NamespaceObject } from './namespace-kind.ts';
+
+/** Selects a namespace by its name. */
+const nameLabel = 'kubernetes.io/metadata.name';
+
+/** Namespaces stay, Terminating, while `spec.finalizers` has something in it: until they are empty. */
+export const namespaceStrategy: KindStrategy = {
+  completeNew: (object) => complete(object, withOwnFinalizer(object)),
+  completeNext: (next, stored) => complete(next, finalizersOf(stored)),
+  isHeld: (object) => finalizersOf(object).length > 0,
+  declareDeleted: (object) => withPhase(object, 'Terminating'),
+  finalize: (stored, sent: NamespaceObject) => ({ ...stored, spec: sent.spec ?? {} }),
+  checkDelete({ metadata: { name } }) {
+    if (name !== defaultNamespace) return;
+    throw new ApiError('Forbidden', `namespaces "${name}" is forbidden: this namespace may not be deleted`, {
+      details: { name, group: '', kind: 'namespaces' },
+    });
+  },
+};
+
+function finalizersOf(namespace: NamespaceObject): readonly string[] {
+  return namespace.spec?.finalizers ?? [];
+}
+
+/** What a client sent, with our own; what is no list stays as it is: the schema says so to whoever sent it. */
+function withOwnFinalizer(sent: NamespaceObject): readonly string[] {
+  const finalizers: unknown = sent.spec?.finalizers ?? [];
+  if (!Array.isArray(finalizers)) return finalizers as readonly string[];
+  return [...new Set([...(finalizers as readonly string[]), namespaceFinalizer])];
+}
+
+function complete(object: ApiObject, finalizers: readonly string[]): ApiObject {
+  const { metadata } = object;
+  return withPhase(
+    withFinalizers(withName(object), finalizers),
+    metadata.deletionTimestamp === undefined ? 'Active' : 'Terminating',
+  );
+}
+
+/** A name that is none is refused as such, not as a label. */
+function withName(object: ApiObject): ApiObject {
+  const { metadata } = object;
+  if (checkDnsLabel(metadata.name).length > 0) return object;
+  return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, [nameLabel]: metadata.name } } };
+}
+
+// What is no object stays as it is: the schema says so to whoever sent it.
+function withFinalizers(object: NamespaceObject, finalizers: readonly string[]): NamespaceObject {
+  if (!isObject(object.spec)) return object;
+  const { finalizers: _before, ...spec } = object.spec ?? {};
+  const hasNone = Array.isArray(finalizers) && finalizers.length === 0;
+  return { ...object, spec: hasNone ? spec : { ...spec, finalizers } };
+}
+
+function withPhase(object: NamespaceObject, phase: 'Active' | 'Terminating'): NamespaceObject {
+  return isObject(object.status) ? { ...object, status: { ...object.status, phase } } : object;
+}
+
+/** null counts as absent. */
+function isObject(value: unknown): boolean {
+  return value === undefined || (typeof value === 'object' && !Array.isArray(value));
+}

@@ -1,0 +1,231 @@
+import { isAlreadyExists, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
+import type { NamespaceObject } from '../builtin/namespace-kind.ts';
+import type { FeedChange } from '../index/change-feed.ts';
+import type { Entry } from '../index/entry.ts';
+import { decodeObject } from '../registry/object-codec.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Revisions } from '../registry/revisions.ts';
+import { namespaceOfKey } from '../store/object-key.ts';
+import type { Store } from '../store/store.ts';
+
+export interface NamespaceControllerOptions {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly table: ResourceTable;
+  readonly revisions: Revisions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Objects that are deleted at the same time: the queue of writes is bounded, and others use it as well. */
+const deletedAtOnce = 100;
+
+const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
+
+/** After a failure, such as a database that cannot be written. */
+const retryMs = 1000;
+
+/**
+ * Empties namespaces that are declared deleted, and then lets them go. What it has to do stands in the namespaces
+ * themselves, so it goes on after a restart; several replicas may do the same work at the same time. A namespace with objects
+ * of a kind that is not served stays until it is.
+ */
+export class NamespaceController {
+  readonly #options: NamespaceControllerOptions;
+  readonly #unsubscribe = new Map<Resource, () => void>();
+  /** Names of the namespaces that are declared deleted. */
+  readonly #terminating = new Set<string>();
+  readonly #waiting = new Set<string>();
+  #run: Promise<void> | undefined;
+  #retry: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: NamespaceControllerOptions) {
+    this.#options = options;
+    options.table.on('opened', (resource) => this.#follow(resource));
+    options.table.on('closed', (resource) => this.#unfollow(resource));
+  }
+
+  /** Makes the namespace `default` where it is absent; another replica may be faster. */
+  async ensureDefault(): Promise<void> {
+    const { registry, table } = this.#options;
+    const namespaces = await table.whenReady(namespaceKind);
+    if (namespaces.cache.get(defaultNamespace) !== undefined) return;
+    const body = { apiVersion: namespaces.apiVersion, kind: namespaceKind.kind, metadata: { name: defaultNamespace } };
+    try {
+      await registry.create(namespaces, () => structuredClone(body), asService);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  isIdle(): boolean {
+    return this.#run === undefined && this.#retry === undefined;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#options.clock.clearTimeout(this.#retry);
+    this.#retry = undefined;
+    for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
+    await this.#run;
+  }
+
+  #follow(resource: Resource): void {
+    const isNamespaces = isNamespaceKind(resource.model);
+    if (!isNamespaces && resource.model.scope !== 'Namespaced') return;
+    const onChange = isNamespaces
+      ? (change: FeedChange) => this.#onNamespace(change)
+      : (change: FeedChange) => this.#onObject(change);
+    this.#unsubscribe.set(resource, resource.feed.subscribe(onChange));
+    if (isNamespaces) for (const entry of resource.cache.entries()) this.#note(entry);
+    // Objects of this kind may be what is left of them.
+    for (const name of this.#terminating) this.#enqueue(name);
+  }
+
+  #unfollow(resource: Resource): void {
+    this.#unsubscribe.get(resource)?.();
+    this.#unsubscribe.delete(resource);
+    if (isNamespaceKind(resource.model)) this.#terminating.clear();
+  }
+
+  #onNamespace({ type, entry }: FeedChange): void {
+    if (type === 'DELETED') this.#terminating.delete(entry.name);
+    else this.#note(entry);
+  }
+
+  #note(entry: Entry): void {
+    if (decodeObject(entry.bytes).metadata.deletionTimestamp === undefined) return;
+    this.#terminating.add(entry.name);
+    this.#enqueue(entry.name);
+  }
+
+  /** One that comes late is to go as well; one that goes may have been the last. */
+  #onObject({ type, entry }: FeedChange): void {
+    const { namespace } = entry;
+    if (type !== 'MODIFIED' && namespace !== undefined && this.#terminating.has(namespace)) this.#enqueue(namespace);
+  }
+
+  #enqueue(name: string): void {
+    if (this.#stopped) return;
+    this.#waiting.add(name);
+    this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#retry !== undefined) return;
+    this.#run ??= this.#work().finally(() => {
+      this.#run = undefined;
+      // It may have come between the last look and this.
+      if (this.#waiting.size > 0 && !this.#stopped) this.#begin();
+    });
+  }
+
+  async #work(): Promise<void> {
+    // Not within the change that brought it about.
+    await Promise.resolve();
+    for (const name of this.#waiting) {
+      if (this.#stopped || this.#retry !== undefined) return;
+      this.#waiting.delete(name);
+      try {
+        await this.#empty(name);
+      } catch (err) {
+        this.#onFailure(name, err);
+      }
+    }
+  }
+
+  #onFailure(name: string, err: unknown): void {
+    if (isNotFound(err)) return;
+    this.#waiting.add(name);
+    if (isConflict(err) || this.#stopped) return;
+    this.#options.logger.error({ err, namespace: name }, 'a namespace could not be emptied; trying again');
+    this.#retry = this.#options.clock.setTimeout(() => {
+      this.#retry = undefined;
+      this.#begin();
+    }, retryMs);
+    this.#retry.unref?.();
+  }
+
+  async #empty(name: string): Promise<void> {
+    for (const [resource, entries] of this.#contents(name)) {
+      for (let from = 0; from < entries.length; from += deletedAtOnce) {
+        if (this.#stopped) return;
+        const some = entries.slice(from, from + deletedAtOnce);
+        await Promise.all(some.map(async (entry) => this.#delete(resource, entry)));
+      }
+    }
+    // Other replicas may have created something before they heard of the deletion.
+    await this.#options.revisions.reach(undefined);
+    // What finalizers hold goes later, and that is a change. So is a kind that comes to be served.
+    if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
+    else if (this.#hasUndeclared(name)) this.#waiting.add(name);
+  }
+
+  /** The objects of a namespace by kind, without kinds that have none. */
+  #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
+    const namespaced = this.#options.table.served().filter(({ model }) => model.scope === 'Namespaced');
+    return namespaced.flatMap((resource) => {
+      const entries = entriesIn(resource, name);
+      return entries.length === 0 ? [] : [[resource, entries] as const];
+    });
+  }
+
+  /** Whether the store has objects of the namespace: of kinds that are not served now, or not yet. Reads every key. */
+  async #isInStore(name: string): Promise<boolean> {
+    for await (const rows of this.#options.store.scan()) {
+      if (this.#stopped) return true;
+      const found = rows.find(({ key }) => namespaceOfKey(key) === name);
+      if (found === undefined) continue;
+      const { logger } = this.#options;
+      logger.info(
+        { namespace: name, key: found.key },
+        'a namespace that is being deleted waits for a kind to be served',
+      );
+      return true;
+    }
+    return false;
+  }
+
+  #hasUndeclared(name: string): boolean {
+    const entries = this.#contents(name).flatMap(([, found]) => found);
+    return entries.some(({ bytes }) => decodeObject(bytes).metadata.deletionTimestamp === undefined);
+  }
+
+  async #delete(resource: Resource, entry: Entry): Promise<void> {
+    const object: ApiObject = decodeObject(entry.bytes);
+    if (object.metadata.deletionTimestamp !== undefined) return;
+    try {
+      await this.#options.registry.delete(resource, keyOf(object), { preconditions: { uid: object.metadata.uid } });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #finalize(name: string): Promise<void> {
+    const { registry, table, logger } = this.#options;
+    const namespaces = table.get(namespaceKind);
+    const entry = namespaces?.cache.get(name);
+    if (namespaces === undefined || entry === undefined) return;
+    const stored: NamespaceObject = decodeObject(entry.bytes);
+    const finalizers = stored.spec?.finalizers ?? [];
+    if (stored.metadata.deletionTimestamp === undefined || !finalizers.includes(namespaceFinalizer)) return;
+    const next = { ...stored, spec: { finalizers: finalizers.filter((each) => each !== namespaceFinalizer) } };
+    await registry.update(namespaces, { name }, () => structuredClone(next), {
+      ...asService,
+      subresource: 'finalize',
+    });
+    logger.info({ namespace: name }, 'emptied a namespace that is being deleted');
+  }
+}
+
+function entriesIn({ cache }: Resource, namespace: string): readonly Entry[] {
+  const values = cache.index('metadata.namespace')?.values;
+  if (values === undefined) return [];
+  const [from, to] = [values.rankOf(namespace), values.rankAfter(namespace)];
+  return Array.from({ length: to - from }, (_each, at) => values.entryAt(from + at));
+}

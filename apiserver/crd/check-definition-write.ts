@@ -1,0 +1,52 @@
+import type { FieldViolation } from '@homeostat/controller-runtime/api';
+import { checkDefinition } from './check-definition.ts';
+import type { CustomResourceDefinition } from './definition.ts';
+import { DefinitionViolations } from './violations.ts';
+
+/**
+ * Everything that is wrong with a definition, as a creation or in place of `previous`. What the stored one does wrong
+ * already is not judged again: it was written under older rules.
+ */
+export function checkDefinitionWrite(
+  next: CustomResourceDefinition,
+  previous: CustomResourceDefinition | undefined,
+): readonly FieldViolation[] {
+  const found = checkDefinition(next);
+  if (previous === undefined) return [...checkName(next), ...found];
+  const old = new Set(checkDefinition(previous).map(({ field, reason }) => `${reason} ${field}`));
+  return [...found.filter(({ field, reason }) => !old.has(`${reason} ${field}`)), ...checkChange(next, previous)];
+}
+
+function checkName({ metadata, spec }: CustomResourceDefinition): readonly FieldViolation[] {
+  const violations = new DefinitionViolations();
+  if (metadata.name !== `${spec.names.plural}.${spec.group}`)
+    violations.invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group');
+  return violations.found;
+}
+
+function checkChange(next: CustomResourceDefinition, previous: CustomResourceDefinition): readonly FieldViolation[] {
+  const violations = new DefinitionViolations();
+  const fixed: (readonly [field: string, before: string, after: string])[] = [
+    ['spec.group', previous.spec.group, next.spec.group],
+    ['spec.names.plural', previous.spec.names.plural, next.spec.names.plural],
+  ];
+  if (isEstablished(previous)) {
+    fixed.push(['spec.scope', previous.spec.scope, next.spec.scope]);
+    fixed.push(['spec.names.kind', previous.spec.names.kind, next.spec.names.kind]);
+  }
+  for (const [field, before, after] of fixed)
+    if (before !== after) violations.invalid(field, after, 'field is immutable');
+  checkStoredVersions(next, violations);
+  return violations.found;
+}
+
+/** Objects may still be stored in a version that was the storage version once. */
+function checkStoredVersions({ spec, status }: CustomResourceDefinition, violations: DefinitionViolations): void {
+  const present = new Set(spec.versions.map(({ name }) => name));
+  for (const [index, name] of (status?.storedVersions ?? []).entries())
+    if (!present.has(name)) violations.invalid(`status.storedVersions[${index}]`, name, 'must appear in spec.versions');
+}
+
+function isEstablished({ status }: CustomResourceDefinition): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True') === true;
+}

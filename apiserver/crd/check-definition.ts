@@ -1,0 +1,122 @@
+import { checkDnsLabel, checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
+import type { FieldViolation, ScaleSubresource } from '@homeostat/controller-runtime/api';
+import { checkStructuralSchema } from './check-structural-schema.ts';
+import { checkSelectableFields } from './check-selectable-fields.ts';
+import type { CustomResourceDefinition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
+import { DefinitionViolations } from './violations.ts';
+
+/** Most versions of one definition; the largest in the wild have five. */
+const maxVersions = 64;
+
+/** Everything that is wrong with a definition, by Kubernetes' rules, besides its name. */
+export function checkDefinition(definition: CustomResourceDefinition): readonly FieldViolation[] {
+  const violations = new DefinitionViolations();
+  const { spec } = definition;
+  checkGroup(spec, violations);
+  checkScope(spec, violations);
+  checkNames(spec.names, violations);
+  checkConversion(spec, violations);
+  checkVersions(spec.versions, violations);
+  return violations.found;
+}
+
+function checkGroup({ group }: DefinitionSpec, violations: DefinitionViolations): void {
+  if (group === '') return violations.required('spec.group', '');
+  for (const rule of checkDnsSubdomain(group)) violations.invalid('spec.group', group, rule);
+  if (!group.includes('.')) violations.invalid('spec.group', group, 'should be a domain with at least one dot');
+}
+
+function checkScope({ scope, preserveUnknownFields }: DefinitionSpec, violations: DefinitionViolations): void {
+  const scopes = ['Cluster', 'Namespaced'];
+  if ((scope as string) === '') violations.required('spec.scope', '');
+  else if (!scopes.includes(scope)) violations.notSupported('spec.scope', scope, scopes);
+  if (preserveUnknownFields === true) {
+    const rule =
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+    violations.invalid('spec.preserveUnknownFields', true, rule);
+  }
+}
+
+function checkNames(names: DefinitionNames, violations: DefinitionViolations): void {
+  const { plural, kind, singular, listKind } = names;
+  checkLabel('spec.names.plural', plural, violations);
+  if (singular !== undefined) checkLabel('spec.names.singular', singular, violations);
+  checkLabel('spec.names.kind', kind ?? '', violations);
+  if (listKind !== undefined) checkLabel('spec.names.listKind', listKind, violations);
+  if (kind !== undefined && kind !== '' && kind === listKind)
+    violations.invalid('spec.names.listKind', listKind, 'kind and listKind may not be the same');
+  for (const field of ['shortNames', 'categories'] as const) {
+    for (const [index, each] of (names[field] ?? []).entries())
+      checkLabel(`spec.names.${field}[${index}]`, each, violations);
+  }
+}
+
+/** Kinds may have upper case, as labels may not. */
+function checkLabel(field: string, value: string, violations: DefinitionViolations): void {
+  const isKind = field.endsWith('ind');
+  if (value === '' || value === undefined) return violations.required(field, '');
+  for (const rule of checkDnsLabel(isKind ? value.toLowerCase() : value)) violations.invalid(field, value, rule);
+}
+
+function checkConversion({ conversion }: DefinitionSpec, violations: DefinitionViolations): void {
+  if (conversion === undefined) return;
+  if (conversion.strategy !== 'None')
+    return violations.notSupported('spec.conversion.strategy', conversion.strategy, ['None']);
+  if (conversion.webhook !== undefined)
+    violations.forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook');
+}
+
+function checkVersions(versions: readonly DefinitionVersion[], violations: DefinitionViolations): void {
+  if (versions.length > maxVersions) return violations.tooMany('spec.versions', versions.length, maxVersions);
+  const stored = versions.filter(({ storage }) => storage);
+  if (stored.length !== 1)
+    violations.invalid('spec.versions', stored.length, 'must have exactly one version marked as storage version');
+  const known = new Set<string>();
+  for (const [index, version] of versions.entries()) {
+    const field = `spec.versions[${index}]`;
+    if (known.has(version.name)) violations.invalid(`${field}.name`, version.name, 'must contain unique version names');
+    known.add(version.name);
+    checkVersion(field, version, violations);
+  }
+}
+
+function checkVersion(field: string, version: DefinitionVersion, violations: DefinitionViolations): void {
+  const { name, schema, subresources, additionalPrinterColumns = [] } = version;
+  const rules = [...checkDnsLabel(name), ...checkName(name, 'label')].slice(0, 1);
+  for (const rule of rules) violations.invalid(`${field}.name`, name, rule);
+  const root = schema?.openAPIV3Schema;
+  const place = `${field}.schema.openAPIV3Schema`;
+  if (root === undefined) violations.required(place, 'schemas are required');
+  else checkStructuralSchema(place, root, violations);
+  const scale = subresources?.scale;
+  if (scale !== undefined) checkScale(`${field}.subresources.scale`, scale, violations);
+  checkSelectableFields(`${field}.selectableFields`, version, violations);
+  for (const [index, column] of additionalPrinterColumns.entries()) {
+    if (column.jsonPath === '') violations.required(`${field}.additionalPrinterColumns[${index}].jsonPath`, '');
+  }
+}
+
+function checkScale(field: string, scale: ScaleSubresource, violations: DefinitionViolations): void {
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
+  checkPath(`${field}.specReplicasPath`, specReplicasPath, { below: ['.spec.'], violations });
+  checkPath(`${field}.statusReplicasPath`, statusReplicasPath, { below: ['.status.'], violations });
+  if (labelSelectorPath !== undefined && labelSelectorPath !== '')
+    checkPath(`${field}.labelSelectorPath`, labelSelectorPath, { below: ['.spec.', '.status.'], violations });
+}
+
+interface PathRule {
+  readonly below: readonly string[];
+  readonly violations: DefinitionViolations;
+}
+
+/** Fields joined by dots: no list, no filter. */
+function checkPath(field: string, path: string, { below, violations }: PathRule): void {
+  const isSimple = /^(?:\.[A-Za-z_][\w-]{0,62}){2,16}$/.test(path);
+  if (!isSimple) violations.invalid(field, path, 'should be a json path of fields without array notation');
+  else if (!below.some((prefix) => path.startsWith(prefix)))
+    violations.invalid(
+      field,
+      path,
+      `should be a json path under ${below.map((each) => each.slice(0, -1)).join(' or ')}`,
+    );
+}

@@ -1,0 +1,32 @@
+import { checkDescriptor, ModelError } from '@homeostat/controller-runtime/api';
+import type { FieldViolation } from '@homeostat/controller-runtime/api';
+import { servedVersion } from './definition.ts';
+import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
+import { modelOfDefinition } from './model-of-definition.ts';
+
+/**
+ * What a valid definition asks for and no model can have, such as a group that is the service's own. The schema is
+ * compiled when it is served: that takes a second for the largest in the wild, which a dry run must not cost.
+ */
+export function checkServable(definition: CustomResourceDefinition, serviceDomain: string): readonly FieldViolation[] {
+  const version = servedVersion(definition.spec);
+  if (version === undefined) return [];
+  try {
+    checkDescriptor(modelOfDefinition(definition, version), { serviceDomain });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    const field = fieldOf(definition, version, error);
+    return [{ field, message: `Invalid value: ${error.rule}`, reason: 'FieldValueInvalid' }];
+  }
+}
+
+function fieldOf({ spec }: CustomResourceDefinition, version: DefinitionVersion, error: ModelError): string {
+  const place = `spec.versions[${spec.versions.indexOf(version)}]`;
+  const { attribute } = error;
+  if (attribute === 'group' || attribute === 'scope') return `spec.${attribute}`;
+  if (attribute === 'version') return `${place}.name`;
+  if (attribute === 'printerColumns') return `${place}.additionalPrinterColumns`;
+  const isName = ['plural', 'singular', 'kind', 'shortNames', 'categories'].includes(attribute);
+  return isName ? `spec.names.${attribute}` : `${place}.schema.openAPIV3Schema`;
+}

@@ -1,0 +1,235 @@
+import { ApiError, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger, ModelDescriptor, Timer } from '@homeostat/controller-runtime/api';
+import { decodeObject } from '../registry/object-codec.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { SchemeManager } from '../registry/scheme-manager.ts';
+import { formatTime } from '../registry/time.ts';
+import { checkDefinitionWrite } from './check-definition-write.ts';
+import { checkServable } from './check-servable.ts';
+import { cleanupFinalizer } from './definition.ts';
+import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
+import { definitionModel } from './definition-model.ts';
+import { statusOf, terminatingStatus } from './definition-status.ts';
+import { ServedDefinitions } from './served-definitions.ts';
+
+export interface DefinitionControllerOptions {
+  readonly schemes: SchemeManager;
+  readonly table: ResourceTable;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** After a failure that says nothing of its end, such as a database that is away. */
+const retryMs = 1000;
+
+const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
+
+/** Objects that are deleted at the same time; others use the queue of writes as well. */
+const deletedAtOnce = 100;
+
+/**
+ * Makes kinds of CustomResourceDefinitions: serves them, says so in their status, and deletes their objects before they
+ * go. Each server of a database does it for itself; what they write is the same.
+ */
+export class DefinitionController {
+  readonly #options: DefinitionControllerOptions;
+  readonly #served: ServedDefinitions;
+  readonly #model: ModelDescriptor<CustomResourceDefinition>;
+  readonly #waiting = new Set<string>();
+  readonly #retries = new Set<Timer>();
+  /** Kinds whose last objects are waited for, by the definition's name. */
+  readonly #leaving = new Map<string, () => void>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #definitions: Resource | undefined;
+  #run: Promise<void> | undefined;
+  #started = false;
+  #stopped = false;
+
+  constructor(options: DefinitionControllerOptions) {
+    this.#options = options;
+    this.#served = new ServedDefinitions(options);
+    const { serviceDomain } = options.schemes;
+    this.#model = definitionModel((next, previous) => {
+      const violations = checkDefinitionWrite(next, previous);
+      if (violations.length > 0 || next.metadata.generation === previous?.metadata.generation) return violations;
+      return checkServable(next, serviceDomain);
+    });
+  }
+
+  /** Serves the definitions that are stored; those first that were served before. Writes nothing. */
+  async open(): Promise<void> {
+    const { schemes, table } = this.#options;
+    schemes.register(this.#model);
+    this.#definitions = await table.whenReady(this.#model);
+    const stored = Array.from(this.#definitions.cache.entries(), ({ bytes }) =>
+      decodeObject<CustomResourceDefinition>(bytes),
+    );
+    for (const definition of stored) if (isEstablished(definition)) await this.#served.serve(definition);
+  }
+
+  /** Begins to follow the definitions. */
+  start(): void {
+    const { schemes } = this.#options;
+    this.#started = true;
+    const { feed } = this.#opened();
+    this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
+    // A name may be free now.
+    this.#unsubscribe.push(schemes.on('unregistered', () => this.#enqueueUnserved()));
+    for (const { key } of this.#opened().cache.entries()) this.#enqueue(key);
+  }
+
+  isIdle(): boolean {
+    return this.#run === undefined && this.#retries.size === 0;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const unsubscribe of [...this.#unsubscribe, ...this.#leaving.values()]) unsubscribe();
+    for (const timer of this.#retries) this.#options.clock.clearTimeout(timer);
+    this.#retries.clear();
+    await this.#run;
+  }
+
+  #opened(): Resource {
+    if (this.#definitions === undefined) throw new Error('the definitions are not open yet');
+    return this.#definitions;
+  }
+
+  #enqueueUnserved(): void {
+    for (const { key } of this.#opened().cache.entries()) if (!this.#served.has(key)) this.#enqueue(key);
+  }
+
+  #enqueue(name: string): void {
+    if (this.#stopped || !this.#started) return;
+    this.#waiting.add(name);
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#run ??= this.#work().finally(() => {
+      this.#run = undefined;
+      // It may have come between the last look and this.
+      if (this.#waiting.size > 0 && !this.#stopped) this.#begin();
+    });
+  }
+
+  async #work(): Promise<void> {
+    for (const name of this.#waiting) {
+      if (this.#stopped) return;
+      this.#waiting.delete(name);
+      try {
+        await this.#reconcile(name);
+      } catch (error) {
+        this.#onFailure(name, error);
+      }
+    }
+  }
+
+  #onFailure(name: string, err: unknown): void {
+    if (isConflict(err) || isNotFound(err)) return this.#enqueue(name);
+    if (this.#stopped) return;
+    const { clock, logger } = this.#options;
+    logger.error({ err, name, retryMs }, 'a CustomResourceDefinition could not be followed');
+    const timer = clock.setTimeout(() => {
+      this.#retries.delete(timer);
+      this.#enqueue(name);
+    }, retryMs);
+    this.#retries.add(timer);
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const entry = this.#opened().cache.get(name);
+    if (entry === undefined) return this.#forget(name);
+    const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
+    if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
+    const { finalizers = [] } = definition.metadata;
+    // Its change comes back here.
+    if (!finalizers.includes(cleanupFinalizer))
+      return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
+    const outcome = await this.#served.serve(definition);
+    if (this.#stopped) return;
+    await this.#setStatus(definition, statusOf(definition, outcome, this.#now()));
+  }
+
+  #forget(name: string): void {
+    this.#leaving.get(name)?.();
+    this.#leaving.delete(name);
+    this.#served.withdraw(name);
+  }
+
+  /** Deletes the objects, then the kind, then lets the definition go. Comes again whenever an object is gone. */
+  async #retire(definition: CustomResourceDefinition): Promise<void> {
+    const { name, finalizers = [] } = definition.metadata;
+    if (!finalizers.includes(cleanupFinalizer)) return;
+    const resource = await this.#served.openForCleanup(definition);
+    if (resource !== undefined) {
+      resource.refuseCreates(
+        new ApiError('MethodNotAllowed', `create not allowed while custom resource definition ${name} is terminating`),
+      );
+      // What was being created when that was said is stored before this is, and is deleted with the others.
+      await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
+      this.#followLeaving(name, resource);
+      await this.#deleteAll(resource);
+      if (resource.cache.size > 0) return;
+    }
+    this.#forget(name);
+    const current = this.#opened().cache.get(name);
+    if (current === undefined) return;
+    const last = decodeObject<CustomResourceDefinition>(current.bytes);
+    await this.#setFinalizers(
+      last,
+      (last.metadata.finalizers ?? []).filter((each) => each !== cleanupFinalizer),
+    );
+  }
+
+  #followLeaving(name: string, resource: Resource): void {
+    if (this.#leaving.has(name)) return;
+    this.#leaving.set(
+      name,
+      resource.feed.subscribe(({ type }) => {
+        if (type === 'DELETED' && resource.cache.size === 0) this.#enqueue(name);
+      }),
+    );
+  }
+
+  async #deleteAll(resource: Resource): Promise<void> {
+    const entries = [...resource.cache.entries()];
+    for (let from = 0; from < entries.length && !this.#stopped; from += deletedAtOnce) {
+      const some = entries.slice(from, from + deletedAtOnce);
+      await Promise.all(some.map(({ bytes }) => this.#deleteOne(resource, bytes)));
+    }
+  }
+
+  async #deleteOne(resource: Resource, bytes: Buffer): Promise<void> {
+    try {
+      await this.#options.registry.delete(resource, keyOf(decodeObject(bytes)), asService);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #setFinalizers(definition: CustomResourceDefinition, finalizers: readonly string[]): Promise<void> {
+    const next = { ...definition, metadata: { ...definition.metadata, finalizers } };
+    await this.#options.registry.update(this.#opened(), keyOf(definition), () => structuredClone(next), asService);
+  }
+
+  async #setStatus(definition: CustomResourceDefinition, status: DefinitionStatus): Promise<void> {
+    const next = { ...definition, status };
+    await this.#options.registry.update(this.#opened(), keyOf(definition), () => structuredClone(next), {
+      ...asService,
+      subresource: 'status',
+    });
+  }
+
+  #now(): string {
+    return formatTime(this.#options.clock.now());
+  }
+}
+
+function isEstablished({ metadata, status }: CustomResourceDefinition): boolean {
+  const isServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
+  return isServed === true && metadata.deletionTimestamp === undefined;
+}

@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs';
+import type { FieldViolation } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { checkCompleteness } from './check-completeness.ts';
+import { checkDefinitionWrite } from './check-definition-write.ts';
+import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';
+import { DefinitionViolations } from './violations.ts';
+
+// What is answered otherwise than by Kubernetes, on purpose. A case listed here that does not differ fails.
+const reasons = {
+  webhook: 'conversion by webhook is refused as a whole: spec.conversion.strategy is not supported',
+  status:
+    'the status of a creation is dropped, being the service’s own, and names have defaults where Kubernetes has filled them in before',
+  cel: 'rules in CEL are stored and not enforced, so what they say is not judged',
+  more: 'Kubernetes does not look for types once something else is wrong',
+  place: 'what the stored definition does wrong may stay where it is; Kubernetes then allows it anywhere',
+  internal: 'fields that only older versions of the API have are unknown here, and pruned',
+} as const;
+
+type Deviation = keyof typeof reasons;
+
+const deviations: Readonly<Record<string, Deviation>> = {
+  'webhookconfig: invalid port 0': 'webhook',
+  'webhookconfig: invalid CABundle should be allowed on Create': 'webhook',
+  'webhookconfig: valid CABundle': 'webhook',
+  'webhookconfig: blank URL': 'webhook',
+  'webhookconfig: invalid ConversionReviewVersion': 'webhook',
+  'webhookconfig: invalid ConversionReviewVersion version string': 'webhook',
+  'webhookconfig: duplicate ConversionReviewVersion': 'webhook',
+  missing_webhookconfig: 'webhook',
+  'webhook conversion without preserveUnknownFields=false': 'webhook',
+  'webhook conversion with preserveUnknownFields=false, conversionReviewVersions=[v1]': 'webhook',
+  missing_storage_version_in_stored_versions: 'status',
+  empty_stored_version: 'status',
+  'missing values': 'status',
+  'bad names 01': 'status',
+  'x-kubernetes-preserve-unknown-field: false': 'more',
+  'x-kubernetes-validations should have valid fieldPath for array': 'cel',
+  'x-kubernetes-validations have invalid fieldPath': 'cel',
+  'non-structural updates allowed if old object has non-structural schema': 'place',
+  'webhookconfig: should fail on invalid ConversionReviewVersion with missing old versions': 'webhook',
+  'webhookconfig: update to invalid CABundle should fail if existing is valid': 'webhook',
+  'top-level and per-version fields are mutually exclusive': 'internal',
+  'schema not required if old object is missing schema for some versions': 'place',
+  'add default with enabled feature gate, structural schema, without pruning': 'place',
+  'allow nullable key in list of type map if pre-existing': 'place',
+  'allow nullable item in list of type map if pre-existing': 'place',
+  'suppress per-expression cost limit in pre-existing versions': 'cel',
+};
+
+interface Violation {
+  readonly reason: string;
+  readonly field: string;
+}
+
+function load<T>(name: string): readonly T[] {
+  const file = new URL(`../../../test/vectors/${name}.json`, import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { cases: readonly T[] }).cases;
+}
+
+/**
+ * The recording names fields of Kubernetes' internal type: what is the same in all versions stands once, in
+ * spec.validation and spec.selectableFields.
+ */
+function places(violations: readonly (Violation | FieldViolation)[]): readonly string[] {
+  const all = violations.map(({ reason, field }) => {
+    const place = field
+      .replace(/^spec\.versions\[\d+\]\.schema\./, 'spec.validation.')
+      .replace('spec.conversion.webhookClientConfig', 'spec.conversion.webhook');
+    return `${reason} ${place}`;
+  });
+  return [...new Set(all)].sort();
+}
+
+/** With the lists that the schema of the kind asks for. */
+function complete(definition: CustomResourceDefinition): CustomResourceDefinition {
+  return { ...definition, spec: { ...definition.spec, versions: definition.spec.versions ?? [] } };
+}
+
+function expectUnless(deviation: Deviation | undefined, check: () => void): void {
+  if (deviation === undefined) return check();
+  expect(check, `listed as deviating (${reasons[deviation]}), and does not`).to.throw();
+}
+
+describe('definition vectors', () => {
+  interface Case {
+    readonly name: string;
+    readonly crd: CustomResourceDefinition;
+    readonly errors: readonly Violation[];
+  }
+  interface Update {
+    readonly name: string;
+    readonly old: CustomResourceDefinition;
+    readonly new: CustomResourceDefinition;
+    readonly errors: readonly Violation[];
+  }
+  const creations = load<Case>('crd-validation');
+  const updates = load<Update>('crd-validation-update');
+  const selectable = load<Case>('selectable-fields').filter(({ crd }) => crd !== undefined);
+
+  it('lists as deviating only cases that exist', () => {
+    expect([...creations, ...updates, ...selectable].map(({ name }) => name)).to.include.members(
+      Object.keys(deviations),
+    );
+  });
+
+  describe('crd-validation: creations', () => {
+    for (const { name, crd, errors } of creations) {
+      it(name, () => {
+        expectUnless(deviations[name], () => {
+          expect(places(checkDefinitionWrite(complete(crd), undefined))).to.deep.equal(places(errors));
+        });
+      });
+    }
+  });
+
+  describe('crd-validation-update: updates', () => {
+    for (const { name, old, new: next, errors } of updates) {
+      it(name, () => {
+        expectUnless(deviations[name], () => {
+          const found = checkDefinitionWrite(complete(next), complete(old));
+          expect(places(found)).to.deep.equal(places(errors));
+        });
+      });
+    }
+  });
+
+  describe('selectable-fields: declarations', () => {
+    for (const { name, crd, errors } of selectable) {
+      it(name, () => {
+        const found = checkDefinitionWrite(complete(crd), undefined);
+        const isTopLevel = errors.some(({ field }) => field.startsWith('spec.selectableFields'));
+        const internal = found.map((each) => ({
+          ...each,
+          field: isTopLevel
+            ? each.field.replace('spec.versions[0].selectableFields', 'spec.selectableFields')
+            : each.field,
+        }));
+        expect(places(internal)).to.deep.equal(places(errors));
+      });
+    }
+  });
+
+  describe('structural-schema: what branches say is specified outside of them', () => {
+    interface Structural {
+      readonly name: string;
+      readonly schema: DefinitionSchema;
+      readonly options: { readonly AllowValidationPropertiesWithAdditionalProperties?: boolean };
+      readonly error: string;
+    }
+    // The option is one of rules in CEL, which are not judged.
+    const cases = load<Structural>('structural-schema').filter(
+      ({ options }) => options.AllowValidationPropertiesWithAdditionalProperties !== true,
+    );
+    for (const { name, schema, error } of cases) {
+      it(name, () => {
+        const violations = new DefinitionViolations();
+        checkCompleteness('', schema, violations);
+        expect(violations.found.map(({ field, message }) => `${field}: ${message}`).join()).to.equal(error);
+      });
+    }
+  });
+});

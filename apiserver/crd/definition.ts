@@ -1,0 +1,69 @@
+import type {
+  ApiObject,
+  Condition,
+  JsonSchema,
+  PrinterColumn,
+  ScaleSubresource,
+} from '@homeostat/controller-runtime/api';
+
+/** A schema as a definition holds it: JSON Schema of OpenAPI v3, structural, judged when the definition is written. */
+export type DefinitionSchema = JsonSchema & {
+  /** Rules in CEL. Stored, not enforced. */
+  readonly 'x-kubernetes-validations'?: readonly object[];
+};
+
+export interface DefinitionNames {
+  readonly plural: string;
+  /** Default the kind in lower case. */
+  readonly singular?: string;
+  readonly kind: string;
+  /** Default the kind with `List`. */
+  readonly listKind?: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+}
+
+export interface DefinitionVersion {
+  readonly name: string;
+  readonly served: boolean;
+  /** True for exactly one version. */
+  readonly storage: boolean;
+  readonly deprecated?: boolean;
+  readonly schema?: { readonly openAPIV3Schema?: DefinitionSchema };
+  readonly subresources?: {
+    readonly status?: object;
+    readonly scale?: ScaleSubresource;
+  };
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly selectableFields?: readonly { readonly jsonPath: string }[];
+}
+
+export interface DefinitionSpec {
+  readonly group: string;
+  readonly scope: 'Cluster' | 'Namespaced';
+  readonly names: DefinitionNames;
+  readonly versions: readonly DefinitionVersion[];
+  readonly conversion?: { readonly strategy: string; readonly webhook?: object };
+  readonly preserveUnknownFields?: boolean;
+}
+
+export interface DefinitionStatus {
+  readonly conditions?: readonly Condition[];
+  readonly acceptedNames?: DefinitionNames;
+  /** Versions that objects may be stored in. */
+  readonly storedVersions?: readonly string[];
+}
+
+/** A kind that is declared over the API, while the server runs (`apiextensions.k8s.io/v1`). */
+export interface CustomResourceDefinition extends ApiObject {
+  readonly spec: DefinitionSpec;
+  readonly status?: DefinitionStatus;
+}
+
+/** Keeps a definition until its objects are gone. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
+
+/** The version that is served: the one that objects are stored in; undefined when that one is not served. */
+export function servedVersion({ versions }: DefinitionSpec): DefinitionVersion | undefined {
+  return versions.find(({ served, storage }) => served && storage);
+}

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { compileSchema } from '../schema/compile-schema.ts';
+import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
+import { identityOf, modelOfDefinition } from './model-of-definition.ts';
+
+function versionOf(openAPIV3Schema: DefinitionSchema, more: Partial<DefinitionVersion> = {}): DefinitionVersion {
+  return { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema }, ...more };
+}
+
+const definition: CustomResourceDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: 'widgets.shop.example.com',
+    uid: 'u',
+    version: 1,
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
+  spec: { group: 'shop.example.com', scope: 'Cluster', names: { plural: 'widgets', kind: 'Widget' }, versions: [] },
+};
+
+function causesOf(schema: DefinitionSchema, object: object): readonly (string | undefined)[] {
+  const compiled = compileSchema(modelOfDefinition(definition, versionOf(schema)));
+  return compiled.validate(object).map(({ field }) => field);
+}
+
+describe('the model of a definition', () => {
+  it('has the rules for names that the definition has', () => {
+    const schema: DefinitionSchema = {
+      type: 'object',
+      properties: { metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 3 } } } },
+    };
+    expect(causesOf(schema, { metadata: { name: 'abcd', labels: {} } })).to.deep.equal(['metadata.name']);
+    expect(causesOf(schema, { metadata: { name: 'abc' } })).to.deep.equal([]);
+  });
+
+  it('takes an empty list of values or branches for none', () => {
+    const size: DefinitionSchema = { type: 'integer', enum: [], anyOf: [], allOf: [], oneOf: [] };
+    expect(causesOf({ type: 'object', required: [], properties: { size } }, { size: 3 })).to.deep.equal([]);
+  });
+
+  it('allows dots in names, and has its defaults where the definition says nothing', () => {
+    const model = modelOfDefinition(definition, versionOf({ type: 'object' }));
+    expect(model).to.include({ nameFormat: 'subdomain', singular: 'widget', scope: 'Cluster', schemaName: 'Widget' });
+    expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
+  });
+
+  it('can take the place of another as long as names, version and the types of indexes are the same', () => {
+    const selectableFields = [{ jsonPath: '.spec.size' }];
+    const schemaOf = (size: DefinitionSchema): DefinitionSchema => ({
+      type: 'object',
+      properties: { spec: { type: 'object', properties: { size } } },
+    });
+    const identity = (size: DefinitionSchema, more: Partial<DefinitionVersion> = { selectableFields }): string =>
+      identityOf(modelOfDefinition(definition, versionOf(schemaOf(size), more)));
+    const before = identity({ type: 'integer' });
+    expect(identity({ type: 'integer', maximum: 3 })).to.equal(before);
+    expect(identity({ type: 'string' })).not.to.equal(before);
+    expect(identity({ type: 'integer' }, {})).not.to.equal(before);
+    expect(identity({ type: 'integer' }, { selectableFields, name: 'v2' })).not.to.equal(before);
+  });
+});

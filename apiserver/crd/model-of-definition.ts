@@ -1,0 +1,107 @@
+import { freezeDeep } from '@homeostat/controller-runtime';
+import { IndexSpec, pathAttribute } from '@homeostat/controller-runtime/api';
+import type { JsonSchema, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
+
+const listKeywords: ReadonlySet<string> = new Set(['enum', 'required', 'allOf', 'anyOf', 'oneOf']);
+
+const string: JsonSchema = { type: 'string' };
+
+/** One version of a definition as a model; registration judges its names. The definition is one that is valid. */
+export function modelOfDefinition({ spec }: CustomResourceDefinition, version: DefinitionVersion): ModelDescriptor {
+  const { group, scope, names } = spec;
+  const { kind, plural, singular = kind.toLowerCase(), shortNames = [], categories = [] } = names;
+  const components = { [kind]: rootSchema(version.schema?.openAPIV3Schema ?? { type: 'object' }) };
+  return freezeDeep({
+    group,
+    version: version.name,
+    kind,
+    plural,
+    singular,
+    scope,
+    nameFormat: 'subdomain',
+    subresources: version.subresources?.status === undefined ? [] : ['status'],
+    ...scaleOf(version),
+    shortNames: [...shortNames],
+    categories: [...categories],
+    printerColumns: (version.additionalPrinterColumns ?? []).map(columnOf),
+    schemaName: kind,
+    components,
+    indexes: selectablePaths(version).map(
+      (path) => new IndexSpec({ name: path, indexFunc: pathAttribute(components, kind, path) }),
+    ),
+  });
+}
+
+/** `spec.size` and so on: an index each. */
+function selectablePaths({ selectableFields = [] }: DefinitionVersion): readonly string[] {
+  return selectableFields.map(({ jsonPath }) => jsonPath.slice(1));
+}
+
+function scaleOf({ subresources }: DefinitionVersion): Pick<ModelDescriptor, 'scale'> {
+  const scale = subresources?.scale;
+  if (scale === undefined) return {};
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath = '' } = scale;
+  return {
+    scale: { specReplicasPath, statusReplicasPath, ...(labelSelectorPath === '' ? {} : { labelSelectorPath }) },
+  };
+}
+
+function columnOf({ name, type, jsonPath, description, format, priority }: PrinterColumn): PrinterColumn {
+  return {
+    name,
+    type,
+    jsonPath,
+    ...(description === undefined ? {} : { description }),
+    ...(format === undefined ? {} : { format }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+}
+
+/** Metadata is the server's, whatever a definition says; but it may narrow the names. */
+function rootSchema(declared: DefinitionSchema): JsonSchema {
+  const schema = modelSchema(declared);
+  const metadata: JsonSchema = {
+    ...schema.properties?.['metadata'],
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+  };
+  return { ...schema, properties: { ...schema.properties, apiVersion: string, kind: string, metadata } };
+}
+
+/** Without what judges no value here; an empty list of values or branches is as good as none, as Kubernetes has it. */
+function modelSchema(declared: DefinitionSchema): JsonSchema {
+  const { 'x-kubernetes-validations': _rules, ...rest } = declared;
+  const schema: JsonSchema = Object.fromEntries(
+    Object.entries(rest).filter(
+      ([name, value]) => !(listKeywords.has(name) && Array.isArray(value) && value.length === 0),
+    ),
+  );
+  const { properties, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
+  return {
+    ...schema,
+    ...(properties === undefined ? {} : { properties: mapValues(properties, modelSchema) }),
+    ...(items === undefined ? {} : { items: modelSchema(items) }),
+    ...(typeof additionalProperties === 'object' ? { additionalProperties: modelSchema(additionalProperties) } : {}),
+    ...(allOf === undefined ? {} : { allOf: allOf.map(modelSchema) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(modelSchema) }),
+    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(modelSchema) }),
+    ...(not === undefined ? {} : { not: modelSchema(not) }),
+  };
+}
+
+function mapValues<T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}
+
+/** What a model must have in common with the one before it, so that it can take its place while it is served. */
+export function identityOf(model: ModelDescriptor): string {
+  const { group, version, kind, plural, singular, scope, indexes, components } = model;
+  const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
+  return JSON.stringify([group, version, kind, plural, singular, scope, types]);
+}
+
+function typeAt(schema: JsonSchema | undefined, [first, ...rest]: readonly string[]): unknown {
+  if (first !== undefined) return typeAt(schema?.properties?.[first], rest);
+  return [schema?.type, schema?.format];
+}

@@ -1,0 +1,118 @@
+import { freezeDeep } from '@homeostat/controller-runtime';
+import { ModelError } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { SchemeManager } from '../registry/scheme-manager.ts';
+import { servedVersion } from './definition.ts';
+import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
+import { identityOf, modelOfDefinition } from './model-of-definition.ts';
+
+/** What came of a definition. */
+export type Outcome =
+  | { readonly kind: 'served' }
+  /** Another kind has one of the names; `reason` is one CamelCase word. */
+  | { readonly kind: 'conflict'; readonly reason: string; readonly message: string }
+  | { readonly kind: 'refused'; readonly message: string };
+
+interface Served {
+  readonly uid: string;
+  readonly generation: number;
+  readonly model: ModelDescriptor;
+}
+
+export interface ServedDefinitionsParts {
+  readonly schemes: SchemeManager;
+  readonly table: ResourceTable;
+}
+
+/** The kinds that are served because of definitions. One call for a definition at a time. */
+export class ServedDefinitions {
+  readonly #parts: ServedDefinitionsParts;
+  readonly #served = new Map<string, Served>();
+
+  constructor(parts: ServedDefinitionsParts) {
+    this.#parts = parts;
+  }
+
+  has(name: string): boolean {
+    return this.#served.has(name);
+  }
+
+  /** Serves what a definition says now. Where only the schema differs from before, watches and objects do not notice. */
+  async serve(definition: CustomResourceDefinition): Promise<Outcome> {
+    const { name, uid, generation } = definition.metadata;
+    const version = servedVersion(definition.spec);
+    if (version === undefined) {
+      this.withdraw(name);
+      return { kind: 'refused', message: 'the storage version is not served' };
+    }
+    const known = this.#served.get(name);
+    if (known?.uid === uid && known.generation === generation) return { kind: 'served' };
+    return this.#register(definition, version);
+  }
+
+  /** The kind of a definition that goes, whose objects have to go first; undefined when it cannot be served. */
+  async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
+    const { name } = definition.metadata;
+    const version = definition.spec.versions.find(({ storage }) => storage);
+    if (!this.has(name) && version !== undefined) await this.#register(definition, version);
+    const known = this.#served.get(name);
+    return known === undefined ? undefined : this.#parts.table.get(known.model);
+  }
+
+  withdraw(name: string): void {
+    const known = this.#served.get(name);
+    if (known === undefined) return;
+    this.#served.delete(name);
+    this.#parts.schemes.unregister(known.model, ownerOf(name));
+  }
+
+  async #register(definition: CustomResourceDefinition, version: DefinitionVersion): Promise<Outcome> {
+    const { name, uid, generation } = definition.metadata;
+    try {
+      const model = await this.#publish(name, modelOfDefinition(definition, version));
+      this.#served.set(name, { uid, generation, model });
+      return { kind: 'served' };
+    } catch (error) {
+      this.withdraw(name);
+      return failure(error);
+    }
+  }
+
+  async #publish(name: string, model: ModelDescriptor): Promise<ModelDescriptor> {
+    const { schemes, table } = this.#parts;
+    const owner = ownerOf(name);
+    const known = this.#served.get(name);
+    if (known !== undefined && identityOf(known.model) === identityOf(model)) {
+      return schemes.replace(freezeDeep({ ...model, indexes: known.model.indexes }), owner).descriptor;
+    }
+    this.withdraw(name);
+    schemes.register(model, undefined, { owner });
+    try {
+      await table.whenReady(model);
+      return model;
+    } catch (error) {
+      schemes.unregister(model, owner);
+      throw error;
+    }
+  }
+}
+
+/** No plugin has such a name. */
+function ownerOf(name: string): string {
+  return `crd:${name}`;
+}
+
+const conflicts: Readonly<Record<string, string>> = {
+  plural: 'PluralConflict',
+  singular: 'SingularConflict',
+  kind: 'KindConflict',
+  gvk: 'KindConflict',
+};
+
+function failure(error: unknown): Outcome {
+  const message = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof ModelError ? conflicts[error.attribute] : undefined;
+  return reason === undefined ? { kind: 'refused', message } : { kind: 'conflict', reason, message };
+}

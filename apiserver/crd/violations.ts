@@ -1,0 +1,43 @@
+import { quoteValue } from '@homeostat/controller-runtime/api';
+import type { FieldViolation } from '@homeostat/controller-runtime/api';
+
+type Reason = NonNullable<FieldViolation['reason']>;
+
+/** What a definition does wrong, as it is found, in Kubernetes' words. */
+export class DefinitionViolations {
+  readonly found: FieldViolation[] = [];
+
+  invalid(field: string, value: unknown, rule: string): void {
+    this.#add('FieldValueInvalid', field, `Invalid value: ${quoteValue(value)}: ${rule}`);
+  }
+
+  required(field: string, rule: string): void {
+    this.#add('FieldValueRequired', field, `Required value${rule === '' ? '' : `: ${rule}`}`);
+  }
+
+  forbidden(field: string, rule: string): void {
+    this.#add('FieldValueForbidden', field, `Forbidden: ${rule}`);
+  }
+
+  duplicate(field: string, value: unknown): void {
+    this.#add('FieldValueDuplicate', field, `Duplicate value: ${quoteValue(value)}`);
+  }
+
+  tooMany(field: string, count: number, limit: number): void {
+    this.#add('FieldValueTooMany', field, `Too many: ${count}: must have at most ${limit} items`);
+  }
+
+  notSupported(field: string, value: unknown, supported: readonly string[]): void {
+    const list = supported.map((each) => JSON.stringify(each)).join(', ');
+    this.#add('FieldValueNotSupported', field, `Unsupported value: ${quoteValue(value)}: supported values: ${list}`);
+  }
+
+  /** One that somebody else has worded. */
+  add(violation: FieldViolation): void {
+    this.found.push(violation);
+  }
+
+  #add(reason: Reason, field: string, message: string): void {
+    this.found.push({ reason, field, message });
+  }
+}

@@ -1,0 +1,32 @@
+import { malformed } from './malformed.ts';
+import { decodeMessage } from './message.ts';
+import type { Message } from './message.ts';
+import { readFields } from './wire-fields.ts';
+
+/** What clients in Go send for the kinds of Kubernetes itself. */
+export const protobufType = 'application/vnd.kubernetes.protobuf';
+
+const magic = Buffer.from('k8s\0');
+
+const typeMeta: Message = new Map([
+  [1, { name: 'apiVersion', type: 'string' }],
+  [2, { name: 'kind', type: 'string' }],
+]);
+
+/**
+ * The object in a body of the type {@link protobufType}: four bytes, then an envelope of apiVersion, kind and the message
+ * itself.
+ * @throws ApiError BadRequest for anything else.
+ */
+export function decodeProtobufObject(message: Message, body: Buffer): Record<string, unknown> {
+  if (!body.subarray(0, magic.length).equals(magic)) throw malformed('it does not begin with "k8s" and a zero byte');
+  let type: Record<string, unknown> = {};
+  let raw: Buffer = Buffer.alloc(0);
+  for (const field of readFields(body.subarray(magic.length))) {
+    if (field.kind !== 'bytes') continue;
+    if (field.number === 1) type = decodeMessage(typeMeta, field.value);
+    if (field.number === 2) raw = field.value;
+    if (field.number === 3 && field.value.length > 0) throw malformed('it is encoded once more');
+  }
+  return { ...decodeMessage(message, raw), ...type };
+}

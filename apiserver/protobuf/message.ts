@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer';
+import { objectLimits } from '../decode/body-limits.ts';
+import { malformed } from './malformed.ts';
+import { readFields } from './wire-fields.ts';
+import type { WireField } from './wire-fields.ts';
+
+/** What a field holds. `time` has whole seconds and `microTime` six digits more, as Kubernetes' JSON of them. */
+export type FieldType = 'string' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
+
+/** A field of a message, by the name that it has in JSON. */
+export interface MessageField {
+  readonly name: string;
+  readonly type: FieldType;
+  /** `list`: repeated; `map`: entries with a key of text; `optional`: an empty value counts as well. Default none of it. */
+  readonly is?: 'list' | 'map' | 'optional';
+}
+
+/** The fields of a message by their numbers. What has another number is passed over, as protobuf wants it. */
+export type Message = ReadonlyMap<number, MessageField>;
+
+/**
+ * A message as the JSON object that Kubernetes writes for it: empty values are left out.
+ * @throws ApiError BadRequest, naming the field, where the bytes are not that message.
+ */
+export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {
+  if (depth > objectLimits.maxDepth) throw malformed(`it is nested more than ${objectLimits.maxDepth} levels deep`);
+  const entries = new Map<string, unknown>();
+  for (const wire of readFields(bytes)) {
+    const field = message.get(wire.number);
+    if (field === undefined) continue;
+    const value = decodeValue(field, wire, depth);
+    if (field.is === 'list') push(entries, field.name, value);
+    else if (field.is === 'map') push(entries, field.name, mapEntry(value));
+    else if (field.is === 'optional' ? value !== undefined : !isEmpty(value)) entries.set(field.name, value);
+  }
+  for (const { name, is } of message.values()) {
+    const pairs = is === 'map' ? entries.get(name) : undefined;
+    // Not by assignment: a key may be `__proto__`.
+    if (pairs !== undefined) entries.set(name, Object.fromEntries(pairs as [string, unknown][]));
+  }
+  return Object.fromEntries(entries);
+}
+
+const mapEntryMessage: Message = new Map([
+  [1, { name: 'key', type: 'string' }],
+  [2, { name: 'value', type: 'string' }],
+]);
+
+function push(entries: Map<string, unknown>, name: string, value: unknown): void {
+  const list = entries.get(name) as unknown[] | undefined;
+  if (list === undefined) entries.set(name, [value]);
+  else list.push(value);
+}
+
+function mapEntry(value: unknown): readonly [string, unknown] {
+  const { key = '', value: held = '' } = value as { readonly key?: string; readonly value?: unknown };
+  return [key, held];
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === '' || value === 0 || value === false;
+}
+
+function decodeValue({ name, type, is }: MessageField, wire: WireField, depth: number): unknown {
+  if (type === 'integer' || type === 'boolean') {
+    if (wire.kind !== 'varint') throw malformed(`${name} is no ${type}`);
+    return type === 'boolean' ? wire.value !== 0n : integerOf(name, wire.value);
+  }
+  if (wire.kind !== 'bytes') throw malformed(`${name} is of another type`);
+  if (is === 'map') return decodeMessage(mapEntryMessage, wire.value, depth + 1);
+  if (type === 'string') return textOf(name, wire.value);
+  if (type === 'time' || type === 'microTime') return timeOf(name, type, wire.value);
+  return decodeMessage(type, wire.value, depth + 1);
+}
+
+/** Negative numbers are the complement of two, in 64 bits. */
+function integerOf(name: string, value: bigint): number {
+  const integer = Number(BigInt.asIntN(64, value));
+  if (!Number.isSafeInteger(integer)) throw malformed(`${name} is beyond 2^53`);
+  return integer;
+}
+
+function textOf(name: string, bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw malformed(`${name} is not valid UTF-8`);
+  return bytes.toString('utf8');
+}
+
+/** 0001-01-01 and 9999-12-31, in seconds since 1970: what RFC 3339 can write. */
+const [minSeconds, maxSeconds] = [-62_135_596_800n, 253_402_300_799n];
+
+/** undefined: no time. */
+function timeOf(name: string, type: 'time' | 'microTime', bytes: Buffer): string | undefined {
+  if (bytes.length === 0) return undefined;
+  const parts = new Map<number, bigint>();
+  for (const field of readFields(bytes)) if (field.kind === 'varint') parts.set(field.number, field.value);
+  const seconds = BigInt.asIntN(64, parts.get(1) ?? 0n);
+  const nanos = parts.get(2) ?? 0n;
+  if (seconds < minSeconds || seconds > maxSeconds || nanos >= 1_000_000_000n) throw malformed(`${name} is no time`);
+  const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
+  return type === 'time' ? `${whole}Z` : `${whole}.${String(nanos / 1000n).padStart(6, '0')}Z`;
+}

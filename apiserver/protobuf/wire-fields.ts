@@ -1,0 +1,68 @@
+import { malformed } from './malformed.ts';
+
+/** A field as it is on the wire: a number, or bytes. */
+export type WireField =
+  | { readonly number: number; readonly kind: 'varint'; readonly value: bigint }
+  | { readonly number: number; readonly kind: 'bytes'; readonly value: Buffer }
+  | { readonly number: number; readonly kind: 'fixed' };
+
+/** A varint of 64 bits. */
+const maxVarintBytes = 10;
+
+/** The fields of a message, in order. @throws ApiError BadRequest where the bytes are no message. */
+export function* readFields(bytes: Buffer): Generator<WireField, void, undefined> {
+  const reader = new Reader(bytes);
+  while (!reader.isAtEnd()) {
+    const tag = Number(reader.varint());
+    const number = Math.floor(tag / 8);
+    if (number < 1 || number > 0x1fff_ffff) throw malformed(`a field has the number ${number}`);
+    yield readField(reader, number, tag % 8);
+  }
+}
+
+function readField(reader: Reader, number: number, wireType: number): WireField {
+  switch (wireType) {
+    case 0:
+      return { number, kind: 'varint', value: reader.varint() };
+    case 2:
+      return { number, kind: 'bytes', value: reader.take(Number(reader.varint())) };
+    case 1:
+    case 5:
+      reader.take(wireType === 1 ? 8 : 4);
+      return { number, kind: 'fixed' };
+    default:
+      throw malformed(`field ${number} has the wire type ${wireType}`);
+  }
+}
+
+class Reader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  isAtEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  varint(): bigint {
+    let value = 0n;
+    for (let read = 0; read < maxVarintBytes; read += 1) {
+      const byte = this.#bytes[this.#at];
+      if (byte === undefined) throw malformed('a number is cut off');
+      this.#at += 1;
+      value |= BigInt(byte & 0x7f) << BigInt(7 * read);
+      if (byte < 0x80) return BigInt.asUintN(64, value);
+    }
+    throw malformed('a number has more than 64 bits');
+  }
+
+  take(length: number): Buffer {
+    if (length > this.#bytes.length - this.#at) throw malformed('a field is cut off');
+    const taken = this.#bytes.subarray(this.#at, this.#at + length);
+    this.#at += length;
+    return taken;
+  }
+}

@@ -1,0 +1,31 @@
+/** Who sent a request, as reviews name them. */
+export interface UserInfo {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+/** Whoever holds the server's token, which allows everything. */
+const admin: UserInfo = { username: 'admin', groups: ['system:masters', 'system:authenticated'] };
+
+/** Of a server without a token. */
+const anonymous: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
+
+/** The users of a server: until there is authorization, one only. */
+export class Users {
+  readonly #isToken: ((token: string) => boolean) | undefined;
+
+  /** `isToken` is absent where there is no token, and everybody is let in. */
+  constructor(isToken: ((token: string) => boolean) | undefined) {
+    this.#isToken = isToken;
+  }
+
+  /** Who sends requests that are let in. */
+  get current(): UserInfo {
+    return this.#isToken === undefined ? anonymous : admin;
+  }
+
+  /** Whose token it is; undefined when it is nobody's. */
+  ofToken(token: string): UserInfo | undefined {
+    return this.#isToken?.(token) === true ? admin : undefined;
+  }
+}

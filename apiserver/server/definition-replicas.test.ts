@@ -1,0 +1,101 @@
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import type { CustomResourceDefinition } from '../crd/definition.ts';
+import { StoreError } from '../store/store-error.ts';
+import { startOn } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+import { SharedDatabase } from './shared-database.fixture.ts';
+import type { ReplicaStore } from './shared-database.fixture.ts';
+
+const gvk = { group: 'shop.example.com', version: 'v1', kind: 'Widget' };
+const widgets = '/apis/shop.example.com/v1/widgets';
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const name = 'widgets.shop.example.com';
+
+const definition: Omit<CustomResourceDefinition, 'metadata'> & { readonly metadata: { readonly name: string } } = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name },
+  spec: {
+    group: gvk.group,
+    scope: 'Cluster',
+    names: { plural: 'widgets', kind: gvk.kind },
+    versions: [
+      {
+        name: gvk.version,
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } },
+          },
+        },
+      },
+    ],
+  },
+};
+
+describe('CustomResourceDefinitions and replicas', () => {
+  let database: SharedDatabase;
+  const servers: ApiServer[] = [];
+  const stores: ReplicaStore[] = [];
+
+  let clock: FakeClock;
+
+  beforeEach(async () => {
+    database = new SharedDatabase();
+    clock = new FakeClock();
+    stores.splice(0, 2, database.replica(), database.replica());
+    for (const store of stores) servers.push(await startOn(store, { port: 0, clock }));
+  });
+
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.stop()));
+    await database.close();
+  });
+
+  const send = async (server: ApiServer, path: string, init?: RequestInit): Promise<Response> =>
+    fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
+  const isServed = async (server: ApiServer): Promise<boolean> => (await send(server, widgets)).status === 200;
+
+  it('are served by all of them, and go from all of them', async () => {
+    const [first, second] = servers as [ApiServer, ApiServer];
+    const created = await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    expect(created.status).to.equal(201);
+    for (const server of servers) await eventually(() => isServed(server));
+    const widget = { apiVersion: 'shop.example.com/v1', kind: 'Widget', metadata: { name: 'a' }, spec: { size: 1 } };
+    expect((await send(second, widgets, { method: 'POST', body: JSON.stringify(widget) })).status).to.equal(201);
+    expect((await send(first, `${widgets}/a`)).status).to.equal(200);
+    await send(second, `${definitions}/${name}`, { method: 'DELETE' });
+    for (const server of servers) await eventually(async () => !(await isServed(server)));
+    for (const server of servers) {
+      await eventually(async () => (await send(server, `${definitions}/${name}`)).status === 404);
+    }
+  });
+
+  it('a server stops though the kind of a definition waits for changes that cannot be read', async () => {
+    const [first, second] = servers as [ApiServer, ApiServer];
+    const store = stores[1] as ReplicaStore;
+    const claims = store.claims.bind(store);
+    let isWaiting = false;
+    store.claims = async (kind) => {
+      store.beforeChanges = () => Promise.reject(new StoreError('io', 'the connection was lost'));
+      await send(first, '/api/v1/namespaces', {
+        method: 'POST',
+        body: JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ahead' } }),
+      });
+      isWaiting = true;
+      return claims(kind);
+    };
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    await eventually(() => isWaiting);
+    let isStopped = false;
+    void second.stop().then(() => (isStopped = true));
+    await eventually(async () => {
+      await clock.advance(1_000);
+      return isStopped;
+    });
+    expect((await send(first, definitions)).status).to.equal(200);
+  });
+});

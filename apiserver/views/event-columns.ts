@@ -1,0 +1,84 @@
+import type { ColumnDefinition, Column } from './table-columns.ts';
+
+/** What is read of an event; nothing is taken for granted, since it comes from the database. */
+interface EventFields {
+  readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
+  readonly involvedObject?: { readonly kind?: string; readonly name?: string; readonly fieldPath?: string };
+  readonly source?: { readonly component?: string; readonly host?: string } | null;
+  readonly series?: { readonly count?: number; readonly lastObservedTime?: string | null } | null;
+  readonly eventTime?: string | null;
+  readonly firstTimestamp?: string | null;
+  readonly lastTimestamp?: string | null;
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly count?: number;
+  readonly reportingComponent?: string;
+  readonly reportingInstance?: string;
+}
+
+interface EventColumn {
+  readonly name: string;
+  readonly description: string;
+  readonly priority?: number;
+  readonly type?: ColumnDefinition['type'];
+  readonly format?: string;
+  readonly read: (event: EventFields) => unknown;
+}
+
+const eventColumns: readonly EventColumn[] = [
+  { name: 'Last Seen', type: 'date', description: 'Time since it was last observed.', read: lastSeen },
+  { name: 'Type', description: 'Normal, or Warning.', read: ({ type }) => type },
+  { name: 'Reason', description: 'Why, in one word.', read: ({ reason }) => reason },
+  { name: 'Object', description: 'What it is about.', read: objectOf },
+  {
+    name: 'Subobject',
+    description: 'The part of the object.',
+    priority: 1,
+    read: ({ involvedObject }) => involvedObject?.fieldPath ?? '',
+  },
+  { name: 'Source', description: 'Who reported it.', priority: 1, read: sourceOf },
+  { name: 'Message', description: 'What happened.', read: ({ message = '' }) => message.trim() },
+  { name: 'First Seen', type: 'date', description: 'Time since it began.', priority: 1, read: firstSeen },
+  {
+    name: 'Count',
+    type: 'integer',
+    description: 'How often it was observed.',
+    priority: 1,
+    read: ({ series, count }) => series?.count ?? count ?? 1,
+  },
+  {
+    name: 'Name',
+    format: 'name',
+    description: 'Unique within the namespace.',
+    priority: 1,
+    read: ({ metadata }) => metadata?.name ?? '',
+  },
+];
+
+/** The columns that Kubernetes shows of `v1 Event`: no name in front. */
+export const columnsOfEvents: readonly Column[] = eventColumns.map(
+  ({ name, description, read, type = 'string', format = '', priority = 0 }) => ({
+    definition: { name, type, format, description, priority },
+    read: (event) => read(event),
+  }),
+);
+
+function lastSeen(event: EventFields): string | undefined {
+  return event.series?.lastObservedTime ?? event.lastTimestamp ?? firstSeen(event);
+}
+
+function firstSeen({ firstTimestamp, eventTime, metadata }: EventFields): string | undefined {
+  return firstTimestamp ?? eventTime ?? metadata?.creationTimestamp;
+}
+
+function objectOf({ involvedObject = {} }: EventFields): string {
+  const { kind = '', name = '' } = involvedObject;
+  return kind === '' ? name : `${kind.toLowerCase()}/${name}`;
+}
+
+function sourceOf({ source, reportingComponent, reportingInstance }: EventFields): string {
+  const component = source?.component ?? reportingComponent ?? '';
+  const host = source?.host ?? reportingInstance ?? '';
+  return [component, host].filter((part) => part !== '').join(', ');
+}

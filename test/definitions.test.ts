@@ -1,0 +1,254 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { TestServer } from './support/test-server.ts';
+import {
+  conditionOf,
+  definitions,
+  establish,
+  newWidget,
+  widgetDefinition,
+  widgetDefinitionName,
+  widgets,
+  widgetVersion,
+} from './support/widget-definition.ts';
+
+const path = `${definitions}/${widgetDefinitionName}`;
+
+describe('CustomResourceDefinitions', () => {
+  let server: TestServer;
+
+  beforeEach(async () => {
+    server = await TestServer.start();
+  });
+
+  afterEach(() => server.stop());
+
+  const gone = async (url: string): Promise<boolean> => (await server.get(url)).status === 404;
+
+  it('serve their kind as soon as they are Established', async () => {
+    await establish(server);
+    const { body } = await server.get(path);
+    expect(body.status.acceptedNames).to.deep.equal({
+      plural: 'widgets',
+      singular: 'widget',
+      kind: 'Widget',
+      listKind: 'WidgetList',
+      shortNames: ['wd'],
+    });
+    expect(body.status.storedVersions).to.deep.equal(['v1']);
+    expect(body.metadata.finalizers).to.deep.equal(['customresourcecleanup.apiextensions.k8s.io']);
+    expect(body.metadata.generation).to.equal(1);
+    const conditions = (body.status.conditions as { type: string; status: string }[]).map((each) => [
+      each.type,
+      each.status,
+    ]);
+    expect(conditions).to.deep.equal([
+      ['NamesAccepted', 'True'],
+      ['Established', 'True'],
+    ]);
+    const created = await server.create(widgets, newWidget('a'));
+    expect(created.spec).to.deep.equal({ size: 3, color: 'red' });
+  });
+
+  it('prune, default and validate their objects', async () => {
+    await establish(server);
+    const answer = await server.post(widgets, newWidget('a', { unknown: 1, port: 'http', extra: { any: [1] } }));
+    expect(answer.headers['warning']).to.equal('299 - "unknown field \\"spec.unknown\\""');
+    expect(answer.body.spec).to.deep.equal({ size: 3, color: 'red', port: 'http', extra: { any: [1] } });
+    const refused = await server.post(widgets, newWidget('b', { size: 0, port: 1.5, tags: ['x', 'x'] }));
+    expect(refused.status).to.equal(422);
+    const fields = (refused.body.details.causes as { field: string }[]).map(({ field }) => field);
+    expect(fields).to.have.members(['spec.size', 'spec.port', 'spec.tags[1]']);
+  });
+
+  it('keep status apart where it is a subresource, and select by selectableFields', async () => {
+    await establish(server);
+    const { status } = await server.create(widgets, { ...newWidget('a'), status: { phase: 'Ready' } });
+    expect(status).to.equal(undefined);
+    await server.patch(`${widgets}/a/status`, { status: { phase: 'Ready' } });
+    expect((await server.get(`${widgets}/a`)).body.status).to.deep.equal({ phase: 'Ready' });
+    await server.create(widgets, newWidget('b', { color: 'blue' }));
+    const { body } = await server.get(`${widgets}?fieldSelector=spec.color%3Dblue`);
+    expect((body.items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)).to.deep.equal(['b']);
+  });
+
+  const schemaOf = (size: object): object => ({
+    openAPIV3Schema: {
+      type: 'object',
+      properties: { spec: { type: 'object', properties: { size, color: { type: 'string' } } } },
+    },
+  });
+
+  it('change the schema while objects are there and watches go on', async () => {
+    await establish(server);
+    await server.create(widgets, newWidget('a'));
+    const watch = await server.watch(`${widgets}?watch=true&resourceVersion=${await server.revision(widgets)}`);
+    const versions = [widgetVersion({ schema: schemaOf({ type: 'integer', maximum: 5 }) })];
+    expect((await server.patch(path, { spec: { versions } })).status).to.equal(200);
+    await eventually(async () => (await server.patch(`${widgets}/a?dryRun=All`, { spec: { size: 6 } })).status === 422);
+    await server.patch(`${widgets}/a`, { spec: { size: 4 } });
+    const [event] = await watch.count(1);
+    expect(event?.object.spec).to.deep.equal({ size: 4, color: 'red' });
+    expect(watch.ended).to.equal(false);
+  });
+
+  it('change their indexes and their version, which ends watches and keeps objects', async () => {
+    await establish(server);
+    await server.create(widgets, newWidget('a'));
+    const watch = await server.watch(`${widgets}?watch=true`);
+    const changed = widgetVersion({ name: 'v2', selectableFields: [{ jsonPath: '.spec.size' }] });
+    const old = widgetVersion({ served: false, storage: false });
+    expect((await server.patch(path, { spec: { versions: [changed, old] } })).status).to.equal(200);
+    const moved = widgets.replace('/v1/', '/v2/');
+    await eventually(async () => (await server.get(`${moved}?fieldSelector=spec.size%3D3`)).body.total === 1);
+    await watch.end();
+    const { body } = await server.patch(`${moved}/a`, { spec: { size: 4 } });
+    expect([body.apiVersion, body.spec.size]).to.deep.equal(['shop.example.com/v2', 4]);
+    await eventually(async () => (await server.get(path)).body.status.storedVersions.length === 2);
+    expect((await server.get(widgets)).status).to.equal(404);
+    const { body: refused } = await server.patch(path, { spec: { versions: [changed] } });
+    expect(refused.details.causes[0].field).to.equal('status.storedVersions[0]');
+  });
+
+  it('take their objects with them, and wait for the finalizers of these', async () => {
+    await establish(server);
+    await server.create(widgets, newWidget('a'));
+    await server.create(widgets, newWidget('held', {}, { finalizers: ['example.com/hold'] }));
+    const { body } = await server.delete(path);
+    expect(body.metadata.deletionTimestamp).to.be.a('string');
+    await eventually(() => gone(`${widgets}/a`));
+    expect((await conditionOf(server, widgetDefinitionName, 'Terminating'))?.status).to.equal('True');
+    const refused = await server.post(widgets, newWidget('late'));
+    expect([refused.status, refused.body.reason]).to.deep.equal([405, 'MethodNotAllowed']);
+    await server.patch(`${widgets}/held`, { metadata: { finalizers: null } });
+    await eventually(() => gone(path));
+    expect(await gone(widgets)).to.equal(true);
+    await establish(server);
+    expect((await server.get(widgets)).body.total).to.equal(0);
+  });
+
+  it('wait for names that another kind has', async () => {
+    await establish(server);
+    const name = 'gadgets.shop.example.com';
+    const names = { plural: 'gadgets', kind: 'Gadget', singular: 'widget' };
+    await server.create(definitions, { ...widgetDefinition({ names }), metadata: { name } });
+    await eventually(async () => (await conditionOf(server, name, 'NamesAccepted'))?.reason === 'SingularConflict');
+    expect((await conditionOf(server, name, 'Established'))?.status).to.equal('False');
+    await server.delete(path);
+    await eventually(async () => (await conditionOf(server, name, 'Established'))?.status === 'True');
+  });
+
+  it('cannot take the place of a kind that a plugin has', async () => {
+    const name = 'persons.people.example.com';
+    const group = 'people.example.com';
+    const spec = {
+      group,
+      names: { plural: 'persons', kind: 'Person' },
+      versions: [widgetVersion({ name: 'v1alpha1' })],
+    };
+    await server.create(definitions, { ...widgetDefinition(spec), metadata: { name } });
+    await eventually(async () => (await conditionOf(server, name, 'NamesAccepted'))?.status === 'False');
+    await server.delete(`${definitions}/${name}`);
+    await eventually(() => gone(`${definitions}/${name}`));
+    expect((await server.get(`/apis/${group}/v1alpha1/persons`)).status).to.equal(200);
+  });
+
+  it('say what of them has no effect', async () => {
+    const schema = schemaOf({ type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 1' }] });
+    const beta = widgetVersion({ name: 'v1beta1', storage: false });
+    await establish(server, widgetDefinition({ versions: [widgetVersion({ schema }), beta] }));
+    const { status, message } = (await conditionOf(server, widgetDefinitionName, 'FullySupported')) ?? {};
+    expect(status).to.equal('False');
+    expect(message).to.equal(
+      'rules of x-kubernetes-validations are not enforced; only the storage version is served, and not v1beta1',
+    );
+  });
+
+  const refusals: readonly (readonly [what: string, definition: object, field: string])[] = [
+    [
+      'another name than plural and group',
+      widgetDefinition({ names: { plural: 'things', kind: 'Thing' } }),
+      'metadata.name',
+    ],
+    [
+      'a schema without types',
+      widgetDefinition({ versions: [widgetVersion({ schema: { openAPIV3Schema: { properties: { a: {} } } } })] }),
+      'spec.versions[0].schema.openAPIV3Schema.properties[a].type',
+    ],
+    [
+      'a keyword of the wrong type',
+      widgetDefinition({ versions: [widgetVersion({ schema: schemaOf({ type: 'integer', minimum: 'a' }) })] }),
+      'spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.minimum',
+    ],
+    [
+      'a version that is none',
+      widgetDefinition({ versions: [widgetVersion({ name: 'new' })] }),
+      'spec.versions[0].name',
+    ],
+    ['conversion by webhook', widgetDefinition({ conversion: { strategy: 'Webhook' } }), 'spec.conversion.strategy'],
+    [
+      'a pattern that RE2 cannot hold',
+      widgetDefinition({ versions: [widgetVersion({ schema: schemaOf({ type: 'string', pattern: '(?=a)' }) })] }),
+      'spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].pattern',
+    ],
+  ];
+  for (const [what, definition, field] of refusals) {
+    it(`are refused with ${what}, naming the field`, async () => {
+      const { status, body } = await server.post(definitions, definition);
+      expect(status).to.equal(422);
+      expect((body.details.causes as { field: string }[]).map((cause) => cause.field)).to.include(field);
+    });
+  }
+
+  it('are refused in a group of the service', async () => {
+    const metadata = { name: 'widgets.a.homeostat.internal' };
+    const { status, body } = await server.post(definitions, {
+      ...widgetDefinition({ group: 'a.homeostat.internal' }),
+      metadata,
+    });
+    expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.group']);
+  });
+});
+
+describe('CustomResourceDefinitions and a restart', () => {
+  let folder: string;
+  let server: TestServer;
+
+  const restart = async (): Promise<void> => {
+    await server?.stop();
+    server = await TestServer.start({ database: `sqlite:${join(folder, 'test.db')}` });
+  };
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'definitions-'));
+    await restart();
+  });
+
+  after(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('are served before the server is, with their objects', async () => {
+    await establish(server);
+    await server.create(widgets, newWidget('held', {}, { finalizers: ['example.com/hold'] }));
+    await restart();
+    const { status, body } = await server.get(`${widgets}/held`);
+    expect([status, body.spec?.size]).to.deep.equal([200, 3]);
+  });
+
+  it('go on deleting objects where the server before has ended', async () => {
+    await server.delete(path);
+    const isMarked = async (): Promise<boolean> =>
+      (await server.get(`${widgets}/held`)).body.metadata?.deletionTimestamp !== undefined;
+    await eventually(isMarked);
+    await restart();
+    await eventually(isMarked);
+    await server.patch(`${widgets}/held`, { metadata: { finalizers: null } });
+    await eventually(async () => (await server.get(path)).status === 404);
+    expect((await server.get(widgets)).status).to.equal(404);
+  });
+});

@@ -1,0 +1,206 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { letter, letters, newLetter, persons } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
+import { TestDatabase } from './support/postgres-server.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+const namespaces = '/api/v1/namespaces';
+const lettersIn = (name: string): string => letters.replace('letters', `namespaces/${name}/letters`);
+
+function namespace(name: string, more: object = {}): object {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, ...more };
+}
+
+/** Waits until the namespace is gone. */
+async function gone(server: TestServer, name: string): Promise<void> {
+  await eventually(async () => (await server.get(`${namespaces}/${name}`)).status === 404, {
+    describe: () => `${name} to go`,
+  });
+}
+
+describe('namespaces', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  after(() => server.stop());
+
+  it('have a phase, a finalizer and a label from the start, whatever is sent', async () => {
+    const sent = namespace('made', { spec: { finalizers: ['example.com/own'] }, status: { phase: 'Terminating' } });
+    const created = await server.create(namespaces, sent);
+    const labels = { 'kubernetes.io/metadata.name': 'made' };
+    expect(created.metadata.labels).to.deep.equal(labels);
+    expect(created.spec).to.deep.equal({ finalizers: ['example.com/own', 'kubernetes'] });
+    expect(created.status).to.deep.equal({ phase: 'Active' });
+    const empty = await server.create(namespaces, namespace('empty', { spec: null, status: null }));
+    expect(empty.spec).to.deep.equal({ finalizers: ['kubernetes'] });
+    const put = await server.put(`${namespaces}/made`, namespace('made', { spec: {} }));
+    expect(put.body).to.deep.equal(created);
+    const status = await server.put(
+      `${namespaces}/made/status`,
+      namespace('made', { status: { phase: 'Terminating' } }),
+    );
+    expect(status.body.status).to.deep.equal({ phase: 'Active' });
+    expect((await server.get(`${namespaces}?fieldSelector=status.phase=Active`)).body.total).to.be.above(1);
+  });
+
+  it('have names of at most 63 characters, and the shape of their schema', async () => {
+    const long = await server.post(namespaces, namespace('a'.repeat(64)));
+    expectRefusal(long, { reason: 'Invalid', causes: ['FieldValueInvalid metadata.name'] });
+    for (const spec of ['x', ['x'], { finalizers: 'x' }, { finalizers: '' }, { finalizers: [1] }]) {
+      expect((await server.post(namespaces, namespace('odd', { spec }))).status, JSON.stringify(spec)).to.equal(422);
+    }
+  });
+
+  it('are there before what is created in them: 404 names the namespace', async () => {
+    const refusal = {
+      reason: 'NotFound',
+      message: 'namespaces "absent" not found',
+      details: { name: 'absent', kind: 'namespaces' },
+    } as const;
+    expectRefusal(await server.post(lettersIn('absent'), newLetter('a')), refusal);
+    expectRefusal(await server.post(`${lettersIn('absent')}?dryRun=All`, newLetter('a')), refusal);
+    const failed: unknown = await server.api.client
+      .create(letter, { ...newLetter('a'), metadata: { name: 'a', namespace: 'absent' } })
+      .catch((error: unknown) => error);
+    expect(failed).to.include({ reason: 'NotFound' });
+  });
+
+  it('default cannot be deleted, nor all of them at once', async () => {
+    expectRefusal(await server.delete(`${namespaces}/default`), {
+      reason: 'Forbidden',
+      message: 'this namespace may not be deleted',
+    });
+    expectRefusal(await server.delete(namespaces), { reason: 'MethodNotAllowed' });
+  });
+
+  it('are emptied when they are deleted, of every kind, and then go', async () => {
+    await createNamespaces(server.api.client, ['full', 'other']);
+    for (let at = 0; at < 250; at += 1) await server.create(lettersIn('full'), newLetter(`l${at}`));
+    await server.create('/api/v1/namespaces/full/events', {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'e' },
+      involvedObject: {},
+    });
+    await server.create(lettersIn('other'), newLetter('kept'));
+    const answer = await server.delete(`${namespaces}/full`);
+    expect(answer.status).to.equal(200);
+    expect(answer.body.status).to.deep.equal({ phase: 'Terminating' });
+    expect(answer.body.metadata.deletionTimestamp).to.be.a('string');
+    await gone(server, 'full');
+    expect((await server.get(lettersIn('full'))).body.total).to.equal(0);
+    expect((await server.get('/api/v1/namespaces/full/events')).body.total).to.equal(0);
+    expect((await server.get(lettersIn('other'))).body.total).to.equal(1);
+    await createNamespaces(server.api.client, ['full']);
+    await server.create(lettersIn('full'), newLetter('again'));
+  });
+
+  it('wait for the finalizers of what is in them, and take nothing new meanwhile', async () => {
+    await createNamespaces(server.api.client, ['held']);
+    const held = { ...newLetter('slow'), metadata: { name: 'slow', finalizers: ['example.com/wait'] } };
+    await server.create(lettersIn('held'), held);
+    await server.delete(`${namespaces}/held`);
+    const slow = `${lettersIn('held')}/slow`;
+    await eventually(async () => (await server.get(slow)).body.metadata.deletionTimestamp !== undefined);
+    const refused = await server.post(lettersIn('held'), newLetter('new'));
+    expectRefusal(refused, {
+      reason: 'Forbidden',
+      message: 'letters.people.example.com "new" is forbidden: unable to create new content in namespace held',
+      causes: ['NamespaceTerminating metadata.namespace'],
+    });
+    expect((await server.delete(`${namespaces}/held`)).body.status.phase).to.equal('Terminating');
+    await server.patch(slow, { metadata: { finalizers: null } });
+    await gone(server, 'held');
+  });
+
+  it('wait for finalizers of their own; finalize takes those of the spec away', async () => {
+    await server.create(namespaces, namespace('own', { spec: { finalizers: ['example.com/own'] } }));
+    const path = `${namespaces}/own`;
+    await server.delete(path);
+    await eventually(async () => (await server.get(path)).body.spec.finalizers.length === 1);
+    const stored = (await server.get(path)).body;
+    expect(stored.spec.finalizers).to.deep.equal(['example.com/own']);
+    expectRefusal(await server.get(`${path}/finalize`), { reason: 'MethodNotAllowed' });
+    expectRefusal(await server.put(`${persons}/x/finalize`, {}), { reason: 'NotFound' });
+    expectRefusal(await server.put(`${path}/finalize`, { ...stored, spec: { finalizers: 7 } }), { reason: 'Invalid' });
+    const finalized = await server.put(`${path}/finalize`, { ...stored, spec: {} });
+    expect(finalized.status).to.equal(200);
+    await gone(server, 'own');
+  });
+});
+
+describe('namespaces across a restart', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-namespaces-'));
+  });
+
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('go on being emptied', async () => {
+    const database = `sqlite:${folder}/restart.db`;
+    const first = await TestServer.start({ database });
+    await createNamespaces(first.api.client, ['half']);
+    await first.create(lettersIn('half'), {
+      ...newLetter('a'),
+      metadata: { name: 'a', finalizers: ['example.com/x'] },
+    });
+    await first.create(lettersIn('half'), newLetter('b'));
+    await first.delete(`${namespaces}/half`);
+    await first.stop();
+
+    const second = await TestServer.start({ database });
+    expect((await second.get(`${namespaces}/half`)).body.status.phase).to.equal('Terminating');
+    await eventually(async () => (await second.get(lettersIn('half'))).body.total === 1);
+    await second.patch(`${lettersIn('half')}/a`, { metadata: { finalizers: [] } });
+    await gone(second, 'half');
+    await second.stop();
+  });
+});
+
+describe('namespaces of two servers on one database', () => {
+  let database: TestDatabase | undefined;
+  let servers: readonly TestServer[] = [];
+
+  before(async function () {
+    database = await TestDatabase.create();
+    if (database === undefined) return this.skip();
+    const { url } = database;
+    servers = await Promise.all([0, 1].map(async () => TestServer.start({ database: url })));
+  });
+
+  after(async () => {
+    await Promise.all(servers.map(async (server) => server.stop()));
+    await database?.drop();
+  });
+
+  it('have one default, though both made it at once', async () => {
+    const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));
+    expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
+  });
+
+  it('are emptied by both at once, and go once', async () => {
+    const [first, second] = servers as [TestServer, TestServer];
+    await createNamespaces(first.api.client, ['shared']);
+    const names = Array.from({ length: 60 }, (_, at) => `l${at}`);
+    await Promise.all(names.map(async (name, at) => servers[at % 2]?.create(lettersIn('shared'), newLetter(name))));
+    const revision = await first.revision(namespaces);
+    const watch = await second.watch(`${namespaces}?watch=true&resourceVersion=${revision}`);
+    await second.delete(`${namespaces}/shared`);
+    for (const server of servers) await gone(server, 'shared');
+    for (const server of servers) expect((await server.get(lettersIn('shared'))).body.total).to.equal(0);
+    await eventually(() => watch.summary.includes('DELETED shared'));
+    expect(watch.summary.filter((event) => event.startsWith('DELETED'))).to.deep.equal(['DELETED shared']);
+    const late = await first.post(lettersIn('shared'), newLetter('late'));
+    expect(late.status).to.equal(404);
+  });
+});

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { TestServer } from './support/test-server.ts';
+import type { Answer } from './support/test-server.ts';
+
+interface Recorded {
+  readonly client: string;
+  readonly url: string;
+  readonly base64: string;
+}
+
+const file = new URL('../vectors/protobuf-bodies.json', import.meta.url);
+const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Recorded[] };
+
+const type = 'application/vnd.kubernetes.protobuf';
+
+/** As clients in Go ask: protobuf first, JSON as well. */
+const headers = { accept: `${type},application/json` };
+
+/** What is answered otherwise than by 201, with the reason. */
+const deviations: Readonly<Record<string, number>> = {
+  // There are no service accounts.
+  'create token': 404,
+};
+
+describe('bodies in protobuf', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  after(() => server.stop());
+
+  function send(path: string, body: Buffer): Promise<Answer> {
+    return server.post(path, body, { type, headers });
+  }
+
+  for (const { client, url, base64 } of cases) {
+    it(`${client}: the recorded one is understood, and answered in JSON`, async () => {
+      const answer = await send(url, Buffer.from(base64, 'base64'));
+      expect(answer.status, answer.text).to.equal(deviations[client] ?? 201);
+      expect(answer.headers['content-type']).to.equal('application/json');
+    });
+  }
+
+  it('are 415 for kinds that are JSON everywhere, and name what is taken', async () => {
+    const answer = await send('/apis/people.example.com/v1alpha1/persons', Buffer.from('k8s\0'));
+    expect(answer.status).to.equal(415);
+    expect(answer.body.message).to.contain('application/json').and.not.to.contain('protobuf');
+  });
+
+  it('are 400 when they are none, or another kind’s', async () => {
+    const wrong = await send('/api/v1/namespaces', Buffer.from('{}'));
+    expect([wrong.status, wrong.body.reason]).to.deep.equal([400, 'BadRequest']);
+    const lease = cases.find(({ client }) => client === 'client-go leader election')?.base64 ?? '';
+    const other = await send('/api/v1/namespaces', Buffer.from(lease, 'base64'));
+    expect([other.status, other.body.message]).to.deep.equal([
+      400,
+      'the API version in the data (coordination.k8s.io/v1) does not match the expected API version (v1)',
+    ]);
+  });
+
+  it('of a deletion carry its preconditions', async () => {
+    const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    await server.create(path, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'held' } });
+    // DeleteOptions with preconditions.uid "x".
+    const options = Buffer.concat([Buffer.from('k8s\0'), Buffer.from([18, 5, 18, 3, 10, 1]), Buffer.from('x')]);
+    const refused = await server.delete(`${path}/held`, { type, headers, body: options });
+    expect([refused.status, refused.body.reason]).to.deep.equal([409, 'Conflict']);
+    expect((await server.get(`${path}/held`)).status).to.equal(200);
+  });
+});
