@@ -1,3 +1,4 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import type { ClusterServer } from './support/cluster-server.ts';
 import { PostgresCluster } from './support/postgres-cluster.ts';
@@ -46,7 +47,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby', () 
     await happen(load);
     await load.goesOn(writesAround);
     await load.end();
-    expect((await server.get('/readyz')).status).to.equal(200);
+    await eventually(async () => (await server?.get('/readyz'))?.status === 200);
     const present = await list(server);
     checkOrder(load);
     checkPresent(load, present);

@@ -117,7 +117,10 @@ export class Follower {
   async #ask(): Promise<void> {
     // A failure is known to whoever gives the answer, and this is asked again.
     const revision = await this.#options.latest().catch(() => undefined);
-    if (revision !== undefined) this.hear(revision);
+    if (revision === undefined) return;
+    // Where there is nothing to follow, nothing is wrong with following.
+    if (revision <= this.#options.revisions.current) this.#options.onRead(undefined);
+    this.hear(revision);
   }
 
   #read(): void {

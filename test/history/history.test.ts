@@ -102,10 +102,11 @@ describe('the history of servers with a planted bug', () => {
     expect(broken).to.include('linearizable');
   });
 
-  it('that loses one change of its feed in three hundred breaks a promise to watchers, and is linearizable', async function () {
+  it('that loses one change of its feed in three hundred breaks a promise to watchers', async function () {
     this.timeout(overheadMs);
     const broken = await brokenBy('lostChanges', { ...setups.oneOnSqlite, faults: ['slowWatchers'] });
-    expect(broken).to.include('every write is an event').and.not.include('linearizable');
+    // Lists in chunks are made from the feed, and may be wrong as well.
+    expect(broken).to.include('every write is an event');
   });
 
   it('of which each reads its own memory, whatever the others have written, is not linearizable', async function () {
