@@ -1,11 +1,12 @@
-import { isAlreadyExists, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { isAlreadyExists, isConflict, isNotFound } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
+import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object-codec.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Registry, WriteOptions } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
@@ -21,7 +22,7 @@ export interface NamespaceControllerOptions {
   readonly logger: Logger;
 }
 
-/** Objects that are deleted at the same time: the queue of writes is bounded, and others use it as well. */
+/** Objects that are deleted at the same time. */
 const deletedAtOnce = 100;
 
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
@@ -153,12 +154,13 @@ export class NamespaceController {
 
   async #empty(name: string): Promise<void> {
     for (const [resource, entries] of this.#contents(name)) {
-      for (let from = 0; from < entries.length; from += deletedAtOnce) {
-        if (this.#stopped) return;
-        const some = entries.slice(from, from + deletedAtOnce);
-        await Promise.all(some.map(async (entry) => this.#delete(resource, entry)));
-      }
+      await deleteEntries(
+        this.#options.registry,
+        { resource, entries: entries.filter(isUndeclared) },
+        { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#stopped },
+      );
     }
+    if (this.#stopped) return;
     // Other replicas may have created something before they heard of the deletion.
     await this.#options.revisions.reach(undefined);
     // What finalizers hold goes later, and that is a change. So is a kind that comes to be served.
@@ -193,17 +195,7 @@ export class NamespaceController {
 
   #hasUndeclared(name: string): boolean {
     const entries = this.#contents(name).flatMap(([, found]) => found);
-    return entries.some(({ bytes }) => decodeObject(bytes).metadata.deletionTimestamp === undefined);
-  }
-
-  async #delete(resource: Resource, entry: Entry): Promise<void> {
-    const object: ApiObject = decodeObject(entry.bytes);
-    if (object.metadata.deletionTimestamp !== undefined) return;
-    try {
-      await this.#options.registry.delete(resource, keyOf(object), { preconditions: { uid: object.metadata.uid } });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    return entries.some(isUndeclared);
   }
 
   async #finalize(name: string): Promise<void> {
@@ -221,6 +213,15 @@ export class NamespaceController {
     });
     logger.info({ namespace: name }, 'emptied a namespace that is being deleted');
   }
+}
+
+function isUndeclared({ bytes }: Entry): boolean {
+  return decodeObject(bytes).metadata.deletionTimestamp === undefined;
+}
+
+/** Not a namesake that came meanwhile. */
+function optionsOf({ uid }: Entry): WriteOptions {
+  return uid === undefined ? {} : { preconditions: { uid } };
 }
 
 function entriesIn({ cache }: Resource, namespace: string): readonly Entry[] {

@@ -1,5 +1,6 @@
 import { ApiError, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, ModelDescriptor, Timer } from '@homeostat/controller-runtime/api';
+import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object-codec.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
@@ -27,7 +28,7 @@ const retryMs = 1000;
 
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 
-/** Objects that are deleted at the same time; others use the queue of writes as well. */
+/** Objects that are deleted at the same time. */
 const deletedAtOnce = 100;
 
 /**
@@ -196,19 +197,11 @@ export class DefinitionController {
   }
 
   async #deleteAll(resource: Resource): Promise<void> {
-    const entries = [...resource.cache.entries()];
-    for (let from = 0; from < entries.length && !this.#stopped; from += deletedAtOnce) {
-      const some = entries.slice(from, from + deletedAtOnce);
-      await Promise.all(some.map(({ bytes }) => this.#deleteOne(resource, bytes)));
-    }
-  }
-
-  async #deleteOne(resource: Resource, bytes: Buffer): Promise<void> {
-    try {
-      await this.#options.registry.delete(resource, keyOf(decodeObject(bytes)), asService);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await deleteEntries(
+      this.#options.registry,
+      { resource, entries: [...resource.cache.entries()] },
+      { atOnce: deletedAtOnce, optionsOf: () => asService, isStopped: () => this.#stopped },
+    );
   }
 
   async #setFinalizers(definition: CustomResourceDefinition, finalizers: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
-import { isNotFound } from '@homeostat/controller-runtime/api';
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import { deleteEntries } from '../registry/delete-entries.ts';
 import type { Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
 import type { Lister } from '../registry/lister.ts';
 import type { ListPage } from '../registry/list-page.ts';
@@ -43,7 +43,7 @@ const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
 /** Of objects; `readPatch` does not read what is applied. */
 const objectPatchTypes = [...patchTypes, applyType];
 
-/** Of a collection. The queue of writes is bounded, and others use it as well. */
+/** Of a collection. */
 const deletedAtOnce = 1000;
 
 /** A verb on a path becomes one call of the registry, and its result an answer. */
@@ -161,20 +161,13 @@ export class ResourceHandler {
     const options = await readDeleteOptions(context);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
-    for (let from = 0; from < list.entries.length; from += deletedAtOnce) {
-      const some = list.entries.slice(from, from + deletedAtOnce);
-      await Promise.all(some.map((entry) => this.#deleteOne(resource, entry, options)));
-    }
+    const { entries } = list;
+    await deleteEntries(
+      this.#parts.registry,
+      { resource, entries },
+      { atOnce: deletedAtOnce, optionsOf: () => options },
+    );
     sendList(call, list);
-  }
-
-  /** One of a collection: who was faster has done the work. */
-  async #deleteOne(resource: Resource, entry: ObjectKeyed, options: WriteOptions): Promise<void> {
-    try {
-      await this.#parts.registry.delete(resource, keyOfEntry(entry), options);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
   }
 
   #answer(call: Call, written: WriteResult): void {
@@ -189,15 +182,6 @@ function sendObject({ context, format, view }: Call, bytes: Buffer): void {
 
 function sendList({ context, format, view }: Call, list: ListPage): void {
   sendBytes(context, view === undefined ? list.toBytes() : view.ofList(list), format);
-}
-
-interface ObjectKeyed {
-  readonly name: string;
-  readonly namespace: string | undefined;
-}
-
-function keyOfEntry({ name, namespace }: ObjectKeyed): ObjectKey {
-  return namespace === undefined ? { name } : { name, namespace };
 }
 
 function keyAt(path: ResourcePath, name: string): ObjectKey {

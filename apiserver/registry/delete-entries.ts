@@ -1,0 +1,35 @@
+import { isNotFound } from '@homeostat/controller-runtime/api';
+import type { ObjectKey } from '@homeostat/controller-runtime/api';
+import type { Entry } from '../index/entry.ts';
+import type { Registry, WriteOptions } from './registry.ts';
+import type { Resource } from './resource.ts';
+
+export interface DeleteEntriesOptions {
+  /** Deletions at the same time: the queue of writes is bounded, and others use it as well. */
+  readonly atOnce: number;
+  readonly optionsOf: (entry: Entry) => WriteOptions;
+  /** Ends it between two groups. Default never. */
+  readonly isStopped?: () => boolean;
+}
+
+/** Deletes objects of one kind, some at a time. One that is gone already is no failure; rejects with the first that is one. */
+export async function deleteEntries(
+  registry: Registry,
+  { resource, entries }: { readonly resource: Resource; readonly entries: readonly Entry[] },
+  { atOnce, optionsOf, isStopped = () => false }: DeleteEntriesOptions,
+): Promise<void> {
+  const deleteOne = async (entry: Entry): Promise<void> => {
+    try {
+      await registry.delete(resource, keyOfEntry(entry), optionsOf(entry));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  };
+  for (let from = 0; from < entries.length && !isStopped(); from += atOnce) {
+    await Promise.all(entries.slice(from, from + atOnce).map(deleteOne));
+  }
+}
+
+function keyOfEntry({ name, namespace }: Entry): ObjectKey {
+  return namespace === undefined ? { name } : { name, namespace };
+}
