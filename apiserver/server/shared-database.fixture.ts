@@ -31,7 +31,6 @@ export class SharedDatabase {
 /** A store on a {@link SharedDatabase}. */
 export class ReplicaStore implements Store {
   readonly isShared = true;
-  readonly commitsAtOnce = 2;
   /** Hints get lost. */
   isDeaf = false;
   /** What the next calls wait for, or fail with. */

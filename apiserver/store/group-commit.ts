@@ -20,7 +20,7 @@ export interface GroupCommitOptions {
   readonly onEnd?: (error: unknown) => void;
 }
 
-/** So many are not kept waiting for the end of the turn. */
+/** So many are not kept waiting for the end of the turn, by a store that takes no time to begin a batch. */
 const enough = 32;
 
 /** Batches that are written and not answered yet, beside the one that is being written. */
@@ -45,6 +45,11 @@ interface Entry {
  */
 export class GroupCommit {
   readonly #store: Store;
+  /**
+   * A server pays for a transaction as for 20 to 30 operations, waits for a disk that may be slow, and while other
+   * replicas write, for theirs: it gets all that waits.
+   */
+  readonly #enough: number;
   readonly #options: GroupCommitOptions &
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
   /** The last submitted operation of each token that is not settled. */
@@ -52,7 +57,7 @@ export class GroupCommit {
   #ready: Entry[] = [];
   #readyFrom = 0;
   #queued = 0;
-  /** Batches that the store works on. */
+  /** Operations that the store works on. */
   #inFlight = 0;
   /** Batches that are durable and wait for their turn to be answered. */
   #unanswered = 0;
@@ -64,6 +69,7 @@ export class GroupCommit {
 
   constructor(store: Store, options: GroupCommitOptions) {
     this.#store = store;
+    this.#enough = store.isShared ? Number.POSITIVE_INFINITY : enough;
     this.#options = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000, ...options };
   }
 
@@ -118,7 +124,7 @@ export class GroupCommit {
     this.#queued += 1;
     if (entry.blockers === 0) this.#ready.push(entry);
     if (!this.#maySend()) return;
-    if (this.#readyCount() >= enough) this.#send();
+    if (this.#ready.length - this.#readyFrom >= this.#enough) this.#send();
     else this.#sendAtEndOfTurn();
   }
 
@@ -135,28 +141,20 @@ export class GroupCommit {
 
   /** `answered`: how many are being answered, and are likely to be followed by as many. */
   #send(answered = 0): void {
-    const batch = this.#takeBatch(Math.max(enough, Math.ceil((this.#queued + answered) / 2)));
-    this.#inFlight += 1;
+    const batch = this.#takeBatch(Math.max(this.#enough, Math.ceil((this.#queued + answered) / 2)));
+    this.#inFlight = batch.length;
     this.#write(batch).then(
       (committed) => this.#onCommitted(batch, committed),
       (error: unknown) => this.#onFailed(batch, error),
     );
   }
 
-  /**
-   * A batch goes when no other is under way, or, where the store has more at once, when it is a large one. Who is slow to
-   * follow what others write is not buried under what is written here.
-   */
+  /** One batch at a time; and who is slow to follow what others write is not buried under what is written here. */
   #maySend(): boolean {
-    if (this.#unanswered >= maxUnanswered) return false;
-    return this.#inFlight === 0 || (this.#inFlight < this.#store.commitsAtOnce && this.#readyCount() >= enough);
+    return this.#inFlight === 0 && this.#unanswered < maxUnanswered;
   }
 
-  #readyCount(): number {
-    return this.#ready.length - this.#readyFrom;
-  }
-
-  /** At most half of all writers: the other half is served while these commit. */
+  /** At most half of all writers, of many: the other half is served while these commit. */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
     const limit = Math.min(maxOperations, share);
@@ -182,7 +180,7 @@ export class GroupCommit {
   }
 
   #onCommitted(batch: readonly Entry[], committed: Committed): void {
-    this.#inFlight -= 1;
+    this.#inFlight = 0;
     const { follow, onEnd } = this.#options;
     onEnd?.(undefined);
     // What follows from the answers to a few waits for the end of the turn by itself.
@@ -213,7 +211,7 @@ export class GroupCommit {
     await this.#answered;
     this.#options.onEnd?.(error);
     await this.#fail(batch, error);
-    this.#inFlight -= 1;
+    this.#inFlight = 0;
     this.#goOn();
   }
 

@@ -110,8 +110,6 @@ export class CompactedError extends Error {
 export interface Store {
   /** Other processes may write to the same database: who keeps anything in memory has to follow {@link changes}. */
   readonly isShared: boolean;
-  /** Batches that it is worth to have under way at the same time; they share no key and no claim. */
-  readonly commitsAtOnce: number;
   open(): Promise<OpenedStore>;
   /** One transaction. At most one operation a key, and none that share a claim. */
   commit(batch: readonly Operation[]): Promise<Committed>;

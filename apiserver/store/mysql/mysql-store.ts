@@ -41,7 +41,6 @@ export function createMysqlStore(options: MysqlStoreOptions): Store {
  */
 class MysqlStore implements Store {
   readonly isShared = true;
-  readonly commitsAtOnce = 1;
   readonly #options: MysqlStoreOptions;
   readonly #writer: MysqlWriter;
   readonly #reader: MysqlReader;

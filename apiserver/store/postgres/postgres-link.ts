@@ -43,11 +43,6 @@ export class PostgresLink {
     this.#pause = new BoundedWait(options.clock);
   }
 
-  /** The connection, if there is one that is not known to be lost. */
-  get current(): PostgresConnection | undefined {
-    return this.#state.kind === 'up' && !this.#state.connection.isLost ? this.#state.connection : undefined;
-  }
-
   /** The connection, which may be lost at any moment. Rejects when there is none in time. */
   async get(): Promise<PostgresConnection> {
     if (this.#state.kind === 'up' && this.#state.connection.isLost) this.#state = { kind: 'idle' };

@@ -75,31 +75,6 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     });
   }
 
-  for (const [fault, when] of faults) {
-    it(`answers what is so for both batches under way, when the connection ends ${when} of the first`, async () => {
-      const { store, proxy } = await server.openThroughProxy();
-      await written(store, create('a', '1'));
-      proxy.failCommit(fault);
-      const commits = [
-        store.commit([create('b', '2'), create('a', 'again')]),
-        store.commit([create('c', '3'), create('d', '4', [[1, 'v']])]),
-        store.commit([create('e', '5')]),
-      ];
-      const number = store.numberOf('kind:of-no-batch');
-      const all = await Promise.all(commits);
-      expect(proxy.hasFailed).to.equal(true);
-      proxy.releaseCommit();
-      expect(await number).to.equal(1);
-      const [first, second, third] = all.map(({ outcomes }) => outcomes);
-      expect(first?.[1]).to.deep.equal({ conflict: 'exists' });
-      const own = [first?.[0], second?.[0], second?.[1], third?.[0]].map(revisionOf);
-      const names = ['b', 'c', 'd', 'e'].map((name, at): [string, number] => [key(name), own[at] ?? 0]);
-      expect((await historyOf(store)).slice(1)).to.deep.equal(names.sort(([, x], [, y]) => x - y));
-      expect(await scanned(store)).to.have.lengthOf(5);
-      await store.close();
-    });
-  }
-
   it('tells the revision before what a look has found, when that is all of a batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);

@@ -43,7 +43,6 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
  */
 class PostgresStore implements Store {
   readonly isShared = true;
-  readonly commitsAtOnce = 2;
   readonly #writer: PostgresWriter;
   readonly #reader: PostgresReader;
   readonly #options: PostgresStoreOptions;

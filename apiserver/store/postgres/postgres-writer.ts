@@ -1,7 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
 import { BatchOutcomes } from './batch-outcomes.ts';
-import { type BatchResult, sendBatch } from './postgres-batch.ts';
+import { sendBatch } from './postgres-batch.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 import {
@@ -30,13 +30,6 @@ export interface WriterOptions {
   readonly onNewSession: () => void;
 }
 
-/** A batch on its way. */
-interface SentBatch {
-  readonly connection: PostgresConnection;
-  readonly commit: SentCommit;
-  readonly result: Promise<BatchResult>;
-}
-
 /** The writing side of a database: one transaction of this store after the other. Other stores have their own. */
 export class PostgresWriter {
   readonly #options: WriterOptions;
@@ -45,8 +38,6 @@ export class PostgresWriter {
   readonly #link: PostgresLink;
   #known: KnownHistory | undefined;
   #compactRevision = 0;
-  /** Those of several round trips, under way or queued. */
-  #transactions = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -69,10 +60,8 @@ export class PostgresWriter {
     if (this.#known && revision > this.#known.revision) this.#known = { ...this.#known, revision };
   }
 
-  /** Sent at once behind a batch that is under way: the server begins with it when that one is committed. */
   commit(batch: readonly Operation[]): Promise<Committed> {
-    const sent = this.#transactions === 0 ? this.#sendNow(batch) : undefined;
-    return this.#queue.run(() => this.#commit(batch, sent));
+    return this.#queue.run(() => this.#commit(batch));
   }
 
   /** What `body` does, which is repeated when the connection is lost, even at the end. */
@@ -80,25 +69,15 @@ export class PostgresWriter {
     body: (connection: PostgresConnection) => Promise<Result>,
     isolation?: Isolation,
   ): Promise<Result> {
-    return this.#alone(() => this.#transaction(body, isolation));
+    return this.#queue.run(() => this.#transaction(body, isolation));
   }
 
   startHistory(revision: number): Promise<OpenedStore> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       const begun = await this.#transaction((connection) => startHistory(connection, revision));
       this.#known = { revision: begun.revision, epoch: begun.epoch };
       return begun;
     });
-  }
-
-  /** Nothing may come between its statements. */
-  async #alone<Result>(task: () => Promise<Result>): Promise<Result> {
-    this.#transactions += 1;
-    try {
-      return await this.#queue.run(task);
-    } finally {
-      this.#transactions -= 1;
-    }
   }
 
   /** After all that was asked before. */
@@ -132,14 +111,12 @@ export class PostgresWriter {
    * Sends what is not known to be written, until all is answered. What became of a transaction whose answer was lost is
    * looked up before, so that nothing is written twice, and nothing is reported that is not so.
    */
-  async #commit(batch: readonly Operation[], first: SentBatch | undefined): Promise<Committed> {
+  async #commit(batch: readonly Operation[]): Promise<Committed> {
     const outcomes = new BatchOutcomes(batch);
     try {
-      let sent = first;
       let lost: unknown;
       for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-        lost = await this.#finish(sent ?? this.#send(await this.#link.get(), outcomes.rest), outcomes);
-        sent = undefined;
+        lost = await this.#send(outcomes);
         if (outcomes.committed) return outcomes.committed;
       }
       throw storeErrorFrom(lost, 'the connection was lost at every attempt to commit');
@@ -149,44 +126,32 @@ export class PostgresWriter {
     }
   }
 
-  /** undefined while there is no connection. */
-  #sendNow(batch: readonly Operation[]): SentBatch | undefined {
-    const connection = this.#link.current;
-    return connection && this.#send(connection, batch);
-  }
-
-  #send(connection: PostgresConnection, operations: readonly Operation[]): SentBatch {
-    const commit: SentCommit = { id: this.#options.uuid(), after: this.#known?.revision ?? 0 };
-    return { connection, commit, result: sendBatch(connection, operations, commit.id) };
-  }
-
   /** One transaction of what is left. When its answer is lost, resolves with why, and with what a look finds of it. */
-  async #finish({ connection, commit, result: answer }: SentBatch, outcomes: BatchOutcomes): Promise<unknown> {
-    const result = await answer;
+  async #send(outcomes: BatchOutcomes): Promise<unknown> {
+    const connection = await this.#link.get();
+    const sent: SentCommit = { id: this.#options.uuid(), after: this.#known?.revision ?? 0 };
+    const result = await sendBatch(connection, outcomes.rest, sent.id);
     if (result.kind === 'refused') throw this.#refused(connection, result.error);
     if (result.kind === 'lost') {
       this.#link.discard(connection);
-      const written = await this.#lookUp(commit);
+      const written = await this.#lookUp(sent);
       if (written.size > 0) outcomes.found(written);
-      this.#reached(commit.id, Math.max(0, ...written.values()));
+      this.#reached(sent.id, Math.max(0, ...written.values()));
       return result.error;
     }
     outcomes.answered(result);
     this.learn(result.before);
-    this.#reached(commit.id, Math.max(0, ...result.outcomes.map((each) => ('revision' in each ? each.revision : 0))));
+    this.#reached(sent.id, Math.max(0, ...result.outcomes.map((each) => ('revision' in each ? each.revision : 0))));
     return undefined;
   }
 
   /** Resolves with what was written; the rest was not, and never will be. Rejects with `unknown` when nobody can tell. */
   async #lookUp(sent: SentCommit): Promise<WrittenKeys> {
-    this.#transactions += 1;
     try {
       return await this.#transaction((connection) => findCommit(connection, sent));
     } catch (cause) {
       const message = 'the connection was lost during a commit, and it cannot be learned whether it was written';
       throw new StoreError('unknown', message, { cause });
-    } finally {
-      this.#transactions -= 1;
     }
   }
 

@@ -28,7 +28,6 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
  */
 class SqliteStore implements Store {
   readonly isShared = false;
-  readonly commitsAtOnce = 1;
   readonly #path: string | undefined;
   readonly #listeners = new Set<(revision: number) => void>();
   #channel: WorkerChannel | undefined;
