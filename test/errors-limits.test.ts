@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -69,6 +70,20 @@ describe('errors: limits', () => {
 
     it('refuses a body without length once it is over the limit', async () => {
       expectRefusal(await leavesNoTrace(server, () => postChunked(64, 128 * 1024)), tooLarge);
+    });
+
+    it('reads on for a client that wants its connection closed after the answer, and closes it then', async () => {
+      const socket = server.connect();
+      let answer = '';
+      socket.on('data', (text: Buffer) => (answer += text.toString()));
+      const closed = once(socket, 'close');
+      const head = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
+      const chunk = `${MiB.toString(16)}\r\n${' '.repeat(MiB)}\r\n`;
+      socket.write(head + chunk.repeat(4));
+      await once(socket, 'data');
+      socket.write(`${chunk.repeat(4)}0\r\n\r\n`);
+      await closed;
+      expect(answer).to.match(/^HTTP\/1\.1 413 /);
     });
 
     it('does not read on for ever', async () => {

@@ -45,6 +45,18 @@ function writeError(context: Context, error: ApiError): void {
   const problem = wantsProblem(context.get('Accept'));
   context.set('Content-Type', problem ? 'application/problem+json' : 'application/json');
   context.body = Buffer.from(JSON.stringify(problem ? problemOf(error, context) : status));
+  if (error.reason === 'RequestEntityTooLarge') closeOnceRead(context);
+}
+
+/**
+ * The client may still send what is too large, and be one that wants its connection closed: node would close it with the
+ * answer, the connection would be reset under the client, and the answer lost.
+ */
+function closeOnceRead({ req, res }: Context): void {
+  if (res.shouldKeepAlive || req.complete) return;
+  res.shouldKeepAlive = true;
+  const close = (): void => req.socket.destroySoon();
+  req.once('end', () => (res.closed ? close() : res.once('close', close)));
 }
 
 /** RFC 9457; `causes` and `reason` are extension members. */

@@ -22,6 +22,9 @@ const handshakeTimeoutMs = 10_000;
 /** How long requests under way may take once the server stops. */
 const drainMs = 10_000;
 
+/** How long a connection may be silent then before it is closed: a request that is on its way is still answered. */
+const silentMs = 100;
+
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
@@ -42,6 +45,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export class HttpListener {
   readonly #server: HttpServer | HttpsServer;
   readonly #tls: HttpsServer | undefined;
+  readonly #sockets = new Set<Socket>();
   #url = '';
   #stopping = false;
 
@@ -50,10 +54,15 @@ export class HttpListener {
     const waiting = new WaitingAnswers();
     const answer: Handler = (request, response) => {
       waiting.add(response);
+      if (this.#stopping) response.shouldKeepAlive = false;
       return handler(request, response);
     };
     this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
+    this.#server.on(this.#tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     this.#server.on('clientError', answerMalformed);
   }
 
@@ -89,7 +98,7 @@ export class HttpListener {
     this.#tls.setSecureContext({ ...secureOptions, key, cert });
   }
 
-  /** From now on requests are answered with 503. */
+  /** From now on requests are answered with 503, each as the last of its connection. */
   refuse(): void {
     this.#stopping = true;
   }
@@ -98,7 +107,9 @@ export class HttpListener {
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeIdleConnections();
+    // Node closes those between two requests, but for those whose answer is under way, and those that never asked.
+    this.#server.keepAliveTimeout = silentMs;
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.setTimeout(silentMs);
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);
     await closed;
     clearTimeout(timer);

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
+import { expect } from 'chai';
+import { persons } from './support/models.ts';
+import { SecureServer, token } from './support/secure-server.ts';
+import { TestServer } from './support/test-server.ts';
+
+/** Less than node waits for the first request of a connection (10 s), and for the next one (5 s). */
+const firstTimeoutMs = 8_000;
+const nextTimeoutMs = 4_000;
+
+describe('a server that stops', () => {
+  it('does not wait for a connection over which nothing was ever sent', async function () {
+    this.timeout(firstTimeoutMs);
+    const server = await TestServer.start();
+    const socket = server.connect();
+    // A connection behind it: it has been taken by then.
+    await server.get('/livez');
+    await server.stop();
+    socket.destroy();
+  });
+
+  it('does not wait for one whose TLS handshake is all that there was', async function () {
+    this.timeout(firstTimeoutMs);
+    const server = await SecureServer.start();
+    const socket = server.http.connect();
+    await once(socket, 'secureConnect');
+    await server.http.get('/livez', { authorization: `Bearer ${token}` });
+    await server.stop();
+    socket.destroy();
+  });
+
+  it('does not wait for the next request of one whose answer was under way', async function () {
+    this.timeout(nextTimeoutMs);
+    const server = await TestServer.start();
+    const owned = server.api.endpoints.forOwner('slow');
+    let answer: (response: ServerResponse) => void;
+    const begun = new Promise<void>((resolve) => {
+      const slow = async (): Promise<ServerResponse> => {
+        resolve();
+        return new Promise((settle) => (answer = settle));
+      };
+      owned.add(route('api.example.com/v1').GET('/slow', slow).build());
+    });
+    owned.open();
+    const agent = new Agent({ keepAlive: true });
+    const path = '/apis/api.example.com/v1/slow';
+    const responded = once(get({ host: '127.0.0.1', port: server.port, path, agent }), 'response');
+    await begun;
+    const stopped = server.stop();
+    answer!(ServerResponse.ok().text('done'));
+    const [response] = (await responded) as [IncomingMessage];
+    expect(await textOf(response)).to.equal('done');
+    await stopped;
+    agent.destroy();
+  });
+
+  it('answers a request that was half here with 503, as the last of its connection', async () => {
+    const server = await TestServer.start();
+    const socket = server.connect();
+    socket.write(`GET ${persons} HTTP/1.1\r\n`);
+    const answer = textOf(socket);
+    // Two requests behind it: the line above has been read by then.
+    await server.get('/livez');
+    await server.get('/livez');
+    const stopped = server.stop();
+    socket.write('Host: 127.0.0.1\r\n\r\n');
+    expect(await answer)
+      .to.match(/^HTTP\/1\.1 503 /)
+      .and.to.match(/\r\nconnection: close\r\n/i);
+    await stopped;
+  });
+});
