@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import { parseKey, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../api/index.ts';
+import type { ApiObject, Clock, Logger, ModelDescriptor } from '../api/index.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
@@ -15,7 +15,7 @@ import { followCache, waitFor } from './follow-caches.ts';
 import { HotLoopDetector } from './hot-loop.ts';
 import { kindIdOf } from './kind-id.ts';
 import { OwnRevisions } from './own-revisions.ts';
-import { ReconcileRun } from './reconcile-run.ts';
+import { ReconcileRun, type RunParts } from './reconcile-run.ts';
 import { settleRun } from './settle-run.ts';
 
 export interface ControllerParts {
@@ -45,10 +45,10 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #waits: ConflictWaits;
   readonly #events: EventSource;
-  readonly #hotLoop: HotLoopDetector;
+  readonly #runParts: RunParts;
   readonly #pool: PQueue;
   /** Runs under way. */
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, ReconcileRun>();
   #isWorking = false;
   #isAbandoned = false;
   #runsThisTurn = 0;
@@ -65,7 +65,16 @@ export class Controller {
     this.#queue = new WorkQueue({ clock, retryLimit, onReady: () => this.#pump() });
     this.#waits = new ConflictWaits((key) => this.#queue.add(key, { reason: { type: 'retry' } }));
     this.#events = this.#createEvents();
-    this.#hotLoop = new HotLoopDetector(hotLoopRunsPerMinute);
+    this.#runParts = {
+      definition,
+      kindId: kindIdOf(definition.model),
+      client,
+      clock,
+      view: this.#view,
+      statusWrites: this.#statusWrites,
+      finalizerWrites: this.#finalizerWrites,
+      hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
+    };
     this.#pool = new PQueue({ concurrency });
     this.#pool.on('next', () => this.#pump());
   }
@@ -165,34 +174,13 @@ export class Controller {
     const { key } = item;
     const reconcileID = this.#parts.uuid();
     const logger = childLogger(this.#logger, { key, reconcileID });
-    const abort = new AbortController();
-    this.#running.set(key, abort);
-    this.#watchHotLoop(key, logger);
-    const outcome = await new ReconcileRun(this.#runParts(), { item, reconcileID, logger, abort }).run();
+    const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
+    this.#running.set(key, run);
+    const outcome = await run.run();
     this.#running.delete(key);
     if (!this.#isAbandoned)
       settleRun({ queue: this.#queue, view: this.#view, waits: this.#waits, logger }, item, outcome);
     this.#queue.done(key);
-  }
-
-  #runParts(): ConstructorParameters<typeof ReconcileRun>[0] {
-    const { client, clock } = this.#parts;
-    return {
-      definition: this.#definition,
-      client,
-      clock,
-      view: this.#view,
-      statusWrites: this.#statusWrites,
-      finalizerWrites: this.#finalizerWrites,
-    };
-  }
-
-  #watchHotLoop(key: string, logger: Logger): void {
-    const object = this.#view.read({ kindId: kindIdOf(this.#definition.model), key: parseKey(key) });
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (!this.#hotLoop.countRun(key, object?.metadata.generation, nowMs)) return;
-    const runsPerMinute = this.#definition.hotLoopRunsPerMinute;
-    logger.warn({ runsPerMinute }, `hot loop: "${key}" ran more often than that though its spec did not change`);
   }
 
   /** Runs that outlast the grace are told to end and left behind: their outcome no longer counts. */
@@ -208,7 +196,7 @@ export class Controller {
       { keys: [...this.#running.keys()], graceMs },
       'runs did not end within the grace; they are abandoned',
     );
-    for (const abort of this.#running.values()) abort.abort(new Error('the controller has stopped'));
+    for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
   }
 }
 
