@@ -95,6 +95,8 @@ interface WrittenFigures {
   readonly started: Figures;
   /** From the sending of a write to its answer. */
   readonly answered: Figures;
+  /** From the answer to a write to the start of its run; 0 where that began before. */
+  readonly beyond: Figures;
 }
 
 /** One write after the other, each at its time and after the run that the one before led to. */
@@ -120,7 +122,7 @@ async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigur
   }
   const elapsedMs = performance.now() - beginMs;
   await running.stop();
-  return { started: figuresOf(started, elapsedMs), answered: figuresOf(answered, elapsedMs) };
+  return writtenFigures({ started, answered, elapsedMs });
 }
 
 /** Writes while the objects of the start are still being reconciled, a turn of the event loop each. */
@@ -151,7 +153,22 @@ async function writeDuringStart(count: number): Promise<WrittenFigures & { reado
   const elapsedMs = performance.now() - beginMs;
   const left = present + count - runs;
   await running.stop();
-  return { started: figuresOf(started, elapsedMs), answered: figuresOf(answered, elapsedMs), left };
+  return { ...writtenFigures({ started, answered, elapsedMs }), left };
+}
+
+interface Written {
+  readonly started: Float64Array;
+  readonly answered: Float64Array;
+  readonly elapsedMs: number;
+}
+
+function writtenFigures({ started, answered, elapsedMs }: Written): WrittenFigures {
+  const beyond = started.map((startedMs, position) => Math.max(0, startedMs - (answered[position] ?? Number.NaN)));
+  return {
+    started: figuresOf(started, elapsedMs),
+    answered: figuresOf(answered, elapsedMs),
+    beyond: figuresOf(beyond, elapsedMs),
+  };
 }
 
 answerCalls({

@@ -5,6 +5,7 @@ import type { Client, WriteOptions } from './client.ts';
 /** Each further attempt means that somebody else wrote in between; who loses eight times in a row should be told. */
 const maxAttempts = 8;
 
+/** What {@link createOrUpdate} is to do. */
 export interface CreateOrUpdateRequest<T extends ApiObject> {
   /** A name alone takes its namespace from the options. */
   readonly key: string | ObjectKey;
@@ -17,19 +18,18 @@ export interface CreateOrUpdateRequest<T extends ApiObject> {
   change(this: void, present: T | undefined): NewObject<T>;
 }
 
+/** The object as it then is, and what was done to it. */
 export interface CreatedOrUpdated<T extends ApiObject> {
   readonly object: T;
   readonly result: 'created' | 'updated' | 'unchanged';
 }
-
-type Verbs = Pick<Client, 'get' | 'create' | 'update'>;
 
 /**
  * Creates the object, or replaces it by what `change` makes of it; writes nothing when that is equal. A lost race is tried
  * again; after eight in a row it rejects with the last one's error, as it does with any other error at once.
  */
 export async function createOrUpdate<T extends ApiObject>(
-  client: Verbs,
+  client: Pick<Client, 'get' | 'create' | 'update'>,
   model: Model<T>,
   request: CreateOrUpdateRequest<T>,
 ): Promise<CreatedOrUpdated<T>> {
@@ -44,7 +44,7 @@ export async function createOrUpdate<T extends ApiObject>(
 }
 
 async function tryOnce<T extends ApiObject>(
-  client: Verbs,
+  client: Pick<Client, 'get' | 'create' | 'update'>,
   model: Model<T>,
   { key, options = {}, change }: CreateOrUpdateRequest<T>,
 ): Promise<CreatedOrUpdated<T>> {

@@ -17,8 +17,9 @@ export interface EnsureRequest<T extends ApiObject> {
 export async function ensureObject<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
   model: Model<T>,
-  { key, desired, options = {} }: EnsureRequest<T>,
+  request: EnsureRequest<T>,
 ): Promise<T> {
+  const { key, desired, options = {} } = request;
   const patch = patchOf(desired);
   // A patch's nulls mean absence, also where there is nothing yet.
   const change = (present: T | undefined): NewObject<T> => applyMergePatch(present ?? {}, patch) as NewObject<T>;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ReconcileResult } from './reconciler.ts';
 import { controller, on, type ControllerOptions } from './controller-definition.ts';
+import type { KeySource } from './key-source.ts';
 import { Badge, Harness, Person, Team } from './harness.test-support.ts';
 
 describe("a controller whose author's code", () => {
@@ -125,5 +126,7 @@ describe('a controller with options of its own', () => {
     expect(() => controller(Person, { reconcile, resync: 0 })).to.throw(RangeError, 'resync');
     expect(() => controller(Person, { reconcile, resync: 'often' })).to.throw(RangeError, 'often');
     expect(() => controller(Person, { reconcile, backoff: { baseMs: -1 } })).to.throw(RangeError, 'backoff.baseMs');
+    const none = { name: 'x', keys: 'ada' } as unknown as KeySource;
+    expect(() => controller(Person, { reconcile, sources: [none] })).to.throw(TypeError, 'sources[0]');
   });
 });

@@ -94,6 +94,7 @@ export function controller<T extends ApiObject>(
   checkCount(name, { hotLoopRunsPerMinute }, 1);
   checkFunctions(name, options);
   checkBackoff(backoff);
+  checkSources(name, sources);
   return Object.freeze({
     name,
     model: descriptor,
@@ -118,6 +119,13 @@ function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFun
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;
   return (context: ReconcileContext<T>) => reconcile.call(options, context);
+}
+
+function checkSources(name: string, sources: readonly KeySource[]): void {
+  for (const [index, each] of sources.entries()) {
+    if (typeof each?.name === 'string' && typeof each.keys === 'function') continue;
+    throw new TypeError(`controller "${name}": sources[${index}] is none, such as source(name, keys) makes`);
+  }
 }
 
 function resyncMsOf(name: string, { resync }: Pick<ControllerOptions, 'resync'>): number {

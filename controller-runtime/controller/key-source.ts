@@ -38,7 +38,7 @@ export function source(name: string, keys: KeySource['keys']): KeySource {
 export function poll(
   name: string,
   interval: Duration,
-  ask: (context: SourceContext) => PolledKeys | Promise<PolledKeys>,
+  ask: (context: SourceContext) => Iterable<string | ObjectKey> | Promise<Iterable<string | ObjectKey>>,
 ): KeySource {
   const intervalMs = parseDuration(interval);
   if (intervalMs === 0) throw new RangeError(`source "${name}": the interval must be above 0`);
@@ -49,5 +49,3 @@ export function poll(
     }
   });
 }
-
-type PolledKeys = Iterable<string | ObjectKey>;
