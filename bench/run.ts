@@ -12,11 +12,13 @@ import { inProcess } from './cases/in-process.ts';
 import { listPage } from './cases/list-page.ts';
 import { postgresServer } from './cases/postgres-server.ts';
 import { postgresWrites } from './cases/postgres-writes.ts';
+import { reconciles } from './cases/reconciles.ts';
 import { registration } from './cases/registration.ts';
 import { replicas } from './cases/replicas.ts';
 import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
+import { workQueue } from './cases/work-queue.ts';
 import { describeMachine } from './machine.ts';
 import { formatTable } from './result-table.ts';
 import type { Row } from './result-table.ts';
@@ -38,6 +40,8 @@ const cases: Readonly<Record<string, Case>> = {
   'postgres-server': postgresServer,
   replicas,
   'start-up-on-servers': startUpOnServers,
+  'work-queue': workQueue,
+  reconciles,
 };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });

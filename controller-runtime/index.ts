@@ -21,6 +21,8 @@ export { createClient } from './create-client.ts';
 export type { HttpClientOptions } from './create-client.ts';
 export { readKubeconfig } from './client/kubeconfig.ts';
 export type { KubeconfigAccess, KubeconfigOptions } from './client/kubeconfig.ts';
+export { createOrUpdate } from './client/create-or-update.ts';
+export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or-update.ts';
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
 export { freezeDeep } from './client/freeze-deep.ts';
@@ -46,6 +48,8 @@ export type {
   MappedKeys,
   WatchSource,
 } from './controller/controller-definition.ts';
+export { poll, source } from './controller/key-source.ts';
+export type { KeySource, SourceContext } from './controller/key-source.ts';
 export { addFinalizer, removeFinalizer } from './controller/finalizers.ts';
 export type { FinalizerChange } from './controller/finalizers.ts';
 export {

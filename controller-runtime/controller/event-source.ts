@@ -8,11 +8,12 @@ import type { ControllerDefinition, WatchSource } from './controller-definition.
 import { groupOf, kindIdOf } from './kind-id.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import { controllerOf } from './owner-references.ts';
-import { isResync, judgeOwnEvent } from './own-event-filter.ts';
+import { isResync, judgeOwnEvent, type OwnEventVerdict } from './own-event-filter.ts';
 import type { ObjectChange } from './predicates.ts';
+import { workKey } from './work-key.ts';
 
 /** What was there at the start, and resyncs, give way to what happens now. */
-const backgroundPriority = -100;
+export const backgroundPriority = -100;
 
 export interface EventSourceParts {
   readonly definition: ControllerDefinition;
@@ -85,18 +86,32 @@ export class EventSource {
   }
 
   #onOwn(change: ObjectChange, priority: number): void {
-    const { definition, queue, statusWrites, finalizerWrites } = this.#parts;
+    const { queue, statusWrites, finalizerWrites } = this.#parts;
     const { object } = change;
     const { resourceVersion } = object.metadata;
     const id = idOf(targetOf(object));
     const reason = reasonFor('event', change, change.type);
     const run = (): void => queue.add(formatKey(keyOf(object)), { priority, reason });
-    const verdict = judgeOwnEvent(change, definition.predicates);
+    const verdict = this.#judge(change);
     if (verdict === 'run') run();
     else if (verdict === 'unlessOwnStatus') statusWrites.decide(id, resourceVersion, run);
     else if (verdict === 'unlessOwnFinalizers') finalizerWrites.decide(id, resourceVersion, run);
     statusWrites.observed(id, resourceVersion);
     finalizerWrites.observed(id, resourceVersion);
+  }
+
+  /** A predicate that throws is reported, and counts for nothing: a run too many does no harm, one too few may. */
+  #judge(change: ObjectChange): OwnEventVerdict {
+    const { definition, logger } = this.#parts;
+    try {
+      return judgeOwnEvent(change, definition.predicates);
+    } catch (error) {
+      logger.error(
+        { key: formatKey(keyOf(change.object)), err: error },
+        'a predicate failed; the object is reconciled',
+      );
+      return 'run';
+    }
   }
 
   /** The owner before and the owner now; the version of the reference's apiVersion does not matter, its group does. */
@@ -125,7 +140,7 @@ export class EventSource {
     for (const object of statesOf(change)) {
       try {
         for (const key of await map(object, { client })) {
-          queue.add(typeof key === 'string' ? key : formatKey(key), { priority, reason });
+          queue.add(workKey(key, definition.model), { priority, reason });
         }
       } catch (error) {
         const from = { kind: object.kind, key: formatKey(keyOf(object)) };

@@ -39,8 +39,8 @@ export interface ConflictSource {
 
 export interface RunClientParts {
   readonly client: Client;
-  /** Requests that have no signal of their own end with the run. */
-  readonly signal: AbortSignal;
+  /** The run's: requests that have no signal of their own end with it. */
+  readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
 }
@@ -51,21 +51,21 @@ export interface RunClientParts {
  */
 export class RunClient implements Client {
   readonly #client: Client;
-  readonly #signal: AbortSignal;
+  readonly #abort: Pick<AbortController, 'signal'>;
   readonly #view: CacheView;
   readonly #statusWrites: OwnRevisions;
-  readonly #conflicts = new WeakMap<object, ConflictSource>();
+  #conflicts: WeakMap<object, ConflictSource> | undefined;
 
-  constructor({ client, signal, view, statusWrites }: RunClientParts) {
+  constructor({ client, abort, view, statusWrites }: RunClientParts) {
     this.#client = client;
-    this.#signal = signal;
+    this.#abort = abort;
     this.#view = view;
     this.#statusWrites = statusWrites;
   }
 
   /** What a conflict that this client rejected with was about; undefined for any other error. */
   conflictSource(error: unknown): ConflictSource | undefined {
-    return typeof error === 'object' && error !== null ? this.#conflicts.get(error) : undefined;
+    return typeof error === 'object' && error !== null ? this.#conflicts?.get(error) : undefined;
   }
 
   get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T> {
@@ -140,7 +140,7 @@ export class RunClient implements Client {
   }
 
   #bound<O extends RequestOptions>(options: O | undefined): O & { readonly signal: AbortSignal } {
-    return { signal: this.#signal, ...options } as O & { readonly signal: AbortSignal };
+    return { signal: this.#abort.signal, ...options } as O & { readonly signal: AbortSignal };
   }
 
   async #write<R extends ApiObject | undefined>(
@@ -156,7 +156,7 @@ export class RunClient implements Client {
       else this.#view.record(result);
       return result;
     } catch (error) {
-      if (isConflict(error)) this.#conflicts.set(error as object, { target, revision });
+      if (isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error as object, { target, revision });
       throw error;
     }
   }

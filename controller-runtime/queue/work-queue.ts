@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../api/index.ts';
-import { backoffDelayMs, type BackoffOptions } from './backoff.ts';
+import { Backoff, type BackoffOptions } from './backoff.ts';
 import { DelayHeap } from './delay-heap.ts';
 import { keyStateOf, type KeyState, type QueueSizes } from './key-state.ts';
 import { QueueEntry, type WorkItem } from './queue-entry.ts';
@@ -42,7 +42,7 @@ const retry: Reason = Object.freeze({ type: 'retry' });
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #onReady: () => void;
-  readonly #backoff: BackoffOptions;
+  readonly #backoff: Backoff;
   readonly #retryLimit: number;
   readonly #entries = new Map<string, QueueEntry>();
   readonly #ready = new ReadyList();
@@ -53,11 +53,12 @@ export class WorkQueue {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
 
+  /** Throws RangeError that names the option of back-off that it does not like. */
   constructor(options: WorkQueueOptions) {
     const { clock, onReady = () => {}, backoff = {}, retryLimit = Infinity } = options;
     this.#clock = clock;
     this.#onReady = onReady;
-    this.#backoff = backoff;
+    this.#backoff = new Backoff(backoff);
     this.#retryLimit = retryLimit;
   }
 
@@ -104,7 +105,8 @@ export class WorkQueue {
       return 'parked';
     }
     const { priority = this.#requeuePriority(key, options), reason = retry } = options;
-    this.addAfter(key, backoffDelayMs(entry.attempts, this.#backoff), { priority, reason });
+    const delayMs = this.#backoff.delayMs(entry.attempts, this.#clock.monotonicMs());
+    this.addAfter(key, delayMs, { priority, reason });
     return 'delayed';
   }
 
@@ -162,15 +164,13 @@ export class WorkQueue {
 
   /** Refuses new keys and hands out no more. Releases drains that wait. */
   shutdown(): void {
-    this.#shutDown = true;
-    this.#clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#close();
     this.#releaseDrains();
   }
 
   /** As shutdown; resolves when no run is under way any more, or when `shutdown` is called after it. */
   async shutdownWithDrain(): Promise<void> {
-    this.shutdown();
+    this.#close();
     if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
@@ -195,6 +195,12 @@ export class WorkQueue {
       }
     }
     return states;
+  }
+
+  #close(): void {
+    this.#shutDown = true;
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #entryOf(key: string): QueueEntry {
