@@ -6,7 +6,7 @@ const coreEvents = '/api/v1/namespaces/default/events';
 const events = '/apis/events.k8s.io/v1/namespaces/default/events';
 const minuteMs = 60_000;
 
-describe('events', () => {
+describe('events [compat events]', () => {
   let clock: FakeClock;
   let server: TestServer;
 

@@ -9,7 +9,7 @@ const paths = {
   labelSelectorPath: '.status.selector',
 };
 
-describe('the Scale of an object', () => {
+describe('the Scale of an object [compat scale]', () => {
   const url = `${widgets}/a/scale`;
   let server: TestServer;
 
