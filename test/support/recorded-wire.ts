@@ -49,7 +49,8 @@ const describedBodies: Readonly<Record<string, string>> = {
 };
 
 /** A revision of the recording. */
-const unknownRevision = /"resourceVersion":"(1030\d+)"/;
+const unknownRevision = /"(?:resourceVersion":|path":"\/metadata\/resourceVersion","value":)"(\d{2,})"/;
+const uidText = /"uid":"[^"]+"/;
 
 /** Sends a recorded history to a server, in whose answers uids, revisions and tokens are others than in the recording. */
 export class WireReplay {
@@ -90,11 +91,12 @@ export class WireReplay {
     const omit = (key: string, value: unknown): unknown =>
       method === 'PUT' && key === 'managedFields' ? undefined : value;
     const text = this.#translated(JSON.stringify(body, omit));
-    const [, unknown] = unknownRevision.exec(text) ?? [];
-    if (unknown === undefined) return { body: text, type };
+    const [, revision] = unknownRevision.exec(text) ?? [];
+    if (revision === undefined) return { body: text, type };
     // What was read in between was not kept.
-    const { metadata } = (await this.#server.get(path.replace(/\/status|\?.*/g, ''))).body;
-    return { body: text.replace(unknown, metadata.resourceVersion as string), type };
+    const { metadata } = (await this.#server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
+    const current = text.replace(revision, metadata.resourceVersion as string);
+    return { body: path.endsWith('/scale') ? current.replace(uidText, `"uid":"${metadata.uid}"`) : current, type };
   }
 
   async #watch(
