@@ -1,9 +1,9 @@
-// The table of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, and the tests whose titles say
+// The tables of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, and the tests whose titles say
 // `[compat <id>]`: those of test/kubectl run kubectl, those of test/client-node the library, all others speak HTTP. Fails where a
 // feature claims a client and has no test with it, or the other way round, and where a tag names no feature.
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
-import { proofsOf, readCommitted, root } from './test-titles.js';
+import { escaped, proofsOf, readCommitted, root } from './test-titles.js';
 
 const featuresFile = 'docs/kubernetes-features.yaml';
 
@@ -12,6 +12,9 @@ export const page = 'docs/kubernetes-compatibility.md';
 // Prettier's marks as well: the table is as it is written here.
 const begin = '<!-- prettier-ignore-start -->';
 const end = '<!-- prettier-ignore-end -->';
+
+const place = new RegExp(`${begin}[^]*?${end}`);
+const note = '<!-- Written by npm run spec, from kubernetes-features.yaml and the tests. -->';
 
 const fields = new Set(['id', 'feature', 'kubectl', 'client-node', 'since', 'exceptions']);
 const clients = ['kubectl', 'client-node'];
@@ -31,18 +34,15 @@ function featureProblems(feature, seen) {
   return problems.map((problem) => `${featuresFile}: ${feature.id}: ${problem}`);
 }
 
-/** Files of a feature by client, each with the number of its tests. */
+/** The files that have tests of a feature. */
 function byFeature(proofs) {
   const features = new Map();
-  for (const { id, file } of proofs) {
-    const files = features.get(id) ?? new Map();
-    features.set(id, files.set(file, (files.get(file) ?? 0) + 1));
-  }
+  for (const { id, file } of proofs) features.set(id, (features.get(id) ?? new Set()).add(file));
   return features;
 }
 
-function proofProblems(feature, files = new Map()) {
-  const proved = new Set([...files.keys()].map(clientOf));
+function proofProblems(feature, files = new Set()) {
+  const proved = new Set([...files].map(clientOf));
   const wrong = clients.filter((client) => (feature[client] !== undefined) !== proved.has(client));
   const problems = wrong.map((client) =>
     feature[client] === undefined
@@ -67,12 +67,12 @@ function unknownTags(proofs, known) {
   return [...new Set(problems)];
 }
 
-/** Links to the tests of a client: the name of a file, and how many they are. */
-function links(client, files = new Map()) {
+/** Links to the tests with a client. */
+function links(client, files = new Set()) {
   return [...files]
-    .filter(([file]) => clientOf(file) === client)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([file, count]) => `[${/([^/]+)\.test\.ts$/.exec(file)[1]}](../${file}) ${count}`)
+    .filter((file) => clientOf(file) === client)
+    .sort()
+    .map((file) => `[${/([^/]+)\.test\.ts$/.exec(file)[1]}](../${file})`)
     .join(', ');
 }
 
@@ -92,7 +92,18 @@ function tableOf(features, files) {
   ].join('\n');
 }
 
-/** The page with its table as the tests make it, and everything that is wrong with tags and features. */
+/** The recorded cases whose titles say that they are answered otherwise, by what is answered and why. */
+function differencesOf(tests) {
+  const reasons = new Map();
+  for (const { fullTitle } of tests) {
+    const [, recorded, why] = /\[compat recorded\] (.*), not (?:as recorded|\d+): (.*)$/.exec(fullTitle) ?? [];
+    if (why !== undefined) reasons.set(why, (reasons.get(why) ?? new Set()).add(escaped(recorded)));
+  }
+  const rows = [...reasons].map(([why, cases]) => `| ${escaped(why)} | ${[...cases].join('<br>')} |`);
+  return ['| What is answered, and why | Recorded cases |', '| --- | --- |', ...rows].join('\n');
+}
+
+/** The page with its tables as the tests make it, and everything that is wrong with tags and features. */
 export function compatibility(tests) {
   const features = load(readFileSync(`${root}/${featuresFile}`, 'utf8'));
   const known = new Set();
@@ -106,10 +117,9 @@ export function compatibility(tests) {
     ...untagged(tests),
   ];
   const committed = readCommitted(page);
-  const [from, to] = [committed.indexOf(begin), committed.indexOf(end)];
-  if (from < 0 || to < from)
-    return { problems: [...problems, `${page} has no place for its table: ${begin} … ${end}`] };
-  const note = '<!-- Written by npm run spec, from kubernetes-features.yaml and the tests. -->';
-  const text = `${committed.slice(0, from)}${begin}\n${note}\n\n${tableOf(features, files)}\n\n${committed.slice(to)}`;
+  const parts = committed.split(place);
+  if (parts.length !== 3) return { problems: [...problems, `${page} has no two places for tables: ${begin} … ${end}`] };
+  const tables = [tableOf(features, files), differencesOf(tests)];
+  const text = parts.map((part, at) => part + (at < 2 ? `${begin}\n${note}\n\n${tables[at]}\n\n${end}` : '')).join('');
   return { text, problems };
 }
