@@ -71,7 +71,7 @@ function unknownTags(proofs, known) {
 function links(client, files = new Set()) {
   return [...files]
     .filter((file) => clientOf(file) === client)
-    .sort()
+    .sort((a, b) => (a < b ? -1 : 1))
     .map((file) => `[${/([^/]+)\.test\.ts$/.exec(file)[1]}](../${file})`)
     .join(', ');
 }

@@ -33,12 +33,12 @@ const anchorOf = (heading) =>
     .replaceAll(' ', '-');
 
 function decisionProblem(decision) {
-  const [page, anchor] = decision.split('#');
+  const [file, anchor] = decision.split('#');
   try {
-    const headings = readFileSync(`${root}/docs/${page}`, 'utf8').match(/(?<=^#+ ).*$/gm) ?? [];
-    return headings.map(anchorOf).includes(anchor) ? undefined : `docs/${page} has no heading #${anchor}`;
+    const headings = readFileSync(`${root}/docs/${file}`, 'utf8').match(/(?<=^#+ ).*$/gm) ?? [];
+    return headings.map(anchorOf).includes(anchor) ? undefined : `docs/${file} has no heading #${anchor}`;
   } catch (error) {
-    if (error.code === 'ENOENT') return `there is no docs/${page}`;
+    if (error.code === 'ENOENT') return `there is no docs/${file}`;
     throw error;
   }
 }

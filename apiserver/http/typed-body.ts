@@ -23,9 +23,8 @@ export function typedBody({ model, apiVersion }: Resource, body: BodySource): Bo
 }
 
 function absentOf(object: object, type: Readonly<Record<string, string>>): object {
-  return Object.fromEntries(
-    Object.entries(type).filter(([field]) => [undefined, null, ''].includes(Reflect.get(object, field))),
-  );
+  const given: Readonly<Record<string, unknown>> = { ...object };
+  return Object.fromEntries(Object.entries(type).filter(([field]) => (given[field] ?? '') === ''));
 }
 
 function nameOf({ group, kind }: Pick<ModelDescriptor, 'group' | 'kind'>): string {

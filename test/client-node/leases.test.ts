@@ -1,5 +1,11 @@
-import { ApiException, CoordinationV1Api, KubeConfig, V1MicroTime } from '@kubernetes/client-node';
-import type { V1Lease } from '@kubernetes/client-node';
+import {
+  ApiException,
+  CoordinationV1Api,
+  KubeConfig,
+  V1Lease,
+  V1LeaseSpec,
+  V1MicroTime,
+} from '@kubernetes/client-node';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { SecureServer } from '../support/secure-server.ts';
@@ -42,8 +48,8 @@ class Candidate {
   }
 
   async release(): Promise<boolean> {
-    const spec = { ...this.#observed!.spec, holderIdentity: '', leaseDurationSeconds: 1 };
-    return this.#write(() => this.#api.replaceNamespacedLease({ ...lease, body: { ...this.#observed!, spec } }));
+    const body = changed(this.#observed!, { holderIdentity: '', leaseDurationSeconds: 1 });
+    return this.#write(() => this.#api.replaceNamespacedLease({ ...lease, body }));
   }
 
   async #read(): Promise<V1Lease | undefined> {
@@ -92,9 +98,14 @@ class Candidate {
       acquireTime: now,
       leaseTransitions: (found.spec?.leaseTransitions ?? 0) + 1,
     };
-    const spec = { ...found.spec, ...(isHolder ? {} : taken), renewTime: now };
-    return this.#api.replaceNamespacedLease({ ...lease, body: { ...found, spec } });
+    const body = changed(found, { ...(isHolder ? {} : taken), renewTime: now });
+    return this.#api.replaceNamespacedLease({ ...lease, body });
   }
+}
+
+function changed(found: V1Lease, fields: Partial<V1LeaseSpec>): V1Lease {
+  const spec = Object.assign(new V1LeaseSpec(), found.spec, fields);
+  return Object.assign(new V1Lease(), found, { spec });
 }
 
 describe('client-node, electing a leader over TLS with a token [compat leases]', () => {
