@@ -78,13 +78,16 @@ export class EventExpiry {
     if (this.#stopped || this.#timer !== undefined || this.#run !== undefined) return;
     this.#timer = this.#options.clock.setTimeout(() => {
       this.#timer = undefined;
-      this.#run = this.#pass().then((isDone) => {
-        this.#run = undefined;
-        if (!isDone) this.#schedule(pauseMs);
-        else if (this.#hasEvents()) this.#schedule(this.#intervalMs);
-      });
+      this.#run = this.#work();
     }, delayMs);
     this.#timer.unref?.();
+  }
+
+  async #work(): Promise<void> {
+    const isDone = await this.#pass();
+    this.#run = undefined;
+    if (!isDone) this.#schedule(pauseMs);
+    else if (this.#hasEvents()) this.#schedule(this.#intervalMs);
   }
 
   get #intervalMs(): number {
