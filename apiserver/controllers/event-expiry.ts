@@ -91,7 +91,7 @@ export class EventExpiry {
   }
 
   get #intervalMs(): number {
-    return Math.min(intervalMs, this.#options.eventTtlMs);
+    return Math.max(pauseMs, Math.min(intervalMs, this.#options.eventTtlMs));
   }
 
   #hasEvents(): boolean {
