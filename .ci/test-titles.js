@@ -15,7 +15,7 @@ export function loadedTests() {
   const folder = mkdtempSync(join(tmpdir(), 'titles-'));
   const output = join(folder, 'tests.json');
   const mocha = `${root}/node_modules/mocha/bin/mocha.js`;
-  const options = ['--dry-run', '--reporter', 'json', '--reporter-option', `output=${output}`];
+  const options = ['--no-parallel', '--dry-run', '--reporter', 'json', '--reporter-option', `output=${output}`];
   try {
     const { status, stderr } = spawnSync(process.execPath, [mocha, ...options], { cwd: root, encoding: 'utf8' });
     if (status !== 0) throw new Error(`mocha could not load the tests:\n${stderr}`);
