@@ -17,7 +17,7 @@ import {
 
 const path = `${definitions}/${widgetDefinitionName}`;
 
-describe('CustomResourceDefinitions', () => {
+describe('CustomResourceDefinitions [compat definitions]', () => {
   let server: TestServer;
 
   beforeEach(async () => {

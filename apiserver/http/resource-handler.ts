@@ -17,6 +17,7 @@ import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
+import { typedBody } from './typed-body.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
 import { sendBytes, setWarnings } from './responses.ts';
 import { ScaleHandler } from './scale-handler.ts';
@@ -119,7 +120,7 @@ export class ResourceHandler {
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = await readObjectBody(context, messageOf(resource.model));
+    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
     const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
@@ -128,8 +129,9 @@ export class ResourceHandler {
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
-    const body = await readObjectBody(call.context, messageOf(call.resource.model));
-    this.#answer(call, await this.#parts.registry.update(call.resource, key, body, options));
+    const { context, resource } = call;
+    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    this.#answer(call, await this.#parts.registry.update(resource, key, body, options));
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {

@@ -15,8 +15,8 @@ export interface Rules {
   readonly strategy?: KindStrategy | undefined;
 }
 
-/** What of an object is written by itself; `finalize` is for built-in kinds that have it. */
-export type Subresource = 'status' | 'finalize';
+/** What of an object is written by itself; `finalize` is for built-in kinds that have it, `scale` names only who wrote. */
+export type Subresource = 'status' | 'finalize' | 'scale';
 
 /** What a write was asked to do besides its object. */
 export interface WriteRequest extends LabelKeyRules {

@@ -7,6 +7,7 @@ import { strategyOf } from '../builtin/builtin-kinds.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
+import { defaultEventTtlMs, EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
@@ -73,6 +74,8 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** Watches at the same time; beyond it 429. Default 10,000. */
   readonly maxWatches?: number;
+  /** From an event's last occurrence to its deletion. Default an hour. */
+  readonly eventTtlMs?: number;
   readonly clock?: Clock;
   readonly logger?: Logger;
   /** Uniform in [0, 1). */
@@ -96,6 +99,7 @@ function settingsOf(options: ApiServerOptions): Settings {
     serviceDomain: 'homeostat.internal',
     bookmarkIntervalMs: 60_000,
     maxWatches: 10_000,
+    eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
     logger: silentLogger,
     random: Math.random,
@@ -124,6 +128,7 @@ interface Parts {
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
+  readonly events: EventExpiry;
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
@@ -202,6 +207,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   table.on('closed', (resource) => watches.closeKind(resource));
   const collector = new GarbageCollector({ registry, table, logger });
   const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
+  const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
@@ -211,7 +217,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, namespaces, definitions, registry };
+  const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
   return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
 }
 
@@ -340,10 +346,10 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** No write is under way, and garbage collection, namespaces and definitions have nothing to do. */
+  /** No write is under way, and garbage collection, namespaces, events and definitions have nothing to do. */
   isIdle(): boolean {
-    const { registry, commits, collector, namespaces, definitions } = this.#parts;
-    return [registry, commits, collector, namespaces, definitions].every((part) => part.isIdle());
+    const { registry, commits, collector, namespaces, events, definitions } = this.#parts;
+    return [registry, commits, collector, namespaces, events, definitions].every((part) => part.isIdle());
   }
 
   /**
@@ -372,10 +378,10 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, definitions, compactor, commits, follower, store } = this.#parts;
+    const { collector, namespaces, events, definitions, compactor, commits, follower, store } = this.#parts;
     await this.drain();
     const followed = definitions.stop();
-    const collected = Promise.all([collector.stop(), namespaces.stop()]);
+    const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
     await compactor.stop();
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();

@@ -24,6 +24,8 @@ export interface ServeConfig {
   readonly insecure: boolean;
   /** What is absent has the server's default. */
   readonly retention: Partial<Retention>;
+  /** Absent: the server's default. */
+  readonly eventTtlMs?: number;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
 }
@@ -31,6 +33,12 @@ export interface ServeConfig {
 export type LogLevel = (typeof logLevels)[number];
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const unitsMs: ReadonlyMap<string, number> = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+const maxDurationMs = 365 * 24 * 3_600_000;
 const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
 /** Values that cannot be used; each problem says where its value came from. */
@@ -69,6 +77,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     );
   }
   const token = values.token();
+  const eventTtlMs = values.durationMs('event-ttl');
   const config: ServeConfig = {
     database: database.value,
     databaseOrigin: database.origin,
@@ -81,6 +90,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     ...(tls === undefined ? {} : { tls }),
     insecure,
     retention: readRetention(values),
+    ...(eventTtlMs === undefined ? {} : { eventTtlMs }),
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
   };
@@ -185,6 +195,20 @@ class ConfigValues {
     return Number.isInteger(number) && number >= least && number <= most
       ? number
       : this.refuse(found, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
+  }
+
+  /** `90s`, `30m` or `24h`: from a second to a year. */
+  durationMs(option: ServeOptionName): number | undefined {
+    const found = this.text(option);
+    if (found === undefined) return undefined;
+    const [, count, unit = ''] = /^([1-9]\d{0,8})([smh])$/.exec(found.value) ?? [];
+    const ms = Number(count) * (unitsMs.get(unit) ?? NaN);
+    return ms <= maxDurationMs
+      ? ms
+      : this.refuse(
+          found,
+          `must be a time such as 90s, 30m or 24h, a year at most, not ${JSON.stringify(found.value)}`,
+        );
   }
 
   domain(): string | undefined {

@@ -23,6 +23,7 @@ export type ServeOptionName =
   | 'history-seconds'
   | 'history-changes'
   | 'history-mib'
+  | 'event-ttl'
   | 'log-level'
   | 'hints';
 
@@ -95,6 +96,11 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description: 'but no more of them than this, in MiB of objects (default: 256)',
+  },
+  'event-ttl': {
+    kind: 'text',
+    value: '<time>',
+    description: 'events are deleted so long after they last occurred: 90s, 30m or 24h, say (default: 1h)',
   },
   'log-level': {
     kind: 'text',
