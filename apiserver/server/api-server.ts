@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
-import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
@@ -25,6 +25,7 @@ import { adoptGeneration } from '../registry/align-claims.ts';
 import { defaultRetention } from '../registry/compactor.ts';
 import type { Compactor, Retention } from '../registry/compactor.ts';
 import type { Follower } from '../registry/follower.ts';
+import { versionsOfKind } from '../registry/kind-versions.ts';
 import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
@@ -241,7 +242,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
-      models: () => [...table.served().map(({ model }) => model), ...reviewKinds],
+      models: () => [...table.served().flatMap(modelsOf), ...reviewKinds],
       live,
       ...added,
       endpoints,
@@ -260,15 +261,21 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
 
 /** A kind and an endpoint never share a path, whichever comes first. */
 function createEndpoints({ serviceDomain, logger }: Settings, schemes: SchemeManager): EndpointTable {
-  const kinds = (): readonly GeneratedKind[] => schemes.list().map(kindOf);
+  const kinds = (): readonly GeneratedKind[] => schemes.list().flatMap(kindsOf);
   const endpoints = new EndpointTable({ serviceDomain, kinds, logger });
-  schemes.on('registered', (registration) => endpoints.checkKind(kindOf(registration)));
+  schemes.on('registered', (registration) => {
+    for (const kind of kindsOf(registration)) endpoints.checkKind(kind);
+  });
   return endpoints;
 }
 
-function kindOf({ descriptor, owner }: Registration): GeneratedKind {
-  const { group, version, plural, kind } = descriptor;
-  return { group, version, plural, kind, owner };
+/** A kind has a path for each of its versions. */
+function kindsOf({ descriptor, owner }: Registration): readonly GeneratedKind[] {
+  return versionsOfKind(descriptor).map(({ group, version, plural, kind }) => ({ group, version, plural, kind, owner }));
+}
+
+function modelsOf(resource: Resource): readonly ModelDescriptor[] {
+  return resource.served().map(({ model }) => model);
 }
 
 /** A running API server. */
