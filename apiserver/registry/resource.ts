@@ -6,6 +6,7 @@ import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
 import { keyPrefixOf } from '../store/object-key.ts';
 import type { Claim, KindClaims, Operation } from '../store/store.ts';
+import { changesElsewhere } from './changes-elsewhere.ts';
 import { deprecationOf } from './kind-versions.ts';
 import type { Upgrade } from './upgrade.ts';
 import { VersionView } from './version-view.ts';
@@ -70,7 +71,6 @@ export class Resource {
   readonly #whenQuiet: (() => void)[] = [];
 
   constructor(parts: ResourceParts, other?: Other) {
-    this.#rules = parts.rules;
     this.storage = other?.storage ?? this;
     this.#view = other?.view;
     this.upgrade = parts.upgrade;
@@ -80,6 +80,7 @@ export class Resource {
         return [rules.model.version, new Resource({ ...parts, rules, versions: [] }, { storage: this, view })];
       }),
     );
+    this.#rules = this.#amongVersions(parts.rules);
     this.apiVersion = apiVersionOf(parts.rules.model);
     this.owner = parts.owner;
     this.keyPrefix = keyPrefixOf(parts.rules.model);
@@ -115,7 +116,7 @@ export class Resource {
 
   /** Other rules from the next write on, of models with the same names and indexes. Objects stay as they are stored. */
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
-    this.#rules = rules;
+    this.#rules = this.#amongVersions(rules);
     this.#view?.replaceRules(rules);
     for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
   }
@@ -244,6 +245,19 @@ export class Resource {
   /** Whether these are the numbers of its unique indexes. */
   hasIndexes(numbers: readonly number[]): boolean {
     return numbers.join() === this.#sortedNumbers().join();
+  }
+
+  /** Where there are others, who owns a field in one of them loses it by a write in this one. */
+  #amongVersions(rules: Rules): Rules {
+    if (this.#view === undefined && this.#versions.size === 0) return rules;
+    const { storage } = this;
+    return {
+      ...rules,
+      changesIn: (states, apiVersion) => {
+        const to = storage.served().find((each) => each.apiVersion === apiVersion);
+        return to === undefined ? undefined : changesElsewhere({ from: this, to, storage: storage.rules }, states);
+      },
+    };
   }
 
   #sortedNumbers(): number[] {
