@@ -46,10 +46,14 @@ describe('a kind in several versions', () => {
     });
 
     it('in lists of a version: pages, chunks, sort and selectors by what is stored', async () => {
-      for (const size of [1, 2, 3]) await server.create(gadgetsV2, newGadgetV2(`g${size}`, { size }, { labels: { of: String(size % 2) } }));
+      for (const size of [1, 2, 3])
+        await server.create(gadgetsV2, newGadgetV2(`g${size}`, { size }, { labels: { of: String(size % 2) } }));
       const sorted = await read(`${gadgetsV1}?sort=spec.size,desc&size=2`);
       expect([sorted.apiVersion, sorted.total]).to.deep.equal(['shop.example.com/v1', 3]);
-      expect(sorted.items.map((item: { spec: { extent: string } }) => item.spec.extent)).to.deep.equal(['3 mm', '2 mm']);
+      expect(sorted.items.map((item: { spec: { extent: string } }) => item.spec.extent)).to.deep.equal([
+        '3 mm',
+        '2 mm',
+      ]);
       expect(namesIn(await read(`${gadgetsV1}?fieldSelector=spec.size%3D2`))).to.deep.equal(['g2']);
       expect(namesIn(await read(`${gadgetsV1}?labelSelector=of%3D1&sort=name,asc`))).to.deep.equal(['g1', 'g3']);
       const chunk = await read(`${gadgetsV1}?limit=2&sort=name,asc`);
@@ -72,8 +76,14 @@ describe('a kind in several versions', () => {
         const { body } = await server.get(path, table);
         return [body.columnDefinitions.map(({ name }: { name: string }) => name), body.rows[0].cells];
       };
-      expect(await cells(gadgetsV1)).to.deep.equal([['Name', 'Extent'], ['a', '3 mm']]);
-      expect(await cells(`${gadgetsV2}/a`)).to.deep.equal([['Name', 'Size'], ['a', 3]]);
+      expect(await cells(gadgetsV1)).to.deep.equal([
+        ['Name', 'Extent'],
+        ['a', '3 mm'],
+      ]);
+      expect(await cells(`${gadgetsV2}/a`)).to.deep.equal([
+        ['Name', 'Size'],
+        ['a', 3],
+      ]);
     });
 
     it('with the warning of a deprecated version, that names the better one', async () => {
@@ -161,7 +171,11 @@ describe('a kind in several versions', () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.patch(`${gadgetsV1}/a/status`, { status: { state: 'Ready', count: 1 } });
       const scaled = await server.patch(`${gadgetsV1}/a/scale`, { spec: { replicas: 3 } });
-      expect([scaled.status, scaled.body.spec, scaled.body.status]).to.deep.equal([200, { replicas: 3 }, { replicas: 1 }]);
+      expect([scaled.status, scaled.body.spec, scaled.body.status]).to.deep.equal([
+        200,
+        { replicas: 3 },
+        { replicas: 1 },
+      ]);
       const { spec, status } = await read(`${gadgetsV2}/a`);
       expect([spec.replicas, status]).to.deep.equal([3, { phase: 'Ready', replicas: 1 }]);
       expect((await read(`${gadgetsV1}/a`)).spec.count).to.equal(3);
@@ -219,7 +233,9 @@ describe('a kind in several versions', () => {
         [{ reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.spec.extent' }],
       ]);
       const forced = await apply(gadgetsV2, newGadgetV2('a', { size: 4 }), 'two', '&force=true');
-      expect(forced.body.metadata.managedFields.map(({ manager }: { manager: string }) => manager)).to.deep.equal(['two']);
+      expect(forced.body.metadata.managedFields.map(({ manager }: { manager: string }) => manager)).to.deep.equal([
+        'two',
+      ]);
     });
 
     it('and what is updated in one version is owned no more in another', async () => {
@@ -279,7 +295,8 @@ describe('a kind in several versions', () => {
       const [error] = await failing.end();
       expect([error?.type, (error?.object as { code?: number }).code]).to.deep.equal(['ERROR', 500]);
       await server.create(gadgetsV2, newGadgetV2('later'));
-      for (const watch of others) await watch.until((events) => events.some(({ object }) => object.metadata.name === 'later'));
+      for (const watch of others)
+        await watch.until((events) => events.some(({ object }) => object.metadata.name === 'later'));
     });
 
     it('can be deleted all the same', async () => {

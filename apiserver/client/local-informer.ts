@@ -102,7 +102,12 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
       ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
     });
     const read = (entry: Entry): T => reader.read<T>(resource.show(entry));
-    this.#followed = { resource, selection, read, unsubscribe: resource.feed.subscribe((change) => this.#onChange(change)) };
+    this.#followed = {
+      resource,
+      selection,
+      read,
+      unsubscribe: resource.feed.subscribe((change) => this.#onChange(change)),
+    };
     for (const buffer of this.#buffers) this.#pushInitial(buffer);
   }
 
@@ -145,7 +150,6 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
       },
     };
   }
-
 
   /** The object is parsed when the event is delivered: a hundred thousand of them may wait. */
   #added(entry: Entry, initial: boolean): HandlerEvent<T> {

@@ -113,7 +113,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
 
   #nextInitial(place: Place): WatchEvent<T> | undefined {
     const next = place.initial.next();
-    if (next.done !== true) return { type: 'ADDED', object: this.#parts.reader.read<T>(place.resource.show(next.value)) };
+    if (next.done !== true)
+      return { type: 'ADDED', object: this.#parts.reader.read<T>(place.resource.show(next.value)) };
     if (!place.markInitialEnd) return undefined;
     place.markInitialEnd = false;
     return initialEnd(place.resource, place.revision);

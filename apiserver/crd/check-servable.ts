@@ -11,7 +11,7 @@ import { modelOfDefinition } from './model-of-definition.ts';
 export function checkServable(definition: CustomResourceDefinition, serviceDomain: string): readonly FieldViolation[] {
   if (!isServed(definition.spec)) return [];
   const model = modelOfDefinition(definition);
-  const { versions = [], ...storage } = model;
+  const { versions = [], served: _served, ...storage } = model;
   const [found] = [storage, ...versions.map((version) => version.model)].flatMap((each) =>
     brokenRule(definition, each, serviceDomain),
   );

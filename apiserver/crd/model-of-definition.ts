@@ -1,6 +1,6 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
 import { IndexSpec, pathAttribute } from '@homeostat/controller-runtime/api';
-import type { ApiObject, JsonSchema, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type { JsonSchema, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
 import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
 
 const listKeywords: ReadonlySet<string> = new Set(['enum', 'required', 'allOf', 'anyOf', 'oneOf']);
@@ -53,8 +53,10 @@ function modelOfVersion({ spec }: CustomResourceDefinition, version: DefinitionV
 function indexesOf(
   { components, kind }: ModelDescriptor,
   versions: readonly DefinitionVersion[],
-): readonly IndexSpec<ApiObject>[] {
-  const paths = new Set(versions.flatMap(({ selectableFields = [] }) => selectableFields.map(({ jsonPath }) => jsonPath.slice(1))));
+): readonly IndexSpec[] {
+  const paths = new Set(
+    versions.flatMap(({ selectableFields = [] }) => selectableFields.map(({ jsonPath }) => jsonPath.slice(1))),
+  );
   return [...paths]
     .filter((path) => typeAt(components[kind], path.split('.'))[0] !== undefined)
     .map((path) => new IndexSpec({ name: path, indexFunc: pathAttribute(components, kind, path) }));

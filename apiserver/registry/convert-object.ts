@@ -56,7 +56,8 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
 function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
   if (answered === undefined) return structuredClone(before);
   const [wrong] = metadataShapeErrors(answered);
-  if (wrong !== undefined) throw new TypeError(`the conversion must not answer such metadata: ${wrong.field}: ${wrong.message}`);
+  if (wrong !== undefined)
+    throw new TypeError(`the conversion must not answer such metadata: ${wrong.field}: ${wrong.message}`);
   const after = answered as Partial<ObjectMeta>;
   const changed = fixedFields.find((field) => after[field] !== undefined && after[field] !== before[field]);
   if (changed !== undefined) throw new TypeError(`the conversion must not change metadata.${changed}`);

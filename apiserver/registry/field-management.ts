@@ -14,10 +14,7 @@ export interface FieldManagement {
   /** The entries that it starts from: those that are stored, or those that it brings; undefined for none. */
   entries(stored: ApiObject): ManagedFields | undefined;
   /** The same, when it changes the object. */
-  afterChange(
-    entries: ManagedFields | undefined,
-    states: States,
-  ): ManagedFields | undefined;
+  afterChange(entries: ManagedFields | undefined, states: States): ManagedFields | undefined;
 }
 
 /** All that a creation holds is its creator's. */

@@ -57,7 +57,14 @@ export async function openResource(
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
     cache.load(await readKind({ cache, upgrade }, { ...parts, kindNumber }));
-    const resource = await createResource(registration, { ...parts, rules, upgrade, cache, kindNumber, floor: place.revision });
+    const resource = await createResource(registration, {
+      ...parts,
+      rules,
+      upgrade,
+      cache,
+      kindNumber,
+      floor: place.revision,
+    });
     let replayed = place.revision;
     const replay = (upTo: number): void => {
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
@@ -134,10 +141,7 @@ function replayOnto(resource: Resource, { op, key, data, revision }: Change): vo
 }
 
 /** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
-function restore(
-  resource: Resource,
-  { op, key, data, revision, previous }: Change,
-): ReturnType<typeof feedChange> {
+function restore(resource: Resource, { op, key, data, revision, previous }: Change): ReturnType<typeof feedChange> {
   const { cache, keyPrefix } = resource;
   const before = previous === undefined ? undefined : lenientEntry(resource, previous);
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));

@@ -52,14 +52,22 @@ function contentOf({ metadata, ...fields }: ApiObject): object {
   return { ...fields, metadata: rest };
 }
 
-function storedForm({ storage, view, model }: Resource, { object, stored }: Change): Pick<PreparedWrite, 'object' | 'answer'> {
+function storedForm(
+  { storage, view, model }: Resource,
+  { object, stored }: Change,
+): Pick<PreparedWrite, 'object' | 'answer'> {
   if (view === undefined) return { object, answer: undefined };
   const { rules } = storage;
   const { name } = object.metadata;
   try {
     const next = view.toStorage(object, rules);
     const causes = [...validateMetadata(next.metadata, rules.model), ...rules.schema.validate(next)];
-    if (causes.length > 0) throw invalid(rules.model, name, causes.map((cause) => inVersion(cause, rules.model.version)));
+    if (causes.length > 0)
+      throw invalid(
+        rules.model,
+        name,
+        causes.map((cause) => inVersion(cause, rules.model.version)),
+      );
     rules.validateModel?.(next, stored === undefined ? undefined : decodeObject(stored.bytes));
     return { object: next, answer: view.fromStorage(next) };
   } catch (error) {

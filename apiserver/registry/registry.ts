@@ -1,5 +1,4 @@
 import {
-  ApiError,
   applyJsonPatch,
   applyMergePatch,
   formatKey,
@@ -8,7 +7,7 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import type { GroupCommit } from '../store/group-commit.ts';

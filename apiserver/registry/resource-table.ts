@@ -80,6 +80,11 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return [...this.#served.values()];
   }
 
+  /** What is served now, in every version. */
+  models(): readonly ModelDescriptor[] {
+    return this.served().flatMap((resource) => resource.served().map(({ model }) => model));
+  }
+
   /** The kind that has this number in the store, when it is served now. */
   ofNumber(kind: number): Resource | undefined {
     return this.#served.get(kind);

@@ -236,7 +236,11 @@ function checkReplaceable(before: ModelDescriptor, next: ModelDescriptor): void 
   for (const attribute of ['plural', 'singular', 'scope'] as const)
     if (before[attribute] !== next[attribute])
       throw new ModelError(next.kind, attribute, `must stay "${before[attribute]}" while the kind is served`);
-  const [known, given] = [before, next].map((model) => versionsOfKind(model).map(({ version }) => version).join());
+  const [known, given] = [before, next].map((model) =>
+    versionsOfKind(model)
+      .map(({ version }) => version)
+      .join(),
+  );
   if (known !== given) throw new ModelError(next.kind, 'versions', `must stay ${known} while the kind is served`);
   const isSame = before.indexes.length === next.indexes.length && before.indexes.every((e, i) => e === next.indexes[i]);
   if (!isSame) throw new ModelError(next.kind, 'indexes', 'must be those that the objects are indexed by');

@@ -20,7 +20,11 @@ export interface StoredKind {
  * A stored object as memory holds it. Throws IndexValueError, with the object's name, where an index cannot read it, and
  * ApiError where it is stored in another version and cannot be converted.
  */
-export function storedEntry({ cache, upgrade }: StoredKind, { data, revision }: StoredState, allocate?: Allocate): Entry {
+export function storedEntry(
+  { cache, upgrade }: StoredKind,
+  { data, revision }: StoredState,
+  allocate?: Allocate,
+): Entry {
   const served = upgrade(data, revision);
   // Memory for many was measured by what is stored.
   const bytes = withRevision(served, revision, served === data ? allocate : undefined);

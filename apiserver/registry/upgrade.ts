@@ -23,6 +23,5 @@ export function upgradeTo(rules: Rules): Upgrade {
 }
 
 function conversionOf({ apiVersion }: ApiObject, { model: { versions = [] } }: Rules): Convert {
-  const version = versions.find(({ model }) => apiVersionOf(model) === apiVersion);
-  return version?.toStorage?.bind(version);
+  return versions.find(({ model }) => apiVersionOf(model) === apiVersion)?.toStorage;
 }

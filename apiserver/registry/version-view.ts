@@ -40,11 +40,11 @@ export class VersionView {
 
   /** @throws as {@link convertObject}. */
   fromStorage(object: ApiObject): ApiObject {
-    return convertObject(object, this.#rules, this.#version.fromStorage?.bind(this.#version));
+    return convertObject(object, this.#rules, this.#version.fromStorage);
   }
 
   /** By the rules of the version that objects are stored in. @throws as {@link convertObject}. */
   toStorage(object: ApiObject, storage: Rules): ApiObject {
-    return convertObject(object, storage, this.#version.toStorage?.bind(this.#version));
+    return convertObject(object, storage, this.#version.toStorage);
   }
 }

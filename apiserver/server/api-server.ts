@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
-import type { Clock, GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
@@ -242,7 +242,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
-      models: () => [...table.served().flatMap(modelsOf), ...reviewKinds],
+      models: () => [...table.models(), ...reviewKinds],
       live,
       ...added,
       endpoints,
@@ -271,11 +271,13 @@ function createEndpoints({ serviceDomain, logger }: Settings, schemes: SchemeMan
 
 /** A kind has a path for each of its versions. */
 function kindsOf({ descriptor, owner }: Registration): readonly GeneratedKind[] {
-  return versionsOfKind(descriptor).map(({ group, version, plural, kind }) => ({ group, version, plural, kind, owner }));
-}
-
-function modelsOf(resource: Resource): readonly ModelDescriptor[] {
-  return resource.served().map(({ model }) => model);
+  return versionsOfKind(descriptor).map(({ group, version, plural, kind }) => ({
+    group,
+    version,
+    plural,
+    kind,
+    owner,
+  }));
 }
 
 /** A running API server. */

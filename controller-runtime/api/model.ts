@@ -85,8 +85,8 @@ export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'me
  * and fails a read (500), in the words of the error.
  */
 export interface Conversion<S extends ApiObject, V extends ApiObject> {
-  toStorage?(object: V): Converted<S>;
-  fromStorage?(object: S): Converted<V>;
+  toStorage?(this: void, object: V): Converted<S>;
+  fromStorage?(this: void, object: S): Converted<V>;
 }
 
 /** Another version of a kind; see `defineVersions`. */

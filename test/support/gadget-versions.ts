@@ -93,9 +93,19 @@ export const gadgetsV1 = `/apis/${group}/v1/gadgets`;
 export const gadgetsV2 = `/apis/${group}/v2/gadgets`;
 
 export function newGadgetV1(name: string, spec: object = {}, metadata: object = {}): object {
-  return { apiVersion: `${group}/v1`, kind: 'Gadget', metadata: { name, ...metadata }, spec: { extent: '3 cm', ...spec } };
+  return {
+    apiVersion: `${group}/v1`,
+    kind: 'Gadget',
+    metadata: { name, ...metadata },
+    spec: { extent: '3 cm', ...spec },
+  };
 }
 
-export function newGadgetV2(name: string, spec: object = {}, metadata: object = {}): object {
-  return { apiVersion: `${group}/v2`, kind: 'Gadget', metadata: { name, ...metadata }, spec: { size: 3, ...spec } };
+export function newGadgetV2(name: string, spec: object = {}, metadata: object = {}, version = 'v2'): object {
+  return {
+    apiVersion: `${group}/${version}`,
+    kind: 'Gadget',
+    metadata: { name, ...metadata },
+    spec: { size: 3, ...spec },
+  };
 }
