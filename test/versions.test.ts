@@ -299,6 +299,17 @@ describe('a kind in several versions', () => {
         await watch.until((events) => events.some(({ object }) => object.metadata.name === 'later'));
     });
 
+    it('goes with its last finalizer all the same, whatever else the write holds', async () => {
+      await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
+      await server.delete(`${gadgetsV2}/held`);
+      const watch = await server.watch(`${gadgetsV2}?watch=true&resourceVersion=${await server.revision(gadgetsV2)}`);
+      const change = { metadata: { finalizers: null }, spec: { extent: 'none' } };
+      const { status, body } = await server.patch(`${gadgetsV1}/held`, change);
+      expect([status, body.spec.extent]).to.deep.equal([200, 'none']);
+      const [event] = await watch.count(1);
+      expect([event?.type, event?.object.spec]).to.deep.equal(['DELETED', { size: 3, unit: 'mm' }]);
+    });
+
     it('can be deleted all the same', async () => {
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       expect((await server.delete(`${gadgetsV1}/b`)).status).to.equal(200);

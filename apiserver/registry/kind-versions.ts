@@ -8,7 +8,7 @@ export function versionsOfKind(storage: ModelDescriptor): readonly ModelDescript
 }
 
 /** Those that clients may ask for. */
-export function servedVersionsOf(storage: ModelDescriptor): readonly ModelDescriptor[] {
+function servedVersionsOf(storage: ModelDescriptor): readonly ModelDescriptor[] {
   return versionsOfKind(storage).filter(({ served }) => served !== false);
 }
 

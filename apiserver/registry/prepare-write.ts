@@ -35,10 +35,13 @@ export function prepareWrite(
   change: Change,
   onIndexBug: (error: IndexValueError) => void,
 ): PreparedWrite {
-  const { object, answer } = storedForm(resource, change);
+  const { op, stored } = change;
+  const { object, answer } =
+    resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
   const data = encodeObject(object);
   if (data.length > maxObjectBytes) throw tooLarge(data.length);
-  return { ...change, object, answer, data, values: indexValues(resource, { ...change, object }, onIndexBug) };
+  const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
+  return { op, object, answer, data, values, ...(stored === undefined ? {} : { stored }) };
 }
 
 /** Whether a change comes to nothing in the version that objects are stored in, which may hold less. */
@@ -52,28 +55,40 @@ function contentOf({ metadata, ...fields }: ApiObject): object {
   return { ...fields, metadata: rest };
 }
 
-function storedForm(
-  { storage, view, model }: Resource,
-  { object, stored }: Change,
-): Pick<PreparedWrite, 'object' | 'answer'> {
-  if (view === undefined) return { object, answer: undefined };
-  const { rules } = storage;
-  const { name } = object.metadata;
+type Forms = Pick<PreparedWrite, 'object' | 'answer'>;
+
+function storedForm(resource: Resource, { op, object, stored }: Change): Forms {
   try {
-    const next = view.toStorage(object, rules);
-    const causes = [...validateMetadata(next.metadata, rules.model), ...rules.schema.validate(next)];
-    if (causes.length > 0)
-      throw invalid(
-        rules.model,
-        name,
-        causes.map((cause) => inVersion(cause, rules.model.version)),
-      );
-    rules.validateModel?.(next, stored === undefined ? undefined : decodeObject(stored.bytes));
-    return { object: next, answer: view.fromStorage(next) };
+    if (op === 'delete') return { object: convertedForm(resource, object), answer: object };
+    return checkedForm(resource, object, stored);
   } catch (error) {
     if (!isApiError(error) || error.reason !== 'InternalError') throw error;
-    throw invalid(model, name, [{ reason: 'FieldValueInvalid', message: error.message }]);
+    // What goes is not stored, and must be able to go: as it was.
+    if (op === 'delete' && stored !== undefined) return { object: decodeObject(stored.bytes), answer: object };
+    const { model } = resource;
+    throw invalid(model, object.metadata.name, [{ reason: 'FieldValueInvalid', message: error.message }]);
   }
+}
+
+/** The form that is stored, by the rules of its version, and what it comes to in that of the request. */
+function checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Forms {
+  const { rules } = resource.storage;
+  const next = convertedForm(resource, object);
+  const causes = [...validateMetadata(next.metadata, rules.model), ...rules.schema.validate(next)];
+  if (causes.length > 0) {
+    const { version } = rules.model;
+    throw invalid(
+      rules.model,
+      object.metadata.name,
+      causes.map((cause) => inVersion(cause, version)),
+    );
+  }
+  rules.validateModel?.(next, stored === undefined ? undefined : decodeObject(stored.bytes));
+  return { object: next, answer: resource.view?.fromStorage(next) };
+}
+
+function convertedForm({ storage, view }: Resource, object: ApiObject): ApiObject {
+  return view === undefined ? object : view.toStorage(object, storage.rules);
 }
 
 /** The client has sent other fields. */
@@ -83,16 +98,14 @@ function inVersion<T extends { readonly message: string }>(cause: T, version: st
 
 /** Of the next state; a value that another object holds under a unique index is refused here and in the commit. */
 function indexValues(
-  resource: Resource,
-  change: Change,
+  { model, cache }: Resource,
+  object: ApiObject,
   onIndexBug: (error: IndexValueError) => void,
 ): Entry['values'] {
-  if (change.op === 'delete' && change.stored !== undefined) return change.stored.values;
-  const { model, cache } = resource;
-  const { name } = change.object.metadata;
+  const { name } = object.metadata;
   try {
-    const values = cache.draft(change.object);
-    const taken = cache.uniqueHolder(values, formatKey(keyOf(change.object)));
+    const values = cache.draft(object);
+    const taken = cache.uniqueHolder(values, formatKey(keyOf(object)));
     if (taken !== undefined) throw duplicateValue(model, name, taken);
     return values;
   } catch (error) {

@@ -269,7 +269,7 @@ export class Registry {
       const stored = decodeObject(shown.bytes);
       const unchanged = (): Verdict => ({
         kind: 'answer',
-        result: { ...resultOf(decodeObject(shown.bytes), shown), outcome: 'unchanged', warnings },
+        result: { ...resultOf(stored, shown), outcome: 'unchanged', warnings },
       });
       const decision = decide(stored, { ...this.#request(options, warnings), ...key });
       if (decision.kind === 'none') return unchanged();

@@ -8,6 +8,7 @@ import { keyPrefixOf } from '../store/object-key.ts';
 import type { Claim, KindClaims, Operation } from '../store/store.ts';
 import { changesElsewhere } from './changes-elsewhere.ts';
 import { deprecationOf } from './kind-versions.ts';
+import { upgradeTo } from './upgrade.ts';
 import type { Upgrade } from './upgrade.ts';
 import { VersionView } from './version-view.ts';
 import type { Rules } from './write-request.ts';
@@ -50,7 +51,6 @@ interface Other {
 export class Resource {
   /** The same kind in the version that its objects are stored in; mostly this very resource. */
   readonly storage: Resource;
-  readonly upgrade: Upgrade;
   readonly #view: VersionView | undefined;
   readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
@@ -64,6 +64,7 @@ export class Resource {
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
   #rules: Rules;
+  #upgrade: Upgrade;
   #commits = 0;
   #isClosed = false;
   #refusal: ApiError | undefined;
@@ -73,7 +74,7 @@ export class Resource {
   constructor(parts: ResourceParts, other?: Other) {
     this.storage = other?.storage ?? this;
     this.#view = other?.view;
-    this.upgrade = parts.upgrade;
+    this.#upgrade = parts.upgrade;
     this.#versions = new Map(
       parts.versions.map(({ version, rules }) => {
         const view = new VersionView(version, rules);
@@ -104,9 +105,13 @@ export class Resource {
     return deprecationOf(this.model, this.storage.model);
   }
 
+  get upgrade(): Upgrade {
+    return this.#upgrade;
+  }
+
   /** What clients may ask for, by version. */
   served(): readonly Resource[] {
-    return [this, ...this.#versions.values()].filter(({ model }) => model.served !== false);
+    return this.#all().filter(({ model }) => model.served !== false);
   }
 
   /** The same kind in another version; undefined when it has none of that name. */
@@ -118,6 +123,7 @@ export class Resource {
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
     this.#rules = this.#amongVersions(rules);
     this.#view?.replaceRules(rules);
+    this.#upgrade = upgradeTo(rules);
     for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
   }
 
@@ -247,6 +253,10 @@ export class Resource {
     return numbers.join() === this.#sortedNumbers().join();
   }
 
+  #all(): readonly Resource[] {
+    return [this, ...this.#versions.values()];
+  }
+
   /** Where there are others, who owns a field in one of them loses it by a write in this one. */
   #amongVersions(rules: Rules): Rules {
     if (this.#view === undefined && this.#versions.size === 0) return rules;
@@ -254,7 +264,7 @@ export class Resource {
     return {
       ...rules,
       changesIn: (states, apiVersion) => {
-        const to = storage.served().find((each) => each.apiVersion === apiVersion);
+        const to = storage.#all().find((each) => each.apiVersion === apiVersion);
         return to === undefined ? undefined : changesElsewhere({ from: this, to, storage: storage.rules }, states);
       },
     };
