@@ -1,7 +1,17 @@
-import { createClient } from '@homeostat/controller-runtime';
+import { controller, createClient } from '@homeostat/controller-runtime';
+import {
+  AbstractExtension,
+  defineVersions,
+  GVK,
+  IndexSpec,
+  Schema,
+  simpleAttribute,
+} from '@homeostat/controller-runtime/api';
 import type { Client } from '@homeostat/controller-runtime';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { definePlugin } from 'homeostat';
+import { startTestServer } from 'homeostat/testing';
 import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -63,3 +73,47 @@ for (const [where, open] of clients) {
     });
   });
 }
+
+@GVK({ group: 'class.example.com', version: 'v1', kind: 'Member', plural: 'members' })
+class MemberV1 extends AbstractExtension {
+  @Schema({ type: 'string' }) fullName?: string;
+}
+
+@GVK({ group: 'class.example.com', version: 'v2', kind: 'Member', plural: 'members' })
+class MemberV2 extends AbstractExtension {
+  @Schema({ type: 'string' }) first?: string;
+  @Schema({ type: 'string' }) last?: string;
+}
+
+const member = defineVersions(MemberV2, [
+  {
+    model: MemberV1,
+    toStorage: ({ fullName = '' }) => ({ first: fullName.split(' ')[0] ?? '', last: fullName.split(' ')[1] ?? '' }),
+    fromStorage: ({ first, last }) => ({ fullName: `${first} ${last}` }),
+  },
+]);
+
+describe('a plugin with a kind in several versions, declared by classes', () => {
+  it('has indexes by its callback, and a controller in any of them', async () => {
+    const seen: string[] = [];
+    const definition = controller(MemberV1, { reconcile: ({ object }) => void seen.push(object.fullName ?? '') });
+    const plugin = definePlugin({
+      controllers: [definition],
+      start: ({ schemeManager }) => {
+        const indexFunc = simpleAttribute(MemberV2, ({ last }) => last);
+        schemeManager.register(member, (indexSpecs) => indexSpecs.add(new IndexSpec({ name: 'last', indexFunc })));
+      },
+    });
+    const server = await startTestServer({ plugins: [plugin] });
+    try {
+      await server.client.create(MemberV2, { metadata: { name: 'a' }, first: 'Ann', last: 'Lee' });
+      await server.settle();
+      expect(seen).to.deep.equal(['Ann Lee']);
+      const { items } = await server.httpClient.list(MemberV1, { fieldSelector: 'last=Lee' });
+      expect(items.map(({ fullName }) => fullName)).to.deep.equal(['Ann Lee']);
+      expect((await server.client.get(MemberV1, 'a')).fullName).to.equal('Ann Lee');
+    } finally {
+      await server.stop();
+    }
+  });
+});

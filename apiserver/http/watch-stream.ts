@@ -5,6 +5,7 @@ import type { ApiError, Clock, Timer } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { translate } from '../registry/watch-translation.ts';
+import type { Translated } from '../registry/watch-translation.ts';
 import type { FlushCycle } from './flush-cycle.ts';
 import type { Batch, FrameFormat } from './watch-frames.ts';
 
@@ -158,7 +159,7 @@ export class WatchStream {
       revision = change.revision;
       const seen = translate(change, selects);
       if (seen === undefined) continue;
-      const frame = flushes.shared.frameOf(format, { ...seen, entry: resource.show(seen.entry) });
+      const frame = flushes.shared.frameOf(format, resource.view === undefined ? seen : shownIn(resource, seen));
       frames.push(frame);
       bytes += frame.length;
     }
@@ -249,6 +250,11 @@ export class WatchStream {
       if (!this.#ended) this.#every(intervalMs, action);
     });
   }
+}
+
+/** @throws ApiError InternalError when the object cannot be converted. */
+function shownIn(resource: Resource, seen: Translated): Translated {
+  return { ...seen, entry: resource.show(seen.entry) };
 }
 
 function everything(): boolean {
