@@ -1,3 +1,4 @@
+import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { gadget, gadgetsV1, gadgetsV2, newGadgetV1, newGadgetV2 } from './support/gadget-versions.ts';
 import { TestServer } from './support/test-server.ts';
@@ -7,9 +8,10 @@ const applyType = 'application/apply-patch+yaml';
 
 describe('a kind in several versions', () => {
   let server: TestServer;
+  const warnings: unknown[] = [];
 
   before(async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ logger: { ...silentLogger, warn: (...line) => void warnings.push(line) } });
     server.api.schemeManager.register(gadget);
     await server.api.whenReady(gadget);
   });
@@ -282,6 +284,7 @@ describe('a kind in several versions', () => {
       }
       expect((await server.get(`${gadgetsV1}/a`)).status).to.equal(200);
       expect((await server.get(gadgetsV2)).body.total).to.equal(2);
+      expect(JSON.stringify(warnings)).to.contain('"kind":"Gadget","group":"shop.example.com","owner":"service"');
     });
 
     it('ends a watch in that version with an ERROR event, and no other watch', async () => {

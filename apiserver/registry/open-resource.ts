@@ -29,6 +29,8 @@ export interface OpenParts {
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly onError: (error: unknown) => void;
+  /** A stored object cannot be shown in a version that somebody asked for. */
+  readonly onUnreadable: (error: unknown) => void;
   /** The model's `validate` threw what it must not, or answered what it must not. */
   readonly onValidateBug: (error: unknown) => void;
   /** What a built-in kind adds to the rules of all kinds. Default nothing. */
@@ -115,12 +117,13 @@ interface Created extends OpenParts {
 }
 
 async function createResource({ descriptor: model, owner }: Registration, parts: Created): Promise<Resource> {
-  const { store, rules, upgrade, cache, kindNumber, floor, onError } = parts;
+  const { store, rules, upgrade, cache, kindNumber, floor, onError, onUnreadable } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
     rules,
     versions: otherRulesOf(model, parts),
     upgrade,
+    onUnreadable,
     owner,
     kindNumber,
     cache,

@@ -23,7 +23,7 @@ interface Slot {
   indexed: number;
 }
 
-export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'onValidateBug'> & {
+export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug'> & {
   readonly schemes: SchemeManager;
   readonly logger: Logger;
 };
@@ -100,6 +100,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   async #build(registration: Registration, slotOf: () => Slot): Promise<Resource> {
     const { logger } = this.#options;
+    const { owner } = registration;
     const { kind, group } = registration.descriptor;
     // What the kind's last life still writes would be missed by reading it now.
     const left = this.#leaving.get(stemOf(registration.descriptor));
@@ -107,6 +108,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const parts = {
       ...this.#options,
       onError: (err: unknown) => logger.error({ err, kind, group }, 'a listener to changes failed'),
+      onUnreadable: (err: unknown) =>
+        logger.warn({ err, kind, group, owner }, 'a stored object cannot be shown in another version'),
       onValidateBug: this.#validateBugLog(registration),
       onProgress: (indexed: number) => {
         const slot = this.#checkPresent(slotOf());

@@ -28,6 +28,8 @@ export interface ResourceParts {
   /** Others that the kind is served in. */
   readonly versions: readonly OtherVersion[];
   readonly upgrade: Upgrade;
+  /** Hears of each stored object that somebody asks for in a version that cannot show it. */
+  readonly onUnreadable: (error: unknown) => void;
   /** Who registered the model: a plugin's name, or `service`. */
   readonly owner: string;
   readonly kindNumber: number;
@@ -77,7 +79,7 @@ export class Resource {
     this.#upgrade = parts.upgrade;
     this.#versions = new Map(
       parts.versions.map(({ version, rules }) => {
-        const view = new VersionView(version, rules);
+        const view = new VersionView(version, rules, parts.onUnreadable);
         return [rules.model.version, new Resource({ ...parts, rules, versions: [] }, { storage: this, view })];
       }),
     );

@@ -12,14 +12,17 @@ const maxCachedBytes = 32 * 1024 * 1024;
 export class VersionView {
   readonly #version: ModelVersion;
   #rules: Rules;
+  readonly #onUnreadable: (error: unknown) => void;
   readonly #shown = new LRUCache<Entry, Entry>({
     maxSize: maxCachedBytes,
     sizeCalculation: ({ bytes }) => bytes.length,
   });
 
-  constructor(version: ModelVersion, rules: Rules) {
+  /** `onUnreadable` hears of each stored object that somebody asks for and this version cannot show. */
+  constructor(version: ModelVersion, rules: Rules, onUnreadable: (error: unknown) => void) {
     this.#version = version;
     this.#rules = rules;
+    this.#onUnreadable = onUnreadable;
   }
 
   /** Other rules of this version, or of the one that objects are stored in. */
@@ -32,10 +35,15 @@ export class VersionView {
   show(entry: Entry): Entry {
     const known = this.#shown.get(entry);
     if (known !== undefined) return known;
-    const object = this.fromStorage(decodeObject(entry.bytes));
-    const shown = { ...entry, bytes: withRevision(encodeObject(object), entry.revision) };
-    this.#shown.set(entry, shown);
-    return shown;
+    try {
+      const object = this.fromStorage(decodeObject(entry.bytes));
+      const shown = { ...entry, bytes: withRevision(encodeObject(object), entry.revision) };
+      this.#shown.set(entry, shown);
+      return shown;
+    } catch (error) {
+      this.#onUnreadable(error);
+      throw error;
+    }
   }
 
   /** @throws as {@link convertObject}. */
