@@ -199,12 +199,13 @@ export class LocalClient implements Client {
   }
 
   #ready(gvk: GroupVersionKind): Promise<Resource> | Resource {
-    return this.#parts.table.get(gvk) ?? this.#whenReady(gvk);
+    const resource = this.#parts.table.get(gvk);
+    return resource === undefined ? this.#whenReady(gvk) : offered(resource);
   }
 
   async #whenReady(gvk: GroupVersionKind): Promise<Resource> {
     try {
-      return await this.#parts.table.whenReady(gvk);
+      return offered(await this.#parts.table.whenReady(gvk));
     } catch (cause) {
       throw new ApiError('NotFound', `${apiVersionOf(gvk)} ${gvk.kind} is not served`, { cause });
     }
@@ -220,6 +221,12 @@ export class LocalClient implements Client {
     };
     return freezeDeep(answered as T);
   }
+}
+
+/** Objects may be stored in a version that nobody may ask for. */
+function offered(resource: Resource): Resource {
+  if (resource.model.served !== false) return resource;
+  throw new ApiError('NotFound', `${resource.apiVersion} ${resource.model.kind} is not served`);
 }
 
 /** A private copy, as JSON: what a program sends is judged exactly as it would be over HTTP. */

@@ -29,8 +29,10 @@ export interface LocalInformerParts {
 }
 
 /** The kind while it is followed. */
-interface Followed {
+interface Followed<T> {
   readonly resource: Resource;
+  /** Parses an object, in the version that is followed. @throws ApiError InternalError when it cannot be converted. */
+  readonly read: (entry: Entry) => T;
   readonly selection: Selection;
   readonly unsubscribe: () => void;
 }
@@ -39,7 +41,7 @@ interface Followed {
 export class LocalInformer<T extends ApiObject> implements Informer<T> {
   readonly #parts: LocalInformerParts;
   readonly #buffers = new Set<HandlerBuffer<T>>();
-  #followed: Followed | undefined;
+  #followed: Followed<T> | undefined;
   #users = 0;
 
   constructor(parts: LocalInformerParts) {
@@ -52,14 +54,13 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
 
   get(key: ObjectKey): T | undefined {
     if (this.#followed === undefined) return undefined;
-    const entry = this.#followed.resource.cache.get(formatKey(key));
-    return entry !== undefined && this.#followed.selection.selects(entry)
-      ? this.#parts.reader.read<T>(entry)
-      : undefined;
+    const { resource, selection, read } = this.#followed;
+    const entry = resource.cache.get(formatKey(key));
+    return entry !== undefined && selection.selects(entry) ? read(entry) : undefined;
   }
 
   list(): readonly T[] {
-    return this.#followed?.selection.entries().map((entry) => this.#parts.reader.read<T>(entry)) ?? [];
+    return this.#followed?.selection.entries().map(this.#followed.read) ?? [];
   }
 
   hasSynced(): boolean {
@@ -93,14 +94,20 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #follow(resource: Resource): void {
-    const { options, lister } = this.#parts;
+    const { options, lister, reader } = this.#parts;
     const selection = lister.select(resource, {
       labelSelector: parseLabelSelector(options.labelSelector ?? ''),
       fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
       sort: [{ field: 'metadata.creationTimestamp', direction: 'asc' }],
       ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
     });
-    this.#followed = { resource, selection, unsubscribe: resource.feed.subscribe((change) => this.#onChange(change)) };
+    const read = (entry: Entry): T => reader.read<T>(resource.show(entry));
+    this.#followed = {
+      resource,
+      selection,
+      read,
+      unsubscribe: resource.feed.subscribe((change) => this.#onChange(change)),
+    };
     for (const buffer of this.#buffers) this.#pushInitial(buffer);
   }
 
@@ -115,44 +122,44 @@ export class LocalInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #onChange(change: FeedChange): void {
-    const { selection } = this.#followed as Followed;
+    const { selection } = this.#followed as Followed<T>;
     const seen = translate(change, selection.selects);
     if (seen === undefined) return;
     for (const buffer of this.#buffers) buffer.push(this.#eventOf(seen, change.previous));
   }
 
   #eventOf({ type, entry }: Translated, previous: Entry = entry): HandlerEvent<T> {
-    const { reader } = this.#parts;
+    const { read } = this.#followed as Followed<T>;
     if (type === 'ADDED') return this.#added(entry, false);
     if (type === 'DELETED')
       return {
         kind: 'delete',
         key: entry.key,
         get object() {
-          return reader.read<T>(entry);
+          return read(entry);
         },
       };
     return {
       kind: 'update',
       key: entry.key,
       get previous() {
-        return reader.read<T>(previous);
+        return read(previous);
       },
       get object() {
-        return reader.read<T>(entry);
+        return read(entry);
       },
     };
   }
 
   /** The object is parsed when the event is delivered: a hundred thousand of them may wait. */
   #added(entry: Entry, initial: boolean): HandlerEvent<T> {
-    const { reader } = this.#parts;
+    const { read } = this.#followed as Followed<T>;
     return {
       kind: 'add',
       key: entry.key,
       initial,
       get object() {
-        return reader.read<T>(entry);
+        return read(entry);
       },
     };
   }

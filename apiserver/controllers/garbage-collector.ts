@@ -1,4 +1,4 @@
-import { apiVersionOf, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
+import { isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Logger, OwnerReference } from '@homeostat/controller-runtime/api';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
@@ -139,7 +139,7 @@ export class GarbageCollector {
   #isAbsent(owner: OwnerReference, dependent: ApiObject): boolean {
     const resource = this.#options.table
       .served()
-      .find(({ model }) => model.kind === owner.kind && apiVersionOf(model) === owner.apiVersion);
+      .find(({ model }) => model.kind === owner.kind && model.group === groupOf(owner));
     if (resource === undefined) return false;
     const { namespace } = dependent.metadata;
     // An owner in a namespace cannot own what is in none: such an object is never deleted.
@@ -174,4 +174,10 @@ export class GarbageCollector {
       'garbage collection failed',
     );
   }
+}
+
+/** The version says nothing of who owns: a kind has the same objects in all of them. */
+function groupOf({ apiVersion }: OwnerReference): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
 }

@@ -58,6 +58,8 @@ export class ResourceHandler {
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
+    const { deprecation } = resource;
+    if (deprecation !== undefined) setWarnings(context, [deprecation]);
     if (
       context.method === 'GET' &&
       path.subresource === undefined &&

@@ -68,7 +68,7 @@ export class WatchHandler {
   /** Ends the watches of a kind that is no longer served: 410, list again. */
   closeKind(resource: Resource): void {
     const gone = noLongerServed(resource);
-    for (const [stream, watched] of this.#streams) if (watched === resource) stream.fail(gone);
+    for (const [stream, watched] of this.#streams) if (watched.storage === resource) stream.fail(gone);
   }
 
   /** Ends all watches, each with a bookmark where it asked for them, and begins no more (503). */

@@ -61,16 +61,18 @@ function startOf(apiVersion: string): Buffer {
   return lastStart;
 }
 
-/**
- * The stored bytes with the version that the kind is served in: fields are the same in all versions of a kind. Most
- * objects are in it already, and cost a comparison.
- */
-export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
+/** Whether stored bytes are in a version; a comparison of bytes. */
+export function isInVersion(stored: Uint8Array, apiVersion: string): boolean {
   const start = startOf(apiVersion);
+  return stored.length > start.length && start.compare(stored, 0, start.length) === 0;
+}
+
+/** The stored bytes under the name of another version, as if fields were the same in both. */
+export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
+  if (isInVersion(stored, apiVersion)) return stored;
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  if (source.length > start.length && start.compare(source, 0, start.length) === 0) return stored;
   // apiVersion comes first, and holds no quote.
-  return Buffer.concat([start, source.subarray(source.indexOf('",') + 2)]);
+  return Buffer.concat([startOf(apiVersion), source.subarray(source.indexOf('",') + 2)]);
 }
 
 /** A fresh, unfrozen object for one request to work on. */

@@ -26,6 +26,7 @@ import { adoptGeneration } from '../registry/align-claims.ts';
 import { defaultRetention } from '../registry/compactor.ts';
 import type { Compactor, Retention } from '../registry/compactor.ts';
 import type { Follower } from '../registry/follower.ts';
+import { versionsOfKind } from '../registry/kind-versions.ts';
 import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
@@ -247,7 +248,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
-      models: () => [...table.served().map(({ model }) => model), ...reviewKinds],
+      models: () => [...table.models(), ...reviewKinds],
       live,
       ...added,
       endpoints,
@@ -266,15 +267,23 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
 
 /** A kind and an endpoint never share a path, whichever comes first. */
 function createEndpoints({ serviceDomain, logger }: Settings, schemes: SchemeManager): EndpointTable {
-  const kinds = (): readonly GeneratedKind[] => schemes.list().map(kindOf);
+  const kinds = (): readonly GeneratedKind[] => schemes.list().flatMap(kindsOf);
   const endpoints = new EndpointTable({ serviceDomain, kinds, logger });
-  schemes.on('registered', (registration) => endpoints.checkKind(kindOf(registration)));
+  schemes.on('registered', (registration) => {
+    for (const kind of kindsOf(registration)) endpoints.checkKind(kind);
+  });
   return endpoints;
 }
 
-function kindOf({ descriptor, owner }: Registration): GeneratedKind {
-  const { group, version, plural, kind } = descriptor;
-  return { group, version, plural, kind, owner };
+/** A kind has a path for each of its versions. */
+function kindsOf({ descriptor, owner }: Registration): readonly GeneratedKind[] {
+  return versionsOfKind(descriptor).map(({ group, version, plural, kind }) => ({
+    group,
+    version,
+    plural,
+    kind,
+    owner,
+  }));
 }
 
 /** A running API server. */

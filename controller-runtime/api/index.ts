@@ -3,10 +3,13 @@ export { formatKey, keyOf, parseKey } from './object.ts';
 export type { ApiObject, ManagedFieldsEntry, NewObject, ObjectKey, ObjectMeta, OwnerReference } from './object.ts';
 export { apiVersionOf } from './model.ts';
 export type {
+  Conversion,
+  Converted,
   ExtensionClass,
   GroupVersionKind,
   Model,
   ModelDescriptor,
+  ModelVersion,
   PrinterColumn,
   ScaleSubresource,
 } from './model.ts';
@@ -66,6 +69,8 @@ export { defineModel } from './define-model.ts';
 export type { IndexDeclaration, ModelOptions, ObjectOf, PathIndex } from './define-model.ts';
 export type { FieldPath } from './field-path.ts';
 export type { FromSchema } from './from-schema.ts';
+export { defineVersions } from './define-versions.ts';
+export type { VersionOptions } from './define-versions.ts';
 export { descriptorOf } from './descriptor.ts';
 export { checkDescriptor } from './check-descriptor.ts';
 export type { DescriptorRules } from './check-descriptor.ts';

@@ -45,6 +45,7 @@ export {
   ApiError,
   apiVersionOf,
   defineModel,
+  defineVersions,
   descriptorOf,
   formatKey,
   GVK,
@@ -70,6 +71,8 @@ export type {
   ApiObject,
   Clock,
   Condition,
+  Conversion,
+  Converted,
   ExtensionClass,
   FieldCause,
   FieldViolation,
@@ -85,6 +88,7 @@ export type {
   ModelDescriptor,
   ModelOptions,
   ModelValidation,
+  ModelVersion,
   NewCondition,
   NewObject,
   ObjectKey,
@@ -96,6 +100,7 @@ export type {
   ScaleSubresource,
   SchemaAttributes,
   StatusReason,
+  VersionOptions,
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
 export {
