@@ -100,7 +100,7 @@ export class NamespaceController {
   }
 
   #note(entry: Entry): void {
-    if (decodeObject(entry.bytes).metadata.deletionTimestamp === undefined) return;
+    if (entry.deletion === undefined) return;
     this.#terminating.add(entry.name);
     this.#enqueue(entry.name);
   }
@@ -215,8 +215,8 @@ export class NamespaceController {
   }
 }
 
-function isUndeclared({ bytes }: Entry): boolean {
-  return decodeObject(bytes).metadata.deletionTimestamp === undefined;
+function isUndeclared({ deletion }: Entry): boolean {
+  return deletion === undefined;
 }
 
 /** Not a namesake that came meanwhile. */

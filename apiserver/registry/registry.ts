@@ -1,5 +1,4 @@
 import {
-  ApiError,
   applyJsonPatch,
   applyMergePatch,
   formatKey,
@@ -8,24 +7,34 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
+import type { PropagationPolicy } from '../index/propagation.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Operation } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
+import { decideDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
 import type { Writer } from './label-keys.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
+import {
+  alreadyExists,
+  conflict,
+  duplicateValue,
+  invalid,
+  notFound,
+  objectTooLarge,
+  storeUnavailable,
+} from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
-import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
+import { checkPreconditions, decideCreate, decidePatch, decideUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
 
 /** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
@@ -45,6 +54,8 @@ export interface WriteOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   readonly subresource?: Subresource;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Of a deletion. Default what the object's finalizers say, or Background. */
+  readonly propagationPolicy?: PropagationPolicy;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer;
   /** Who writes, as metadata.managedFields has it. Default `unknown`. */
@@ -196,7 +207,7 @@ export class Registry {
   delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
     return this.#change(resource, key, options, (stored, request) => {
       checkPreconditions(resource.model, stored, options.preconditions ?? {});
-      return decideDelete(resource.rules, stored, request.now);
+      return decideDelete(resource.rules, stored, { now: request.now, policy: options.propagationPolicy });
     });
   }
 
@@ -263,8 +274,7 @@ export class Registry {
 
   #alreadyExists(resource: Resource, key: ObjectKey): ApiError {
     const entry = resource.cache.get(formatKey(key));
-    const deleting = entry !== undefined && decodeObject(entry.bytes).metadata.deletionTimestamp !== undefined;
-    return alreadyExists(resource.model, key.name, deleting);
+    return alreadyExists(resource.model, key.name, entry?.deletion !== undefined);
   }
 
   /** Read, decide, commit; decided anew when another replica was faster. */
@@ -327,7 +337,7 @@ export class Registry {
 
   #prepare(resource: Resource, change: Change): Prepared {
     const data = encodeObject(change.object);
-    if (data.length > maxObjectBytes) throw tooLarge(data.length);
+    if (data.length > maxObjectBytes) throw objectTooLarge(data.length, maxObjectBytes);
     return { ...change, data, values: this.#indexValues(resource, change) };
   }
 
@@ -390,9 +400,4 @@ function resultOf(object: ApiObject, { bytes, revision }: Written): Omit<WriteRe
 
 function dryRunOf(data: Buffer, revision: number | undefined): Written {
   return { bytes: revision === undefined ? data : withRevision(data, revision), revision };
-}
-
-function tooLarge(bytes: number): ApiError {
-  const message = `Request entity too large: the object has ${bytes} bytes, limit is ${maxObjectBytes}`;
-  return new ApiError('RequestEntityTooLarge', message);
 }

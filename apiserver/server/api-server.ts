@@ -8,6 +8,7 @@ import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import { EndpointTable } from '../endpoints/endpoint-table.ts';
@@ -200,7 +201,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
-  const collector = new GarbageCollector({ registry, table, logger });
+  const unserved = new UnservedDependents({ store, table, log });
+  const collector = new GarbageCollector({ registry, table, revisions, unserved, clock, logger });
   const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
