@@ -200,7 +200,8 @@ const precedence: readonly Case[] = [
     ],
   },
   {
-    claim: 'a deletion in the foreground goes on as it is when nothing else is asked for, and ends when the background is',
+    claim:
+      'a deletion in the foreground goes on as it is when nothing else is asked for, and ends when the background is',
     objects: ['a', 'b of a! [hold]'],
     steps: [
       ['delete a Foreground', ['a going [foregroundDeletion]', 'b going of a! [hold]']],

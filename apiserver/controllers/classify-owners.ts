@@ -20,10 +20,7 @@ export type Owners =
 type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'misplaced';
 
 /** `find` answers the kind of a reference, when it is served. */
-export function classifyOwners(
-  { metadata }: ApiObject,
-  find: (owner: OwnerReference) => Resource | undefined,
-): Owners {
+export function classifyOwners({ metadata }: ApiObject, find: (owner: OwnerReference) => Resource | undefined): Owners {
   const known: Record<'solid' | 'dangling' | 'waiting', OwnerReference[]> = { solid: [], dangling: [], waiting: [] };
   for (const owner of metadata.ownerReferences ?? []) {
     const found = classOf(owner, find(owner), metadata.namespace);

@@ -52,7 +52,8 @@ export class GarbageCollector {
     this.#queue = new NodeQueue({
       clock: options.clock,
       handle: async (node) => this.#handle(node),
-      onFailure: (node, err) => options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; again later'),
+      onFailure: (node, err) =>
+        options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; again later'),
     });
     options.table.on('opened', (resource) => this.#follow(resource));
     options.table.on('closed', (resource) => this.#unfollow(resource));

@@ -25,7 +25,11 @@ export class NodeQueue {
   readonly #waiting = new Map<string, Node>();
   readonly #failed = new Map<string, Node>();
   readonly #workers = new Set<Promise<void>>();
-  #handled = 0;
+  #places = this.#waiting.entries();
+  #busy = 0;
+  #taken = 0;
+  /** Until the next turn of the event loop. */
+  #pause: Promise<void> | undefined;
   #retry: Timer | undefined;
   #retryMs = firstRetryMs;
   #stopped = false;
@@ -58,7 +62,8 @@ export class NodeQueue {
   }
 
   #begin(): void {
-    if (this.#stopped || this.#workers.size >= Math.min(handledAtOnce, this.#waiting.size)) return;
+    const free = this.#workers.size - this.#busy;
+    if (this.#stopped || free >= this.#waiting.size || this.#workers.size >= handledAtOnce) return;
     const worker = this.#work().finally(() => {
       this.#workers.delete(worker);
       // It may have come between the last look and this.
@@ -70,14 +75,35 @@ export class NodeQueue {
   async #work(): Promise<void> {
     // Not within the change that brought it about.
     await Promise.resolve();
-    for (const [id, node] of this.#waiting) {
-      if (this.#stopped) return;
-      this.#waiting.delete(id);
-      this.#handled += 1;
-      if (this.#handled % handledPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (;;) {
+      if (this.#pause !== undefined) await this.#pause;
+      const node = this.#stopped ? undefined : this.#take();
+      if (node === undefined) break;
+      this.#busy += 1;
       await this.#handle(node);
+      this.#busy -= 1;
     }
     if (this.#failed.size === 0) this.#retryMs = firstRetryMs;
+  }
+
+  #take(): Node | undefined {
+    let next = this.#places.next();
+    if (next.done === true) {
+      // What came after an iterator had ended needs another one.
+      this.#places = this.#waiting.entries();
+      next = this.#places.next();
+    }
+    if (next.done === true) return undefined;
+    const [id, node] = next.value;
+    this.#waiting.delete(id);
+    this.#taken += 1;
+    if (this.#taken % handledPerTurn === 0) this.#pause = this.#nextTurn();
+    return node;
+  }
+
+  async #nextTurn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#pause = undefined;
   }
 
   async #handle(node: Node): Promise<void> {

@@ -23,7 +23,10 @@ export class UnservedDependents {
 
   constructor(options: UnservedDependentsOptions) {
     this.#options = options;
-    options.table.on('closed', ({ kindNumber }) => void this.#kinds?.numbers.then((numbers) => numbers.add(kindNumber)));
+    options.table.on(
+      'closed',
+      ({ kindNumber }) => void this.#kinds?.numbers.then((numbers) => numbers.add(kindNumber)),
+    );
   }
 
   /** Whether some object has a reference like that. */

@@ -92,7 +92,15 @@ export class OwnerScenario {
     await this.#patch(name, { ownerReferences: owners.map((owner) => this.#reference(owner)) });
   }
 
-  async #create({ name, owners = [], finalizers }: { name: string; owners?: readonly string[]; finalizers: readonly string[] }): Promise<void> {
+  async #create({
+    name,
+    owners = [],
+    finalizers,
+  }: {
+    name: string;
+    owners?: readonly string[];
+    finalizers: readonly string[];
+  }): Promise<void> {
     const ownerReferences = owners.map((owner) => this.#reference(owner));
     const metadata = { name: this.#prefix + name, finalizers, ownerReferences };
     const created = (await this.#server.create(machines, { ...newMachine(''), metadata })) as MachineJson;
@@ -113,7 +121,9 @@ export class OwnerScenario {
   async #delete(name: string, propagationPolicy: Policy | undefined, way: Way): Promise<void> {
     const path = `${machines}/${this.#prefix}${name}`;
     if (way === 'client') {
-      await this.#server.api.client.delete(machine, this.#prefix + name, { ...(propagationPolicy && { propagationPolicy }) });
+      await this.#server.api.client.delete(machine, this.#prefix + name, {
+        ...(propagationPolicy && { propagationPolicy }),
+      });
       return;
     }
     const isQuery = way === 'query' && propagationPolicy !== undefined;
