@@ -162,7 +162,7 @@ export class GarbageCollector {
   /** Without an owner; an owner that waits for it waits for its dependents as well. */
   async #delete(node: Node, object: ApiObject, isAwaited: boolean): Promise<void> {
     const { registry, logger } = this.#options;
-    const { uid = '', resourceVersion = '' } = object.metadata;
+    const { uid, resourceVersion } = object.metadata;
     const options: WriteOptions = {
       ...asService,
       ...(isAwaited && this.#graph.hasDependents(uid) ? { propagationPolicy: 'Foreground' } : {}),

@@ -8,7 +8,7 @@ import type { PropagationPolicy } from './propagation.ts';
 export type IndexValues = readonly (readonly string[])[];
 
 /** One owner of an object, as far as it is known without reading the object. */
-export interface OwnerLink {
+interface OwnerLink {
   readonly uid: string;
   /** Whether the owner, deleted in the foreground, waits for this object. */
   readonly blocks: boolean;

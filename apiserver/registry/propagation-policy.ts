@@ -13,7 +13,7 @@ export function readPropagationPolicy(
 ): PropagationPolicy | undefined {
   const known = policies.find((each) => each === policy);
   if (policy !== undefined && known === undefined) {
-    const text = clip(typeof policy === 'string' ? policy : String(JSON.stringify(policy)));
+    const text = clip(typeof policy === 'string' ? policy : JSON.stringify(policy));
     const list = policies.map((each) => `"${each}"`).join(', ');
     const message = `Unsupported value: ${JSON.stringify(text)}: supported values: ${list}`;
     throw refused('FieldValueNotSupported', message);

@@ -17,28 +17,17 @@ import type { Operation } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { decideDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
+import { checkObjectSize, decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
 import type { Writer } from './label-keys.ts';
 import type { Resource } from './resource.ts';
-import {
-  alreadyExists,
-  conflict,
-  duplicateValue,
-  invalid,
-  notFound,
-  objectTooLarge,
-  storeUnavailable,
-} from './resource-errors.ts';
+import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
 import { checkPreconditions, decideCreate, decidePatch, decideUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
-
-/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
-const maxObjectBytes: number = 1.5 * 1024 * 1024;
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
@@ -337,7 +326,7 @@ export class Registry {
 
   #prepare(resource: Resource, change: Change): Prepared {
     const data = encodeObject(change.object);
-    if (data.length > maxObjectBytes) throw objectTooLarge(data.length, maxObjectBytes);
+    checkObjectSize(data);
     return { ...change, data, values: this.#indexValues(resource, change) };
   }
 

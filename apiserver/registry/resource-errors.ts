@@ -63,13 +63,6 @@ export function badRequest(message: string, causes: readonly FieldCause[] = []):
   return new ApiError('BadRequest', message, { causes });
 }
 
-export function objectTooLarge(bytes: number, limit: number): ApiError {
-  return new ApiError(
-    'RequestEntityTooLarge',
-    `Request entity too large: the object has ${bytes} bytes, limit is ${limit}`,
-  );
-}
-
 /** The medium fails. 503: nothing of this write is stored, the client may try again; 504: nobody knows whether it is. */
 export function storeUnavailable(cause: unknown): ApiError {
   if (storeErrorCodeOf(cause) === 'unknown') {
