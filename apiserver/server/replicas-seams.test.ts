@@ -341,9 +341,8 @@ describe('where the parts of a replica meet', () => {
     const created = b.server.client.create(Page, { metadata });
     await eventually(commit.isReached);
     await a.server.client.delete(Namespace, 'short');
-    const find = (): Promise<unknown> =>
-      a.server.client.get(Namespace, 'short').catch((error: ApiError) => error.reason);
-    await eventually(async () => (await find()) === 'NotFound');
+    const path = `${a.server.url}/api/v1/namespaces/short`;
+    await eventually(async () => (await fetch(path)).status === 404);
     b.store.beforeCommit = free;
     commit.open();
     expect(await created).to.have.nested.property('metadata.name', 'late');
