@@ -39,6 +39,7 @@ import { copyAsJsonObject } from '../decode/json-copy.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
+import { readPropagationPolicy } from '../registry/propagation-policy.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
@@ -153,6 +154,7 @@ export class LocalClient implements Client {
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
     const resource = await this.#resource(model);
+    readPropagationPolicy(options.propagationPolicy, undefined);
     const written = await this.#parts.registry.delete(resource, keyFor(name, options), this.#written(options));
     return written.outcome === 'removed' ? undefined : this.#answer(written);
   }

@@ -5,8 +5,9 @@ import { deleteOptionsMessage } from '../protobuf/object-messages.ts';
 import type { ApplyOptions, WriteOptions } from '../registry/registry.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { OptionsKind } from '../registry/field-manager.ts';
+import { readPropagationPolicy } from '../registry/propagation-policy.ts';
 import { readOptionalBody } from './object-body.ts';
-import { allOf, booleanOf, choiceOf, firstOf, quote, refuse } from './query.ts';
+import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
 /** dryRun, fieldValidation, fieldManager and force, judged as the real server does (422). */
@@ -66,19 +67,21 @@ interface DeleteBody {
   readonly preconditions?: unknown;
 }
 
-const propagationPolicies = ['Foreground', 'Background', 'Orphan'] as const;
-
 /** DeleteOptions, from the body and the query; of a propagation policy in both, the body's. */
 export async function readDeleteOptions(context: Context): Promise<WriteOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
   const body = deleteBody(await readOptionalBody(context, deleteOptionsMessage));
   const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
-  checkPropagation(policy, body.orphanDependents ?? firstOf(query, 'orphanDependents'));
+  const propagationPolicy = readPropagationPolicy(policy, readOrphanDependents(body.orphanDependents, query));
   // Both count: who asks for a dry run in either place must not lose an object.
   const dryRun = [...readBodyDryRun(body.dryRun), ...allOf(query, 'dryRun')];
   const preconditions = readPreconditions(body.preconditions);
-  return { dryRun: readDryRun(dryRun, options), ...(preconditions === undefined ? {} : { preconditions }) };
+  return {
+    dryRun: readDryRun(dryRun, options),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...(preconditions === undefined ? {} : { preconditions }),
+  };
 }
 
 function deleteBody(body: unknown): DeleteBody {
@@ -90,17 +93,11 @@ function deleteBody(body: unknown): DeleteBody {
   return body;
 }
 
-function checkPropagation(policy: unknown, orphanDependents: unknown): void {
-  const options = 'DeleteOptions';
-  if (policy !== undefined && !propagationPolicies.some((known) => known === policy)) {
-    const list = propagationPolicies.map((known) => `"${known}"`).join(', ');
-    const message = `Unsupported value: ${quote(typeof policy === 'string' ? policy : JSON.stringify(policy))}: supported values: ${list}`;
-    throw refuse(options, 'propagationPolicy', { reason: 'FieldValueNotSupported', message });
-  }
-  if (policy !== undefined && orphanDependents !== undefined) {
-    const message = `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`;
-    throw refuse(options, 'propagationPolicy', { reason: 'FieldValueInvalid', message });
-  }
+/** The old form of a policy, from the body or the query. */
+function readOrphanDependents(value: unknown, query: Query): boolean | undefined {
+  if (value === undefined || value === null) return booleanOf(query, 'orphanDependents', 'DeleteOptions');
+  if (typeof value !== 'boolean') throw new ApiError('BadRequest', 'orphanDependents: must be true or false');
+  return value;
 }
 
 function readBodyDryRun(value: unknown): readonly string[] {

@@ -1,3 +1,4 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
 /**
@@ -19,6 +20,16 @@ export function encodeObject(object: ApiObject): Buffer {
 }
 
 const envelope: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
+const maxObjectBytes: number = 1.5 * 1024 * 1024;
+
+/** @throws ApiError RequestEntityTooLarge */
+export function checkObjectSize({ length }: Buffer): void {
+  if (length <= maxObjectBytes) return;
+  const message = `Request entity too large: the object has ${length} bytes, limit is ${maxObjectBytes}`;
+  throw new ApiError('RequestEntityTooLarge', message);
+}
 
 /** Gives memory for the bytes of one object. */
 export type Allocate = (bytes: number) => Buffer;

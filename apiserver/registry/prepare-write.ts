@@ -1,14 +1,11 @@
-import { ApiError, deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@homeostat/controller-runtime/api';
+import { deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { Operation } from '../store/store.ts';
-import { decodeObject, encodeObject } from './object-codec.ts';
+import { checkObjectSize, decodeObject, encodeObject } from './object-codec.ts';
 import type { Resource } from './resource.ts';
 import { duplicateValue, invalid } from './resource-errors.ts';
-
-/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
-const maxObjectBytes: number = 1.5 * 1024 * 1024;
 
 export interface Change {
   readonly op: Operation['op'];
@@ -39,7 +36,7 @@ export function prepareWrite(
   const { object, answer } =
     resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
   const data = encodeObject(object);
-  if (data.length > maxObjectBytes) throw tooLarge(data.length);
+  checkObjectSize(data);
   const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
   return { op, object, answer, data, values, ...(stored === undefined ? {} : { stored }) };
 }
@@ -115,9 +112,4 @@ function indexValues(
       { reason: 'FieldValueInvalid', field: error.index, message: `Invalid value: ${error.message}` },
     ]);
   }
-}
-
-function tooLarge(bytes: number): ApiError {
-  const message = `Request entity too large: the object has ${bytes} bytes, limit is ${maxObjectBytes}`;
-  return new ApiError('RequestEntityTooLarge', message);
 }

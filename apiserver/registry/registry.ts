@@ -10,8 +10,10 @@ import {
 import type { ApiError, ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
+import type { PropagationPolicy } from '../index/propagation.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
+import { decideDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
@@ -24,7 +26,7 @@ import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
-import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
+import { checkPreconditions, decideCreate, decidePatch, decideUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
 
 /** Names drawn for a generateName before giving up. */
@@ -41,6 +43,8 @@ export interface WriteOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   readonly subresource?: Subresource;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Of a deletion. Default what the object's finalizers say, or Background. */
+  readonly propagationPolicy?: PropagationPolicy;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer;
   /** Who writes, as metadata.managedFields has it. Default `unknown`. */
@@ -181,7 +185,7 @@ export class Registry {
     const { storage } = resource;
     const written = await this.#change(storage, key, options, (stored, request) => {
       checkPreconditions(storage.model, stored, options.preconditions ?? {});
-      return decideDelete(storage.rules, stored, request.now);
+      return decideDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
     });
     // What is gone is not shown: it must go whether or not it can be converted.
     return written.outcome === 'removed' ? written : { ...written, ...shownResult(resource, written) };
@@ -250,8 +254,7 @@ export class Registry {
 
   #alreadyExists(resource: Resource, key: ObjectKey): ApiError {
     const entry = resource.cache.get(formatKey(key));
-    const deleting = entry !== undefined && decodeObject(entry.bytes).metadata.deletionTimestamp !== undefined;
-    return alreadyExists(resource.model, key.name, deleting);
+    return alreadyExists(resource.model, key.name, entry?.deletion !== undefined);
   }
 
   /** Read, decide, commit; decided anew when another replica was faster. */

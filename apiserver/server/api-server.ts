@@ -9,6 +9,7 @@ import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { defaultEventTtlMs, EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import { EndpointTable } from '../endpoints/endpoint-table.ts';
@@ -206,7 +207,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
-  const collector = new GarbageCollector({ registry, table, logger });
+  const unserved = new UnservedDependents({ store, table, log });
+  const collector = new GarbageCollector({ registry, table, revisions, unserved, clock, logger });
   const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
   const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });

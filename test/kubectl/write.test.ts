@@ -1,3 +1,4 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
@@ -219,15 +220,6 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     expect(await kubectl.succeeds('delete', 'ps', 'x1', '--ignore-not-found')).to.equal('');
   });
 
-  for (const policy of ['background', 'foreground', 'orphan']) {
-    it(`delete --cascade=${policy} is done when the object is gone [compat delete]`, async () => {
-      await kubectl.server.create(demoPersons, newDemoPerson('zoe'));
-      const deleted = await kubectl.succeeds('delete', 'ps', 'zoe', `--cascade=${policy}`);
-      expect(deleted).to.equal(`${ref} "zoe" deleted\n`);
-      expect((await stored('zoe')).reason).to.equal('NotFound');
-    });
-  }
-
   it('delete waits for the finalizers [compat delete]', async () => {
     await kubectl.server.create(demoPersons, newDemoPerson('ivy', {}, { finalizers: ['demo.example.com/x'] }));
     const deletion = kubectl.run('delete', 'ps', 'ivy');
@@ -243,6 +235,37 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     );
     expect(await deletion).to.deep.equal({ exit: 0, stdout: `${ref} "ivy" deleted\n`, stderr: '' });
     expect((await stored('ivy')).reason).to.equal('NotFound');
+  });
+
+  it('delete --cascade=background, foreground and orphan [compat delete]', async () => {
+    const make = async (): Promise<void> => {
+      const { apiVersion, kind, metadata } = await kubectl.server.create(demoPersons, newDemoPerson('owner'));
+      const owner = { apiVersion, kind, name: 'owner', uid: metadata.uid, blockOwnerDeletion: true };
+      const held = { ownerReferences: [owner], finalizers: ['demo.example.com/x'] };
+      await kubectl.server.create(demoPersons, newDemoPerson('owned', {}, held));
+    };
+    const release = '[{"op":"remove","path":"/metadata/finalizers"}]';
+    const gone = `${ref} "owner" deleted\n`;
+
+    await make();
+    expect(await kubectl.succeeds('delete', 'ps', 'owner', '--cascade=background')).to.equal(gone);
+    await kubectl.succeeds('wait', '--for=jsonpath={.metadata.deletionTimestamp}', 'ps/owned', '--timeout=10s');
+    await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
+
+    await make();
+    const foreground = kubectl.run('delete', 'ps', 'owner', '--cascade=foreground');
+    await eventually(async () => (await stored('owned')).metadata.deletionTimestamp !== undefined);
+    expect((await stored('owner')).metadata.finalizers).to.deep.equal(['foregroundDeletion']);
+    await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
+    expect(await foreground).to.deep.equal({ exit: 0, stdout: gone, stderr: '' });
+    expect((await stored('owner')).reason).to.equal('NotFound');
+
+    await make();
+    expect(await kubectl.succeeds('delete', 'ps', 'owner', '--cascade=orphan')).to.equal(gone);
+    const { metadata } = await stored('owned');
+    expect(metadata.deletionTimestamp).to.equal(undefined);
+    expect(metadata.ownerReferences).to.equal(undefined);
+    await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
   });
 
   it('delete --all [compat delete]', async () => {
