@@ -8,12 +8,12 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
-import type { Operation } from '../store/store.ts';
+import type { Operation, RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
@@ -21,7 +21,7 @@ import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
 import type { Writer } from './label-keys.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
+import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable, tooLarge } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
@@ -49,6 +49,8 @@ export interface WriteOptions {
   readonly writer?: Writer;
   /** Who writes, as metadata.managedFields has it. Default `unknown`. */
   readonly fieldManager?: string;
+  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
+  readonly leader?: LeaderEpoch;
 }
 
 export interface ApplyOptions extends WriteOptions {
@@ -93,6 +95,8 @@ export interface RegistryOptions {
   readonly onCommit: (revision: number, bytes: number) => void;
   /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
+  /** The claim that a leader's lease has in its term. */
+  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
   /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
   readonly admit?: (resource: Resource, object: ApiObject) => void;
 }
@@ -101,6 +105,7 @@ interface Change {
   readonly op: Operation['op'];
   readonly object: ApiObject;
   readonly stored?: Entry;
+  readonly leader: LeaderEpoch | undefined;
 }
 
 /** A change with all that its commit holds. */
@@ -237,21 +242,21 @@ export class Registry {
     object: ApiObject,
     { options, warnings }: { options: WriteOptions; warnings: readonly string[] },
   ): Promise<WriteResult | undefined> {
-    const { dryRun = false } = options;
     return this.#locks.run(lockOf(resource, formatKey(keyOf(object))), async () => {
-      const written = await this.#commitNew(resource, object, dryRun);
+      const written = await this.#commitNew(resource, object, options);
       return written === undefined ? undefined : { ...resultOf(object, written), outcome: 'created', warnings };
     });
   }
 
-  async #commitNew(resource: Resource, object: ApiObject, dryRun: boolean): Promise<Written | undefined> {
+  async #commitNew(resource: Resource, object: ApiObject, options: WriteOptions): Promise<Written | undefined> {
+    const { dryRun = false, leader } = options;
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, (): Verdict => {
         resource.checkCreatable();
         this.#options.admit?.(resource, object);
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
-        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object }), warnings: [] };
+        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object, leader }), warnings: [] };
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
@@ -274,7 +279,7 @@ export class Registry {
     options: WriteOptions,
     decide: (stored: ApiObject, request: WriteRequest) => Decision,
   ): Promise<WriteResult> {
-    const { dryRun = false } = options;
+    const { dryRun = false, leader } = options;
     const decideNow = (): Verdict => {
       const warnings: string[] = [];
       const entry = this.#stored(resource, key);
@@ -286,7 +291,7 @@ export class Registry {
       const op = decision.kind === 'remove' ? 'delete' : 'update';
       return {
         kind: 'commit',
-        change: this.#prepare(resource, { op, object: decision.object, stored: entry }),
+        change: this.#prepare(resource, { op, object: decision.object, stored: entry, leader }),
         warnings,
       };
     };
@@ -327,7 +332,7 @@ export class Registry {
 
   #prepare(resource: Resource, change: Change): Prepared {
     const data = encodeObject(change.object);
-    if (data.length > maxObjectBytes) throw tooLarge(data.length);
+    if (data.length > maxObjectBytes) throw tooLarge(data.length, maxObjectBytes);
     return { ...change, data, values: this.#indexValues(resource, change) };
   }
 
@@ -336,7 +341,7 @@ export class Registry {
     const { data, values } = change;
     if (dryRun) return dryRunOf(data, change.stored?.revision);
     const { commits, revisions, onCommit } = this.#options;
-    const operation = operationOf(resource, change);
+    const operation = operationOf(resource, change, this.#options.leaderClaim);
     let written: Written | undefined;
     resource.beginCommit();
     try {
@@ -349,7 +354,7 @@ export class Registry {
         onCommit(revision, data.length);
       });
       if (written !== undefined) return written;
-      const refusal = refusalOf(resource, change.object, outcome);
+      const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(resource);
       return refusal;
     } catch (error) {
@@ -390,9 +395,4 @@ function resultOf(object: ApiObject, { bytes, revision }: Written): Omit<WriteRe
 
 function dryRunOf(data: Buffer, revision: number | undefined): Written {
   return { bytes: revision === undefined ? data : withRevision(data, revision), revision };
-}
-
-function tooLarge(bytes: number): ApiError {
-  const message = `Request entity too large: the object has ${bytes} bytes, limit is ${maxObjectBytes}`;
-  return new ApiError('RequestEntityTooLarge', message);
 }

@@ -1,4 +1,4 @@
-import { ApiError, applyMergePatch, deepEqual, isAlreadyExists, isConflict, isNotFound } from '../api/index.ts';
+import { ApiError, applyMergePatch, deepEqual, isAlreadyExists, isConflict, isFormerLeader, isNotFound } from '../api/index.ts';
 import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, Desired, WriteOptions } from './client.ts';
 
@@ -26,7 +26,7 @@ export async function ensureObject<T extends ApiObject>(
     try {
       return await ensureOnce(step);
     } catch (error) {
-      const lostRace = isConflict(error) || isAlreadyExists(error);
+      const lostRace = (isConflict(error) && !isFormerLeader(error)) || isAlreadyExists(error);
       if (!lostRace || attempt >= maxAttempts) throw error;
     }
   }
