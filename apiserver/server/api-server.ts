@@ -295,6 +295,11 @@ export class ApiServer {
     return this.#parts.secure?.certificate.ca;
   }
 
+  /** Other servers may serve the same database: replicas. */
+  get sharesDatabase(): boolean {
+    return this.#parts.store.isShared;
+  }
+
   /** The kinds that are registered; a registration makes a kind served. */
   get schemeManager(): SchemeManager {
     return this.#parts.schemes;

@@ -23,6 +23,7 @@ export type ServeOptionName =
   | 'history-seconds'
   | 'history-changes'
   | 'history-mib'
+  | 'leader-elect'
   | 'log-level'
   | 'hints';
 
@@ -95,6 +96,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description: 'but no more of them than this, in MiB of objects (default: 256)',
+  },
+  'leader-elect': {
+    kind: 'switch',
+    value: '[true|false]',
+    description:
+      'of all servers on one database, let one run the controllers of a plugin (default: true for PostgreSQL and MySQL)',
   },
   'log-level': {
     kind: 'text',
