@@ -65,7 +65,10 @@ describe('controllers of plugins on a shared database', () => {
   });
 
   it('stand again after the lease was lost, and go on with the controllers that they had', async () => {
-    const greeter = controller(Person, { name: 'greeter', reconcile: async ({ status }) => void (await status({ greeting: 'again' })) });
+    const greeter = controller(Person, {
+      name: 'greeter',
+      reconcile: async ({ status }) => void (await status({ greeting: 'again' })),
+    });
     const times = { leaseDurationMs: '2s', renewDeadlineMs: '1s', retryPeriodMs: '100ms' };
     const server = await startTestServer({
       database: database.url,

@@ -68,7 +68,7 @@ describe('leader election', () => {
         await greeted('bob', 'b');
         expect(a.isLeader).to.equal(true);
         a.letGo();
-        await eventually(() => a.errors.length === 1);
+        await eventually(() => a.errors.length > 0);
         expect(a.errors[0]).to.satisfy(isFormerLeader);
         await eventually(async () => {
           await a.clock.advance(1);
@@ -94,7 +94,8 @@ describe('leader election', () => {
         await greeted('bob', 'b');
         a.line.heal();
         await eventually(() => a.errors.length > 0);
-        expect(a.errors[0]).to.satisfy(isFormerLeader);
+        // Its runs were aborted: over HTTP what was not sent yet never is, in process it comes through and is refused.
+        expect(isFormerLeader(a.errors[0])).to.equal(places[0] === 'in process');
         expect(await greetingOf('bob')).to.equal('b');
         expect(a.failure).to.satisfy(isFormerLeader);
       });
@@ -180,7 +181,7 @@ describe('leader election', () => {
       const metadata = { name: 'lock' };
       const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { holderIdentity: 'a' } };
       await server.create(leases, lease);
-      await hold({});
+      await hold({ leaseTransitions: 0 });
     });
 
     it('writes of the holder in its term go through, renewed or not, and all others are refused', async () => {

@@ -1,3 +1,4 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
 /**
@@ -16,6 +17,16 @@ export function encodeObject(object: ApiObject): Buffer {
     if (value !== undefined && !envelope.has(field)) text += `,${JSON.stringify(field)}:${JSON.stringify(value)}`;
   }
   return Buffer.from(`${text}}`);
+}
+
+/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
+const maxObjectBytes: number = 1.5 * 1024 * 1024;
+
+/** @throws ApiError RequestEntityTooLarge */
+export function checkSize(data: Buffer): void {
+  if (data.length <= maxObjectBytes) return;
+  const message = `Request entity too large: the object has ${data.length} bytes, limit is ${maxObjectBytes}`;
+  throw new ApiError('RequestEntityTooLarge', message);
 }
 
 const envelope: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);

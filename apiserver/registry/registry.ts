@@ -1,5 +1,4 @@
 import {
-  ApiError,
   applyJsonPatch,
   applyMergePatch,
   formatKey,
@@ -8,7 +7,7 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
@@ -16,20 +15,17 @@ import type { GroupCommit } from '../store/group-commit.ts';
 import type { Operation, RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
+import { checkSize, decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
 import type { Writer } from './label-keys.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable, tooLarge } from './resource-errors.ts';
+import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
 import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
-
-/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
-const maxObjectBytes: number = 1.5 * 1024 * 1024;
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
@@ -332,7 +328,7 @@ export class Registry {
 
   #prepare(resource: Resource, change: Change): Prepared {
     const data = encodeObject(change.object);
-    if (data.length > maxObjectBytes) throw tooLarge(data.length, maxObjectBytes);
+    checkSize(data);
     return { ...change, data, values: this.#indexValues(resource, change) };
   }
 

@@ -51,12 +51,6 @@ export function formerLeader(model: Named, name: string, leader: LeaderEpoch): A
   });
 }
 
-/** 413, as etcd's limit on one value has it. */
-export function tooLarge(bytes: number, maxBytes: number): ApiError {
-  const message = `Request entity too large: the object has ${bytes} bytes, limit is ${maxBytes}`;
-  return new ApiError('RequestEntityTooLarge', message);
-}
-
 export function invalid(model: Named, name: string, causes: readonly FieldCause[]): ApiError {
   const violations = causes.map((cause) =>
     cause.field === undefined ? cause.message : `${cause.field}: ${cause.message}`,

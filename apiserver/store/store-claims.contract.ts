@@ -200,7 +200,15 @@ export function describeRequiredClaims(store: () => Store): void {
     });
     const outcomes = await committed(store(), [
       { ...create('b', '2', [[1, 'won']]), requires },
-      { op: 'update', key: key('a'), kind, expect: a, data: bytes('3'), unique: { add: [], remove: [[1, 'own']] }, requires },
+      {
+        op: 'update',
+        key: key('a'),
+        kind,
+        expect: a,
+        data: bytes('3'),
+        unique: { add: [], remove: [[1, 'own']] },
+        requires,
+      },
       create('c', '4'),
       { ...create('d', '5'), requires: { ...leases, claim: [1, 'second'] } },
     ]);

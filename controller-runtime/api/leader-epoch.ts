@@ -27,5 +27,7 @@ export function formatLeaderEpoch({ namespace, name, uid, transitions }: LeaderE
 export function parseLeaderEpoch(text: string): LeaderEpoch | undefined {
   const [, namespace, name, uid, transitions] = pattern.exec(text) ?? [];
   if (namespace === undefined || name === undefined || uid === undefined) return undefined;
-  return Number.isSafeInteger(Number(transitions)) ? { namespace, name, uid, transitions: Number(transitions) } : undefined;
+  return Number.isSafeInteger(Number(transitions))
+    ? { namespace, name, uid, transitions: Number(transitions) }
+    : undefined;
 }

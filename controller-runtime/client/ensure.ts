@@ -1,4 +1,12 @@
-import { ApiError, applyMergePatch, deepEqual, isAlreadyExists, isConflict, isFormerLeader, isNotFound } from '../api/index.ts';
+import {
+  ApiError,
+  applyMergePatch,
+  deepEqual,
+  isAlreadyExists,
+  isConflict,
+  isFormerLeader,
+  isNotFound,
+} from '../api/index.ts';
 import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, Desired, WriteOptions } from './client.ts';
 

@@ -46,7 +46,10 @@ export function electionSettings(options: LeaderElectionOptions, uuid: () => str
   const retryPeriodMs = parseDuration(options.retryPeriodMs ?? '2s');
   check(checkName(name, 'subdomain').length === 0, `name: ${JSON.stringify(name)} is no DNS subdomain`);
   check(checkName(namespace, 'label').length === 0, `namespace: ${JSON.stringify(namespace)} is no DNS label`);
-  check(identity !== '' && identity.length <= maxIdentityLength, `identity: must have 1 to ${maxIdentityLength} characters`);
+  check(
+    identity !== '' && identity.length <= maxIdentityLength,
+    `identity: must have 1 to ${maxIdentityLength} characters`,
+  );
   const isWhole = leaseDurationMs >= 1000 && leaseDurationMs <= maxLeaseDurationMs && leaseDurationMs % 1000 === 0;
   check(isWhole, `leaseDurationMs: must be whole seconds, from one to a day, not ${leaseDurationMs} ms`);
   check(retryPeriodMs > 0, 'retryPeriodMs: must be above 0');

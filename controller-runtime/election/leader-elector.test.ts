@@ -70,7 +70,13 @@ describe('a leader elector', () => {
     const term = await elect(a);
     expect(term.epoch).to.include({ namespace: 'default', name: 'lock', transitions: 0 });
     const time = '2030-01-01T00:00:00.000000Z';
-    const first = { holderIdentity: 'a', leaseDurationSeconds: 15, acquireTime: time, renewTime: time, leaseTransitions: 0 };
+    const first = {
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: time,
+      renewTime: time,
+      leaseTransitions: 0,
+    };
     expect(await spec()).to.deep.equal(first);
     hold(a, term);
     await clock.advance(20_500);
@@ -98,7 +104,12 @@ describe('a leader elector', () => {
     expect(b.term).to.equal(undefined);
     stops[1]?.abort();
     for (let second = 0; second < 20; second += 1) {
-      await client.patch(Lease, 'lock', { type: 'merge', patch: { metadata: { labels: { x: `${second}` } } } }, inDefault);
+      await client.patch(
+        Lease,
+        'lock',
+        { type: 'merge', patch: { metadata: { labels: { x: `${second}` } } } },
+        inDefault,
+      );
       await clock.advance(1000);
     }
     expect(b.term?.epoch.transitions).to.equal(1);
@@ -237,7 +248,8 @@ describe('a leader elector', () => {
       [{ namespace: 'a.b' }, 'leaderElection.namespace: "a.b" is no DNS label'],
       [{ identity: '' }, 'leaderElection.identity: must have 1 to 253 characters'],
     ];
-    for (const [options, message] of wrong) expect(() => candidate('a', options), message).to.throw(RangeError, message);
+    for (const [options, message] of wrong)
+      expect(() => candidate('a', options), message).to.throw(RangeError, message);
     expect(() => candidate('a', { leaseDurationMs: '3s', renewDeadlineMs: '2s', retryPeriodMs: '1s' })).not.to.throw();
   });
 });

@@ -21,10 +21,10 @@ export const Lease: ModelDescriptor<Lease> = defineModel({
   scope: 'Namespaced',
   nameFormat: 'subdomain',
   schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-}) as ModelDescriptor<Lease>;
+});
 
 /** Kubernetes' MicroTime: clients in Go accept six digits, and no fewer. */
-export function formatMicroTime(ms: number): string {
+function formatMicroTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
 

@@ -1,7 +1,7 @@
 import { silentLogger, type Clock, type GroupVersionKind, type Logger } from '../api/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
-import { systemClock, systemUuid } from '../clock/system-clock.ts';
+import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts';
 import { Controller } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { parseDuration, type Duration } from '../controller/parse-duration.ts';
@@ -69,7 +69,7 @@ export class Manager {
   #state: ManagerState = 'created';
 
   constructor(options: ManagerOptions) {
-    const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid, random = Math.random } = options;
+    const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid, random = systemRandom } = options;
     const { controllers = [], runnables = [], leaderElection } = options;
     this.#options = { client, clock, logger, uuid };
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');

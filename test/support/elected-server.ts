@@ -5,7 +5,10 @@ import { startTestServer } from 'homeostat/testing';
 import { Person } from './models.ts';
 
 const [database = '', greeting = ''] = process.argv.slice(2);
-const greeter = controller(Person, { name: 'greeter', reconcile: async ({ status }) => void (await status({ greeting })) });
+const greeter = controller(Person, {
+  name: 'greeter',
+  reconcile: async ({ status }) => void (await status({ greeting })),
+});
 const server = await startTestServer({
   database,
   models: [Person],

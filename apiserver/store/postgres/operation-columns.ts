@@ -6,7 +6,14 @@ export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
 export const operationNames = ['create', 'update', 'delete'] as const;
 
 /** How a statement tells a conflict from a revision. */
-export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4, generation: -5, requires: -6 } as const;
+export const conflictCodes = {
+  revision: -1,
+  exists: -2,
+  notFound: -3,
+  unique: -4,
+  generation: -5,
+  requires: -6,
+} as const;
 
 /**
  * A batch as columns, a value an operation: a statement takes a few arrays, whatever the size of the batch. All payloads

@@ -84,7 +84,14 @@ export interface PackedPage {
 }
 
 export const operationNames = ['create', 'update', 'delete'] as const;
-export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4, generation: -5, requires: -6 } as const;
+export const conflictCodes = {
+  revision: -1,
+  exists: -2,
+  notFound: -3,
+  unique: -4,
+  generation: -5,
+  requires: -6,
+} as const;
 export const batchStride = 5;
 const pageStride = 6;
 
