@@ -79,6 +79,7 @@ export type {
   Reconciler,
 } from './controller/reconciler.ts';
 export { isTerminal, terminal } from './controller/terminal-error.ts';
+export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';
 export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';
 export type { Runnable } from './manager/runnable.ts';

@@ -6,12 +6,14 @@ import type { ApplyOptions, WriteOptions } from '../registry/registry.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { OptionsKind } from '../registry/field-manager.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
+import { readLeader } from './leader-header.ts';
 import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
 /** dryRun, fieldValidation, fieldManager and force, judged as the real server does (422). */
-export function readWriteOptions({ query, headers }: Context, options: OptionsKind): WriteOptions {
+export function readWriteOptions(context: Context, options: OptionsKind): WriteOptions {
+  const { query, headers } = context;
   const read = readCommonOptions(query, options);
   if (options === 'PatchOptions' && firstOf(query, 'force') !== undefined) {
     throw refuse(options, 'force', {
@@ -20,15 +22,16 @@ export function readWriteOptions({ query, headers }: Context, options: OptionsKi
     });
   }
   const fieldManager = read.fieldManager ?? managerOfAgent(headers['user-agent']);
-  return { ...read, ...(fieldManager === '' ? {} : { fieldManager }) };
+  return { ...read, ...readLeader(context), ...(fieldManager === '' ? {} : { fieldManager }) };
 }
 
 /** The same for server-side apply, which has to say who applies. */
-export function readApplyOptions({ query }: Context): ApplyOptions {
+export function readApplyOptions(context: Context): ApplyOptions {
+  const { query } = context;
   const options = 'PatchOptions';
   const read = readCommonOptions(query, options);
   const fieldManager = requireFieldManager(read.fieldManager);
-  return { ...read, fieldManager, force: booleanOf(query, 'force', options) ?? false };
+  return { ...read, ...readLeader(context), fieldManager, force: booleanOf(query, 'force', options) ?? false };
 }
 
 function readCommonOptions(query: Query, options: OptionsKind): WriteOptions {
@@ -80,6 +83,7 @@ export async function readDeleteOptions(context: Context): Promise<WriteOptions>
   return {
     dryRun: readDryRun(dryRun, options),
     ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...readLeader(context),
     ...(preconditions === undefined ? {} : { preconditions }),
   };
 }

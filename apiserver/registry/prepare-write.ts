@@ -1,5 +1,5 @@
 import { deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@homeostat/controller-runtime/api';
-import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { Operation } from '../store/store.ts';
@@ -12,6 +12,7 @@ export interface Change {
   /** In the version of the request. */
   readonly object: ApiObject;
   readonly stored?: Entry;
+  readonly leader: LeaderEpoch | undefined;
 }
 
 /** A change with all that its commit holds. */
@@ -20,6 +21,7 @@ export interface PreparedWrite {
   /** As it is stored. */
   readonly object: ApiObject;
   readonly stored?: Entry;
+  readonly leader: LeaderEpoch | undefined;
   readonly data: Buffer;
   readonly values: Entry['values'];
   /** What the client gets, where that is another version than what is stored. */
@@ -32,13 +34,13 @@ export function prepareWrite(
   change: Change,
   onIndexBug: (error: IndexValueError) => void,
 ): PreparedWrite {
-  const { op, stored } = change;
+  const { op, stored, leader } = change;
   const { object, answer } =
     resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
   const data = encodeObject(object);
   checkObjectSize(data);
   const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
-  return { op, object, answer, data, values, ...(stored === undefined ? {} : { stored }) };
+  return { op, object, answer, leader, data, values, ...(stored === undefined ? {} : { stored }) };
 }
 
 /** Whether a change comes to nothing in the version that objects are stored in, which may hold less. */

@@ -7,11 +7,12 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiError, ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
+import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { decideDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
@@ -49,6 +50,8 @@ export interface WriteOptions {
   readonly writer?: Writer;
   /** Who writes, as metadata.managedFields has it. Default `unknown`. */
   readonly fieldManager?: string;
+  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
+  readonly leader?: LeaderEpoch;
 }
 
 export interface ApplyOptions extends WriteOptions {
@@ -93,6 +96,8 @@ export interface RegistryOptions {
   readonly onCommit: (revision: number, bytes: number) => void;
   /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
+  /** The claim that a leader's lease has in its term. */
+  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
   /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
   readonly admit?: (resource: Resource, object: ApiObject) => void;
 }
@@ -228,21 +233,21 @@ export class Registry {
     object: ApiObject,
     { options, warnings }: { options: WriteOptions; warnings: readonly string[] },
   ): Promise<WriteResult | undefined> {
-    const { dryRun = false } = options;
     return this.#locks.run(lockOf(resource, formatKey(keyOf(object))), async () => {
-      const created = await this.#commitNew(resource, object, dryRun);
+      const created = await this.#commitNew(resource, object, options);
       return created === undefined ? undefined : { ...created, outcome: 'created', warnings };
     });
   }
 
-  async #commitNew(resource: Resource, object: ApiObject, dryRun: boolean): Promise<Stored | undefined> {
+  async #commitNew(resource: Resource, object: ApiObject, options: WriteOptions): Promise<Stored | undefined> {
+    const { dryRun = false, leader } = options;
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, (): Verdict => {
         resource.checkCreatable();
         this.#options.admit?.(resource, object);
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
-        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object }), warnings: [] };
+        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object, leader }), warnings: [] };
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
@@ -264,7 +269,7 @@ export class Registry {
     options: WriteOptions,
     decide: (stored: ApiObject, request: WriteRequest) => Decision,
   ): Promise<WriteResult> {
-    const { dryRun = false } = options;
+    const { dryRun = false, leader } = options;
     const decideNow = (): Verdict => {
       const warnings: string[] = [];
       const entry = this.#stored(resource, key);
@@ -277,7 +282,7 @@ export class Registry {
       const decision = decide(stored, { ...this.#request(options, warnings), ...key });
       if (decision.kind === 'none') return unchanged();
       const op = decision.kind === 'remove' ? 'delete' : 'update';
-      const change = this.#prepare(resource, { op, object: decision.object, stored: entry });
+      const change = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
       // A removal is one, whatever is left of the object.
       const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
       return isNothing ? unchanged() : { kind: 'commit', change, warnings };
@@ -331,7 +336,7 @@ export class Registry {
     if (dryRun) return writtenAs(data, change.stored?.revision);
     const { commits, revisions, onCommit } = this.#options;
     const { storage } = resource;
-    const operation = operationOf(storage, change);
+    const operation = operationOf(storage, change, this.#options.leaderClaim);
     let written: Written | undefined;
     storage.beginCommit();
     try {
@@ -344,7 +349,7 @@ export class Registry {
         onCommit(revision, data.length);
       });
       if (written !== undefined) return written;
-      const refusal = refusalOf(resource, change.object, outcome);
+      const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(storage);
       return refusal;
     } catch (error) {

@@ -5,7 +5,7 @@ import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
 import { keyPrefixOf } from '../store/object-key.ts';
-import type { Claim, KindClaims, Operation } from '../store/store.ts';
+import type { Claim, KindClaims, Operation, RequiredClaim } from '../store/store.ts';
 import { changesElsewhere } from './changes-elsewhere.ts';
 import { deprecationOf } from './kind-versions.ts';
 import { upgradeTo } from './upgrade.ts';
@@ -242,6 +242,11 @@ export class Resource {
         .map((unique) => ({ claim: this.#claimOf(unique), key: this.keyPrefix + entry.key })),
     );
     return { indexes: this.#sortedNumbers(), claims };
+  }
+
+  /** What a write requires that goes through only while an object has a value under a unique index. */
+  requiredClaim(unique: UniqueValue): RequiredClaim {
+    return { kind: this.kindNumber, claim: this.#claimOf(unique) };
   }
 
   /** The name of a unique index by the store's number. */

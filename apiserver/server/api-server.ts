@@ -4,6 +4,7 @@ import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
+import { leaderClaims } from '../builtin/lease-kind.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
@@ -202,8 +203,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
-  const admit = namespaceAdmission(table);
-  const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration, admit });
+  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table) };
+  const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
@@ -309,6 +310,11 @@ export class ApiServer {
    */
   get ca(): string | undefined {
     return this.#parts.secure?.certificate.ca;
+  }
+
+  /** Other servers may serve the same database: replicas. */
+  get sharesDatabase(): boolean {
+    return this.#parts.store.isShared;
   }
 
   /** The kinds that are registered; a registration makes a kind served. */

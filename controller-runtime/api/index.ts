@@ -23,6 +23,7 @@ export {
   isApiError,
   isConflict,
   isExpired,
+  isFormerLeader,
   isInvalid,
   isNotFound,
   reasonOf,
@@ -34,6 +35,8 @@ export type { CauseReason, FieldCause, Status, StatusReason } from './status.ts'
 export type { Requirement, Selector, SelectorOperator } from './selector.ts';
 export type { ObjectList, WatchEvent } from './watch-event.ts';
 export type { Clock, Timer } from './clock.ts';
+export { formatLeaderEpoch, leaderHeader, parseLeaderEpoch } from './leader-epoch.ts';
+export type { LeaderEpoch } from './leader-epoch.ts';
 export { silentLogger } from './logger.ts';
 export type { Logger } from './logger.ts';
 export {

@@ -1,4 +1,4 @@
-import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
+import type { ApiObject, LeaderEpoch, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 
 export interface RequestOptions {
@@ -22,6 +22,8 @@ export interface WriteOptions extends NamespaceOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** At most 128 printable characters. */
   readonly fieldManager?: string;
+  /** As which leader: refused (Conflict, see `isFormerLeader`) unless that holds its lease when the write is committed. */
+  readonly leader?: LeaderEpoch;
 }
 
 export interface ListOptions extends NamespaceOptions {

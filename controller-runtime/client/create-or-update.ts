@@ -1,4 +1,12 @@
-import { ApiError, deepEqual, isAlreadyExists, isConflict, isNotFound, parseKey } from '../api/index.ts';
+import {
+  ApiError,
+  deepEqual,
+  isAlreadyExists,
+  isConflict,
+  isFormerLeader,
+  isNotFound,
+  parseKey,
+} from '../api/index.ts';
 import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, WriteOptions } from './client.ts';
 
@@ -37,7 +45,7 @@ export async function createOrUpdate<T extends ApiObject>(
     try {
       return await tryOnce(client, model, request);
     } catch (error) {
-      const lostRace = isConflict(error) || isAlreadyExists(error);
+      const lostRace = (isConflict(error) && !isFormerLeader(error)) || isAlreadyExists(error);
       if (!lostRace || attempt >= maxAttempts) throw error;
     }
   }

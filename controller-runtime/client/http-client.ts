@@ -1,4 +1,4 @@
-import { apiVersionOf } from '../api/index.ts';
+import { apiVersionOf, formatLeaderEpoch, leaderHeader } from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
 import type {
   AppliedObject,
@@ -66,7 +66,7 @@ export class HttpClient implements Client {
     const descriptor = this.#models.remember(model);
     const path = creationPath(descriptor, options.namespace ?? object.metadata.namespace);
     const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
-    return this.#send({ method: 'POST', path, body, query: writeQuery(options), signal: options.signal });
+    return this.#send({ method: 'POST', path, body, ...writeParts(options) });
   }
 
   async update<T extends ApiObject>(object: T, options: WriteOptions = {}): Promise<T> {
@@ -86,11 +86,11 @@ export class HttpClient implements Client {
     patch: Patch,
     options: PatchOptions = {},
   ): Promise<T> {
-    const { namespace, subresource, signal } = options;
+    const { namespace, subresource } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace, subresource });
     const body = patch.type === 'json' ? patch.operations : patch.patch;
     const contentType = `application/${patch.type}-patch+json`;
-    return this.#send({ method: 'PATCH', path, body, contentType, query: writeQuery(options), signal });
+    return this.#send({ method: 'PATCH', path, body, contentType, ...writeParts(options) });
   }
 
   async apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
@@ -99,8 +99,7 @@ export class HttpClient implements Client {
     const path = objectPath(descriptor, { name, namespace, subresource: options.subresource });
     const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
     const contentType = 'application/apply-patch+yaml';
-    const { signal } = options;
-    return this.#send({ method: 'PATCH', path, body, contentType, query: applyQuery(options), signal });
+    return this.#send({ method: 'PATCH', path, body, contentType, ...writeParts(options), query: applyQuery(options) });
   }
 
   async delete<T extends ApiObject>(
@@ -108,7 +107,7 @@ export class HttpClient implements Client {
     name: string,
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
-    const { namespace, dryRun, preconditions, propagationPolicy, signal } = options;
+    const { namespace, dryRun, preconditions, propagationPolicy } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace });
     // Where there is a body Kubernetes does not look at the query: dryRun goes into both, lest it be overlooked.
     const body = {
@@ -118,7 +117,7 @@ export class HttpClient implements Client {
       propagationPolicy,
       ...(dryRun === true ? { dryRun: ['All'] } : {}),
     };
-    const answer = await this.#send<ApiObject>({ method: 'DELETE', path, body, query: writeQuery(options), signal });
+    const answer = await this.#send<ApiObject>({ method: 'DELETE', path, body, ...writeParts(options) });
     return answer.kind === 'Status' && answer.apiVersion === 'v1' ? undefined : (answer as T);
   }
 
@@ -147,7 +146,7 @@ export class HttpClient implements Client {
     const resource = await this.#models.resolve(object, options.signal);
     const { name, namespace = options.namespace } = object.metadata;
     const path = objectPath(resource, { name, namespace, subresource });
-    return this.#send({ method: 'PUT', path, body, query: writeQuery(options), signal: options.signal });
+    return this.#send({ method: 'PUT', path, body, ...writeParts(options) });
   }
 
   async #send<A extends object>(request: HttpRequest): Promise<A> {
@@ -159,6 +158,12 @@ interface PutRequest {
   readonly body: object;
   readonly options: WriteOptions;
   readonly subresource?: 'status';
+}
+
+/** What each write sends besides its object. */
+function writeParts({ leader, ...options }: WriteOptions): Pick<HttpRequest, 'query' | 'signal' | 'headers'> {
+  const headers = leader === undefined ? {} : { headers: { [leaderHeader]: formatLeaderEpoch(leader) } };
+  return { query: writeQuery(options), signal: options.signal, ...headers };
 }
 
 /** A watch that begins with the present objects wants them as they are at its revision, or later. */

@@ -30,6 +30,8 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Default application/json. */
   readonly contentType?: string;
+  /** Besides those of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -116,6 +118,7 @@ export class HttpTransport {
       headers: {
         accept: 'application/json',
         ...headers,
+        ...request.headers,
         ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },
       ...(hasBody ? { body: JSON.stringify(request.body) } : {}),

@@ -102,6 +102,11 @@ export class Controller {
     }
   }
 
+  /** Every cache of it has the objects that were there, and its handlers have seen them. */
+  hasSynced(): boolean {
+    return this.#events.hasSynced();
+  }
+
   /** No key is ready or being processed, and no event waits to be delivered. Keys that wait for their time do not count. */
   isIdle(): boolean {
     const { length, processing } = this.#queue;

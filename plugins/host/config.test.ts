@@ -65,6 +65,14 @@ describe('the configuration of serve', () => {
     expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
   });
 
+  it('tells a switch that is off from one that nobody set, where the default is not off', () => {
+    expect(read({})).not.to.have.property('leaderElection');
+    expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
+    expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);
+    expect(read({}, { HOMEOSTAT_LEADER_ELECT: 'false' }).leaderElection).to.equal(false);
+    expect(() => read({ 'leader-elect': 'no' })).to.throw('--leader-elect: must be true or false, not "no"');
+  });
+
   it('names the place of every bad value, at once', async () => {
     const folder = await makeFolder({ 'c.yaml': 'log-level: loud\nhost-name: 7\nport: 80.5\nservice-domain: local\n' });
     const file = join(folder, 'c.yaml');

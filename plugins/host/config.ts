@@ -26,6 +26,8 @@ export interface ServeConfig {
   readonly retention: Partial<Retention>;
   /** Absent: the server's default. */
   readonly eventTtlMs?: number;
+  /** Absent: where the database may be shared. */
+  readonly leaderElection?: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
 }
@@ -78,6 +80,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   }
   const token = values.token();
   const eventTtlMs = values.durationMs('event-ttl');
+  const leaderElection = values.switch('leader-elect');
   const config: ServeConfig = {
     database: database.value,
     databaseOrigin: database.origin,
@@ -91,6 +94,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     insecure,
     retention: readRetention(values),
     ...(eventTtlMs === undefined ? {} : { eventTtlMs }),
+    ...(leaderElection === undefined ? {} : { leaderElection }),
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
   };
@@ -164,13 +168,17 @@ class ConfigValues {
     return typeof value === 'string' && value !== '' ? { ...found, value } : this.refuse(found, 'must be a text');
   }
 
-  /** From the environment, and from a flag, everything is a text. */
   isOn(option: ServeOptionName): boolean {
+    return this.switch(option) ?? false;
+  }
+
+  /** From the environment, and from a flag, everything is a text. */
+  switch(option: ServeOptionName): boolean | undefined {
     const found = this.#find(option);
-    if (found === undefined || found.value === false || found.value === 'false') return false;
+    if (found === undefined) return undefined;
+    if (found.value === false || found.value === 'false') return false;
     if (found.value === true || found.value === 'true') return true;
-    this.refuse(found, `must be true or false, not ${JSON.stringify(found.value)}`);
-    return false;
+    return this.refuse(found, `must be true or false, not ${JSON.stringify(found.value)}`);
   }
 
   list(option: ServeOptionName): readonly (Given & { readonly value: string })[] {

@@ -32,6 +32,7 @@ describe('plugins as objects', () => {
       schemeManager,
       endpoints,
       client,
+      sharesDatabase: server.sharesDatabase,
       createPluginClient: server.createPluginClient.bind(server),
       whenReady: server.whenReady.bind(server),
       indexingProgress: server.indexingProgress.bind(server),

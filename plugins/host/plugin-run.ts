@@ -1,10 +1,11 @@
 import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
-import { createManager } from '@homeostat/controller-runtime';
 import type { Client, ControllerDefinition, Manager } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { createDeclaredObjects } from './create-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
+import { ElectedControllers } from './elected-controllers.ts';
+import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
@@ -21,6 +22,8 @@ export interface PluginRunParts {
     'schemeManager' | 'endpoints' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
   >;
   readonly clock: Clock;
+  /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
+  readonly leaderElection?: LeaseTimes;
   /** The plugin's own. */
   readonly logger: Logger;
   /** As {@link awaitServed} calls it. */
@@ -38,7 +41,7 @@ export class PluginRun {
   readonly #scheme: OwnedScheme;
   readonly #endpoints: OwnedEndpoints;
   readonly #client: Client;
-  readonly #manager: Manager;
+  readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
   readonly #abort = new AbortController();
   readonly #stopControllers = new AbortController();
@@ -55,7 +58,10 @@ export class PluginRun {
     this.#scheme = parts.server.schemeManager.forOwner(name, owned);
     this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
     this.#client = parts.server.createPluginClient(name);
-    this.#manager = createManager({ client: this.#client, clock: parts.clock, logger: parts.logger });
+    const { clock, logger, leaderElection: times } = parts;
+    const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
+    const leaderElection = times === undefined ? {} : { leaderElection: { ...times, name: lease } };
+    this.#manager = new ElectedControllers({ client: this.#client, clock, logger, ...leaderElection });
   }
 
   /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */

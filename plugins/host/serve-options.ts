@@ -24,6 +24,7 @@ export type ServeOptionName =
   | 'history-changes'
   | 'history-mib'
   | 'event-ttl'
+  | 'leader-elect'
   | 'log-level'
   | 'hints';
 
@@ -101,6 +102,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<time>',
     description: 'events are deleted so long after they last occurred: 90s, 30m or 24h, say (default: 1h)',
+  },
+  'leader-elect': {
+    kind: 'switch',
+    value: '[true|false]',
+    description:
+      'of all servers on one database, let one run the controllers of a plugin (default: true for PostgreSQL and MySQL)',
   },
   'log-level': {
     kind: 'text',
