@@ -34,6 +34,7 @@ export type { BackoffOptions } from './queue/backoff.ts';
 export type { KeyState, QueueSizes } from './queue/key-state.ts';
 export type { WorkItem } from './queue/queue-entry.ts';
 export type { Reason, ReasonType } from './queue/reason.ts';
+export type { QueueObserver } from './queue/queue-observer.ts';
 export { WorkQueue } from './queue/work-queue.ts';
 export type { AddOptions, RetryOptions, WorkQueueOptions } from './queue/work-queue.ts';
 export { controllerFor } from './controller/controller-builder.ts';
@@ -55,6 +56,7 @@ export {
   removeOwnerReference,
   setOwnerReference,
 } from './controller/owner-references.ts';
+export type { RunRecord } from './controller/run-history.ts';
 export { parseDuration } from './controller/parse-duration.ts';
 export type { Duration } from './controller/parse-duration.ts';
 export {
@@ -74,6 +76,7 @@ export type {
   ReconcileResult,
   Reconciler,
 } from './controller/reconciler.ts';
+export type { EventRecorder, EventType } from './events/event-recorder.ts';
 export { isTerminal, terminal } from './controller/terminal-error.ts';
 export { createManager } from './manager/manager.ts';
 export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';

@@ -9,7 +9,6 @@ import {
   keyOf,
 } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
-import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
@@ -24,6 +23,7 @@ import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
+import { tracedEntries } from './traced-entries.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
 import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
@@ -337,6 +337,7 @@ export class Registry {
     if (dryRun) return dryRunOf(data, change.stored?.revision);
     const { commits, revisions, onCommit } = this.#options;
     const operation = operationOf(resource, change);
+    const createEntry = tracedEntries();
     let written: Written | undefined;
     resource.beginCommit();
     try {

@@ -44,7 +44,7 @@ interface Entry {
  * Operations on one key or one claim go in the order of their submission, each in a batch of its own.
  */
 export class GroupCommit {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'commit' | 'commitsAtOnce'>;
   readonly #options: GroupCommitOptions &
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
   /** The last submitted operation of each token that is not settled. */
@@ -62,7 +62,7 @@ export class GroupCommit {
   #isClosed = false;
   #drained: (() => void)[] = [];
 
-  constructor(store: Store, options: GroupCommitOptions) {
+  constructor(store: Pick<Store, 'commit' | 'commitsAtOnce'>, options: GroupCommitOptions) {
     this.#store = store;
     this.#options = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000, ...options };
   }

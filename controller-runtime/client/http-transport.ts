@@ -1,6 +1,7 @@
 import { ApiError, isApiError, reasonOf } from '../api/index.ts';
 import type { Clock, Logger } from '../api/index.ts';
 import { sleep } from '../clock/sleep.ts';
+import { traceHeaders } from '../telemetry/tracing.ts';
 import { linkAbort } from './abort.ts';
 import { bodyOf, readText } from './bounded-body.ts';
 import { errorOfResponse } from './response-error.ts';
@@ -115,6 +116,7 @@ export class HttpTransport {
       method: request.method,
       headers: {
         accept: 'application/json',
+        ...traceHeaders(),
         ...headers,
         ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },

@@ -1,5 +1,6 @@
 import { parseKey, type ApiObject, type Clock, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
+import type { EventWriter } from '../events/event-recorder.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
 import type { CacheView } from './cache-view.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
@@ -20,6 +21,7 @@ export interface RunParts {
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
+  readonly events: Pick<EventWriter, 'ofRun'>;
 }
 
 export interface RunOptions {
@@ -110,7 +112,9 @@ export class ReconcileRun {
   #request(): ReconcileRequest {
     const { item, logger, reconcileID, abort } = this.#options;
     const key = parseKey(item.key);
-    return { ...key, key, client: this.#client, signal: abort.signal, reasons: item.reasons, logger, reconcileID };
+    const recorder = this.#parts.events.ofRun(reconcileID);
+    const { reasons } = item;
+    return { ...key, key, client: this.#client, signal: abort.signal, reasons, logger, recorder, reconcileID };
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
@@ -119,6 +123,7 @@ export class ReconcileRun {
     return {
       ...request,
       object,
+      event: (type, reason, message) => request.recorder.event(object, type, reason, message),
       ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
       status: (partial) => writeStatus({ client, view, model: definition.model, object }, partial),
     };

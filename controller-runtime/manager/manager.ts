@@ -4,7 +4,10 @@ import { systemClock, systemUuid } from '../clock/system-clock.ts';
 import { Controller } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { parseDuration, type Duration } from '../controller/parse-duration.ts';
+import type { RunRecord } from '../controller/run-history.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { startProcessMetrics } from '../telemetry/process-metrics.ts';
 import type { Runnable } from './runnable.ts';
 
 export interface ManagerOptions {
@@ -23,6 +26,8 @@ export interface ManagerOptions {
   readonly cacheSyncTimeoutMs?: Duration;
   /** How long a stop waits for reconciles under way before it abandons them. Default 30 s. */
   readonly graceMs?: Duration;
+  /** What the controllers count in. Default: metrics of this manager's own, which measure the process as well. */
+  readonly metrics?: Metrics;
 }
 
 /** A controller of a manager, as it is now. */
@@ -46,7 +51,8 @@ type ManagerState = 'created' | 'running' | 'stopped';
 
 /** Runs controllers and other long-living parts. What fails in one of them is logged by name, and touches no other. */
 export class Manager {
-  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid'>>;
+  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid' | 'metrics'>>;
+  readonly #ownsMetrics: boolean;
   readonly #cacheSyncTimeoutMs: number;
   readonly #graceMs: number;
   readonly #runnables: readonly Runnable[];
@@ -59,8 +65,9 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid } = options;
-    const { controllers = [], runnables = [] } = options;
-    this.#options = { client, clock, logger, uuid };
+    const { controllers = [], runnables = [], metrics = new Metrics() } = options;
+    this.#options = { client, clock, logger, uuid, metrics };
+    this.#ownsMetrics = options.metrics === undefined;
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
     this.#graceMs = parseDuration(options.graceMs ?? '30s');
     this.#runnables = [...runnables];
@@ -74,6 +81,7 @@ export class Manager {
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
     this.#state = 'running';
+    const stopMeasuring = this.#ownsMetrics ? startProcessMetrics(this.#options.metrics) : undefined;
     const runnables = this.#runnables.map((runnable) =>
       startPart((own) => this.#contain(runnable.name, () => runnable.run(own))),
     );
@@ -82,6 +90,7 @@ export class Manager {
     this.#state = 'stopped';
     await Promise.all([...this.#parts.values()].map(stopPart));
     await Promise.all(runnables.map(stopPart));
+    stopMeasuring?.();
   }
 
   /** Adds a controller; a running manager starts it. Throws when one of that name is there, or after the stop. */
@@ -122,10 +131,26 @@ export class Manager {
    * kind. Empty before it is started. Throws when there is none.
    */
   queue(nameOrKind: string, limit?: number): readonly KeyState[] {
-    const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
-    const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
-    if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
-    return this.#controllers.get(name)?.keys(limit) ?? [];
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
+  }
+
+  /** Where one key of a controller stands; undefined when it is not in the queue. Throws when there is no such controller. */
+  stateOf(nameOrKind: string, key: string): KeyState | undefined {
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.stateOf(key);
+  }
+
+  /**
+   * The last runs of a key (`name`, or `namespace/name`), at most ten, the newest first; without a key, the last run of each
+   * of the thousand keys that ran last. By the controller's name, or its kind. Throws when there is none.
+   */
+  runs(nameOrKind: string, options: { readonly key?: string; readonly limit?: number } = {}): readonly RunRecord[] {
+    const { key, limit = Infinity } = options;
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
+  }
+
+  /** The metrics of its controllers, and of whatever else counts in the same, as text for Prometheus. */
+  metrics(): string {
+    return this.#options.metrics.text();
   }
 
   /**
@@ -134,6 +159,13 @@ export class Manager {
    */
   isIdle(): boolean {
     return this.#state === 'running' && [...this.#controllers.values()].every((controller) => controller.isIdle());
+  }
+
+  #nameOf(nameOrKind: string): string {
+    const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
+    const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
+    if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
+    return name;
   }
 
   #start(definition: ControllerDefinition): void {

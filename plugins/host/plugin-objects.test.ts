@@ -31,6 +31,7 @@ describe('plugins as objects', () => {
     const parts = {
       schemeManager,
       endpoints,
+      metrics: server.metrics,
       client,
       createPluginClient: server.createPluginClient.bind(server),
       whenReady: server.whenReady.bind(server),

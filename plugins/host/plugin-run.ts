@@ -3,9 +3,11 @@ import { createManager } from '@homeostat/controller-runtime';
 import type { Client, ControllerDefinition, Manager } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { createDeclaredObjects } from './create-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
 import { errorText } from './error-text.ts';
+import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
 import type { PluginSource } from './plugin-source.ts';
@@ -18,7 +20,7 @@ export const pluginDeadlineMs = 30_000;
 export interface PluginRunParts {
   readonly server: Pick<
     ApiServer,
-    'schemeManager' | 'endpoints' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
+    'schemeManager' | 'endpoints' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
   >;
   readonly clock: Clock;
   /** The plugin's own. */
@@ -55,7 +57,8 @@ export class PluginRun {
     this.#scheme = parts.server.schemeManager.forOwner(name, owned);
     this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
     this.#client = parts.server.createPluginClient(name);
-    this.#manager = createManager({ client: this.#client, clock: parts.clock, logger: parts.logger });
+    const metrics = new Metrics({ metrics: parts.server.metrics, labels: { plugin: name } });
+    this.#manager = createManager({ client: this.#client, clock: parts.clock, logger: parts.logger, metrics });
   }
 
   /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
@@ -88,7 +91,7 @@ export class PluginRun {
   }
 
   /** What runs its controllers. */
-  get manager(): Pick<Manager, 'controllers' | 'queue'> {
+  get manager(): PluginManager {
     return this.#manager;
   }
 
