@@ -37,7 +37,6 @@ const retryMs = 10_000;
 /** How long a stop waits for what is still to be written. */
 const closeMs = 5000;
 
-/** Runs may be many: a key that none of them has is of no group of kinds. */
 const reconcileIdAnnotation = 'controller-runtime/reconcile-id';
 
 /** Writes a controller's events, one after another, beside its runs. */
@@ -95,7 +94,7 @@ export class EventWriter implements EventRecorder {
       this.#parts.logger.warn({ err }, 'an event could not be recorded');
       return;
     }
-    this.#writing ??= this.#writeAll().finally(() => (this.#writing = undefined));
+    this.#writing ??= this.#writeAll();
   }
 
   #drop(): void {
@@ -105,11 +104,13 @@ export class EventWriter implements EventRecorder {
   }
 
   async #writeAll(): Promise<void> {
-    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
-      if (this.#abort.signal.aborted) return;
+    const { signal } = this.#abort;
+    for (let event = this.#waiting.shift(); event !== undefined && !signal.aborted; event = this.#waiting.shift()) {
       await this.#write(event);
     }
     this.#dropped = 0;
+    // In the turn that found nothing more: what comes next must begin anew.
+    this.#writing = undefined;
   }
 
   async #write(event: CorrelatedEvent): Promise<void> {
