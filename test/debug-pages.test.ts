@@ -106,7 +106,10 @@ describe('/debug/controllers', () => {
     const clock = new FakeClock();
     server = await startTestServer({ clock, models: [Person, letter], controllers: [persons, letters] });
     for (const name of ['fails', 'fine']) await server.client.create(Person, { metadata: { name }, spec: { name } });
-    await server.client.create(letter, { metadata: { name: 'x.y', namespace: 'default' }, spec: { text: 'x' } } as never);
+    await server.client.create(letter, {
+      metadata: { name: 'x-y', namespace: 'default' },
+      spec: { text: 'x' },
+    } as never);
     await server.settle();
     const startTime = new Date(clock.now()).toISOString();
     const run = { attempts: 0, startTime, durationMs: 0, reasons: [{ type: 'event', detail: 'ADDED' }] };
@@ -123,8 +126,8 @@ describe('/debug/controllers', () => {
     expect(fine.queue).to.equal(null);
     expect(fine.runs).to.have.length(1);
     expect(fine.runs[0]).to.deep.include({ ...run, result: 'success' });
-    const namespaced = (await get('/debug/controllers/test/letter/default/x.y')).body;
-    expect(namespaced).to.include({ controller: 'test/letter', key: 'default/x.y' });
+    const namespaced = (await get('/debug/controllers/test/letter/default/x-y')).body;
+    expect(namespaced).to.include({ controller: 'test/letter', key: 'default/x-y' });
     const { lastRuns } = (await get('/debug/controllers/test/person')).body;
     expect(lastRuns.map(({ key }: { key: string }) => key)).to.have.members(['fails', 'fine']);
     expect((await get('/debug/controllers/test/person?limit=1')).body.lastRuns).to.have.length(1);

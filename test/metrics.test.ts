@@ -5,10 +5,9 @@ import { definePlugin } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer as HostedServer } from 'homeostat/testing';
 import { expect } from 'chai';
-import { Person } from './support/models.ts';
+import { Person, person, persons } from './support/models.ts';
 import { TestServer } from './support/test-server.ts';
 
-const persons = '/apis/people.example.com/v1alpha1/persons';
 const token = 'x'.repeat(20);
 
 /** The value of a series, as it stands in the text; undefined where there is none. */
@@ -59,17 +58,16 @@ describe('GET /metrics', () => {
 
   it('counts requests by verb, kind and code, and how long they took', async () => {
     const commits = (await valueOf('homeostat_store_commits_total{result="committed"}')) ?? 0;
-    await server.post(persons, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
-    await server.post(persons, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
-    await server.post(persons, { metadata: { name: 'bob' }, spec: {} });
+    await server.post(persons, person('ann'));
+    await server.post(persons, person('ann'));
+    await server.post(persons, person('bob', { age: -1 }));
     await server.get(`${persons}/ann`);
     await server.get(`${persons}/nobody`);
     await server.get(persons);
     await server.patch(`${persons}/ann`, { status: { greeting: 'hi' } });
     await server.patch(`${persons}/ann/status`, { status: { greeting: 'ho' } });
-    const applied = { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', spec: { name: 'Zoe' } };
     const type = 'application/apply-patch+yaml';
-    await server.patch(`${persons}/zoe?fieldManager=me`, applied, { type });
+    await server.patch(`${persons}/zoe?fieldManager=me`, person('zoe'), { type });
     await server.delete(`${persons}/ann`);
     await server.delete(persons);
     const counted = [
@@ -138,8 +136,7 @@ describe('/metrics of a server with a token', () => {
   let server: HostedServer;
 
   before(async () => {
-    const person = controller(Person, { reconcile() {} });
-    const plugin = definePlugin({ models: [Person], controllers: [person] });
+    const plugin = definePlugin({ models: [Person], controllers: [controller(Person, { reconcile() {} })] });
     server = await startTestServer({ token, plugins: [plugin] });
   });
 
@@ -164,9 +161,7 @@ describe('/metrics of a server with a token', () => {
   it('has the controllers of plugins, each with the plugin that it is of', async () => {
     await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     await server.settle();
-    const text = await (
-      await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
-    ).text();
+    const text = await (await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
     const total = 'controller_runtime_reconcile_total{controller="person",result="success",plugin="plugin-1"}';
     expect(valueIn(text, total)).to.equal(1);
     expect(valueIn(text, 'workqueue_adds_total{name="person",controller="person",plugin="plugin-1"}')).to.equal(1);

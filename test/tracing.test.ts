@@ -10,7 +10,7 @@ import type { ControllerDefinition } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
-import { machine, Person, persons as personsPath } from './support/models.ts';
+import { machine, Person, person, persons as personsPath } from './support/models.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parentId = 'b7ad6b7169203331';
@@ -54,7 +54,7 @@ describe('traces', () => {
     const response = await fetch(`${server?.url}${personsPath}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ metadata: { name }, spec: { name } }),
+      body: JSON.stringify(person(name)),
     });
     expect(response.status).to.equal(201);
   }

@@ -86,7 +86,10 @@ describe('what is told of runs', () => {
 
   it('measures how long keys wait, and how long the runs under way have taken', async () => {
     let letGo = (): void => {};
-    const at = harnessFor({ concurrency: 1, reconcile: () => new Promise<undefined>((resolve) => (letGo = () => resolve(undefined))) });
+    const at = harnessFor({
+      concurrency: 1,
+      reconcile: () => new Promise<undefined>((resolve) => (letGo = () => resolve(undefined))),
+    });
     await at.person('first');
     await at.person('second');
     at.startOnly();
@@ -138,7 +141,9 @@ describe('what is told of runs', () => {
     const history = new RunHistory();
     const run = { reconcileID: 'x', reasons: [], attempts: 0, durationMs: 0, result: 'success' } as const;
     for (let index = 0; index < 25; index += 1) history.record({ ...run, key: 'often', startTime: index });
-    expect(history.of('often').map(({ startTime }) => startTime)).to.deep.equal([24, 23, 22, 21, 20, 19, 18, 17, 16, 15]);
+    expect(history.of('often').map(({ startTime }) => startTime)).to.deep.equal([
+      24, 23, 22, 21, 20, 19, 18, 17, 16, 15,
+    ]);
     for (let index = 0; index < 1000; index += 1) history.record({ ...run, key: `key-${index}`, startTime: index });
     expect(history.of('often')).to.deep.equal([]);
     expect(history.last(Infinity)).to.have.length(1000);

@@ -40,7 +40,11 @@ describe('EventCorrelator', () => {
     for (let index = 1; index <= 12; index += 1) events.push(happens({ message: `try ${index}` }));
     expect(events[8]).to.include({ message: 'try 9', count: 1 });
     expect(events[9]).to.include({ message: '(combined from similar events): try 10', count: 1 });
-    expect(events[11]).to.include({ message: '(combined from similar events): try 12', count: 3, name: events[9]?.name });
+    expect(events[11]).to.include({
+      message: '(combined from similar events): try 12',
+      count: 3,
+      name: events[9]?.name,
+    });
     await clock.advance(600_001);
     expect(happens({ message: 'try 13' })).to.include({ message: 'try 13', count: 1 });
   });
@@ -65,7 +69,8 @@ describe('EventCorrelator', () => {
 
   it('forgets what was longest ago beyond 4,096 keys', () => {
     happens();
-    for (let index = 0; index < 4096; index += 1) happens({ object: { ...object, name: `p${index}`, uid: `p${index}` } });
+    for (let index = 0; index < 4096; index += 1)
+      happens({ object: { ...object, name: `p${index}`, uid: `p${index}` } });
     expect(happens()).to.include({ count: 1 });
   });
 });

@@ -136,7 +136,12 @@ describe('an event recorder', () => {
 
   it('never throws, whatever it is given, and cuts off what is too long', async () => {
     const bad = recorder as unknown as { event(...args: unknown[]): void };
-    for (const args of [[], [undefined, 'Normal', 'A', 'b'], [person(), 'Fatal', 'A', 'b'], [person(), 'Normal', '', 'b']])
+    for (const args of [
+      [],
+      [undefined, 'Normal', 'A', 'b'],
+      [person(), 'Fatal', 'A', 'b'],
+      [person(), 'Normal', '', 'b'],
+    ])
       bad.event(...args);
     bad.event(person(), 'Normal', 'R'.repeat(200), 'm'.repeat(5000));
     bad.event(person(), 'Normal', 'NoText', undefined);

@@ -125,6 +125,8 @@ export type {
   ControllerOptions,
   Desired,
   Duration,
+  EventRecorder,
+  EventType,
   HttpClientOptions,
   Informer,
   InformerHandler,

@@ -41,7 +41,10 @@ describe('events of controllers in kubectl (skipped without kubectl, unless CI i
 
   it('describe shows those of an object, cluster-scoped or in a namespace, from both clients', async () => {
     const { server } = kubectl;
-    await server.api.client.create(letter, { metadata: { name: 'x', namespace: 'default' }, spec: { text: 'x' } } as never);
+    await server.api.client.create(letter, {
+      metadata: { name: 'x', namespace: 'default' },
+      spec: { text: 'x' },
+    } as never);
     await work(server.api.client, 'local');
     await work(createClient(server.api.url, { clock: kubectl.clock }), 'remote');
     const { stdout } = await kubectl.run('describe', 'person', 'ann');
