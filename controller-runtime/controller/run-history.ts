@@ -2,7 +2,9 @@ import type { Reason } from '../queue/reason.ts';
 
 /** One run of one key that has ended. */
 export interface RunRecord {
+  /** `name`, or `namespace/name`. */
   readonly key: string;
+  /** Of the run alone: in its log, its events and its span as well. */
   readonly reconcileID: string;
   /** Why the key was in the queue. */
   readonly reasons: readonly Reason[];
@@ -10,7 +12,9 @@ export interface RunRecord {
   readonly attempts: number;
   /** Milliseconds since 1970. */
   readonly startTime: number;
+  /** On the clock of the manager. */
   readonly durationMs: number;
+  /** `terminal` and `timeout` are errors, too. */
   readonly result: 'success' | 'requeue_after' | 'requeue' | 'conflict' | 'error' | 'terminal' | 'timeout';
   /** What the run failed with; its first 1,024 characters. */
   readonly error?: string;

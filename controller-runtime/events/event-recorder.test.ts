@@ -120,7 +120,7 @@ describe('an event recorder', () => {
   });
 
   it('gives up after twelve tries, and at once on what is refused, says so, and goes on', async () => {
-    troubles = [...Array.from({ length: 12 }, () => new ApiError('ServiceUnavailable', 'down'))];
+    troubles = Array.from({ length: 12 }, () => new ApiError('ServiceUnavailable', 'down'));
     recorder.event(person(), 'Normal', 'First', 'hello');
     await clock.advance(120_000);
     troubles = [new ApiError('Forbidden', 'the namespace is being terminated')];

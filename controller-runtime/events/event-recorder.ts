@@ -149,22 +149,17 @@ export class EventWriter implements EventRecorder {
       }
     }
     const { type, reason } = event;
-    await client.create(
-      eventModel,
-      {
-        metadata: { name, ...annotations },
-        ...{ involvedObject: object, type, reason, message, count, lastTimestamp },
-        firstTimestamp: timeOf(event.firstTime),
-        source: { component },
-        reportingComponent: component,
-      },
-      options,
-    );
+    const firstTimestamp = timeOf(event.firstTime);
+    const happened = { involvedObject: object, type, reason, message, count, firstTimestamp, lastTimestamp };
+    const reporter = { source: { component }, reportingComponent: component };
+    await client.create(eventModel, { metadata: { name, ...annotations }, ...happened, ...reporter }, options);
   }
 }
 
 /** Throws TypeError for what cannot be an event. */
-function checked(object: ApiObject, { type, reason, message, ...run }: Omit<Occurrence, 'object'>): Occurrence {
+function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occurrence {
+  const { type, reason, reconcileID } = happened;
+  const message: unknown = happened.message;
   if (type !== 'Normal' && type !== 'Warning')
     throw new TypeError(`type: must be Normal or Warning, is ${String(type)}`);
   if (typeof reason !== 'string' || reason === '') throw new TypeError('reason: must be a word');
@@ -176,7 +171,7 @@ function checked(object: ApiObject, { type, reason, message, ...run }: Omit<Occu
     type,
     reason: reason.slice(0, maxReasonLength),
     message: String(message).slice(0, maxMessageLength),
-    ...run,
+    ...(reconcileID === undefined ? {} : { reconcileID }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
+import type * as Api from '@opentelemetry/api';
 
-type TraceApi = typeof import('@opentelemetry/api');
+type TraceApi = typeof Api;
 
 /** Where OpenTelemetry keeps what a program has installed, whichever copy of its API that was done with. */
 const globalKey = Symbol.for('opentelemetry.js.api.1');
