@@ -6,6 +6,7 @@ import { HttpClient } from './client/http-client.ts';
 import { HttpTransport } from './client/http-transport.ts';
 import { trustingFetch } from './client/trusting-fetch.ts';
 import { systemClock } from './clock/system-clock.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 
 export interface HttpClientOptions {
   /** Sent with each request. Default none. */
@@ -29,6 +30,8 @@ export interface HttpClientOptions {
   readonly clock?: Clock;
   /** Hears of the server's warnings and of interrupted watches. Default silent. */
   readonly logger?: Logger;
+  /** Where requests are counted, as `rest_client_requests_total`. Default nowhere. */
+  readonly metrics?: Metrics;
   /** Jitter, in [0, 1). Default Math.random. */
   readonly random?: () => number;
 }
@@ -47,9 +50,17 @@ export function createClient(url: string, options: HttpClientOptions = {}): Clie
   const fetch = fetchOf(url, options);
   const authorization = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
   const headers = { ...options.headers, ...authorization };
-  const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger });
+  const counting = options.metrics === undefined ? {} : { onAnswer: counterOf(options.metrics, url) };
+  const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger, ...counting });
   const informersOf = (client: Client): Client['informer'] => shareInformers({ client, clock, logger, random });
   return new HttpClient({ transport, clock, logger, random, silenceMs, models, informersOf });
+}
+
+function counterOf(metrics: Metrics, url: string): (method: string, code: string) => void {
+  const help = 'Requests of clients, by the code of the answer.';
+  const requests = metrics.counter({ name: 'rest_client_requests_total', help, labels: ['code', 'method', 'host'] });
+  const { host } = new URL(url);
+  return (method, code) => requests.of(code, method, host).inc();
 }
 
 /** An authority that verifies nothing would be a false promise. */

@@ -36,6 +36,7 @@ export type { BackoffOptions } from './queue/backoff.ts';
 export type { KeyState, QueueSizes } from './queue/key-state.ts';
 export type { WorkItem } from './queue/queue-entry.ts';
 export type { Reason, ReasonType } from './queue/reason.ts';
+export type { QueueObserver } from './queue/queue-observer.ts';
 export { WorkQueue } from './queue/work-queue.ts';
 export type { AddOptions, RetryOptions, WorkQueueOptions } from './queue/work-queue.ts';
 export { controllerFor } from './controller/controller-builder.ts';
@@ -59,6 +60,7 @@ export {
   removeOwnerReference,
   setOwnerReference,
 } from './controller/owner-references.ts';
+export type { RunRecord } from './controller/run-history.ts';
 export { parseDuration } from './controller/parse-duration.ts';
 export type { Duration } from './controller/parse-duration.ts';
 export {
@@ -78,6 +80,7 @@ export type {
   ReconcileResult,
   Reconciler,
 } from './controller/reconciler.ts';
+export type { EventRecorder, EventType } from './events/event-recorder.ts';
 export { isTerminal, terminal } from './controller/terminal-error.ts';
 export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';

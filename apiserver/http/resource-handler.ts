@@ -15,6 +15,7 @@ import { readAppliedBody, readObjectBody } from './object-body.ts';
 import { applyType, patchTypes, readPatch } from './patch-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
+import { isWatchRequest } from './request-verb.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { typedBody } from './typed-body.ts';
@@ -60,13 +61,7 @@ export class ResourceHandler {
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const { deprecation } = resource;
     if (deprecation !== undefined) setWarnings(context, [deprecation]);
-    if (
-      context.method === 'GET' &&
-      path.subresource === undefined &&
-      (path.watch || (path.name === undefined && isWatch(context)))
-    ) {
-      return this.#parts.watches.handle(context, path, resource);
-    }
+    if (isWatchRequest(context, path)) return this.#parts.watches.handle(context, path, resource);
     // Before anything is done: a client that cannot read the answer must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
@@ -203,12 +198,6 @@ function withSubresource<T extends WriteOptions>(path: ResourcePath, options: T)
 
 function hasSubresource({ model }: Resource, name: string): boolean {
   return subresourcesOf(model).some((subresource) => subresource.name === name);
-}
-
-/** Any value but `false` and `0` watches; Python sends `True`. */
-function isWatch(context: Context): boolean {
-  const value = firstOf(context.query, 'watch');
-  return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 
 function deleted({ model }: Resource, { object }: WriteResult): Status {

@@ -8,7 +8,6 @@ import {
   keyOf,
 } from '@homeostat/controller-runtime/api';
 import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
-import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
@@ -26,6 +25,7 @@ import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
+import { tracedEntries } from './traced-entries.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
 import { checkPreconditions, decideCreate, decidePatch, decideUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
@@ -337,6 +337,7 @@ export class Registry {
     const { commits, revisions, onCommit } = this.#options;
     const { storage } = resource;
     const operation = operationOf(storage, change, this.#options.leaderClaim);
+    const createEntry = tracedEntries();
     let written: Written | undefined;
     storage.beginCommit();
     try {

@@ -3,6 +3,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { Metrics, startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderClaims } from '../builtin/lease-kind.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
@@ -13,9 +14,7 @@ import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { EndpointTable } from '../endpoints/endpoint-table.ts';
-import type { Endpoints } from '../endpoints/endpoint-table.ts';
-import type { GeneratedKind } from '../endpoints/mount.ts';
+import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { createApp } from '../http/app.ts';
 import { checkToken, tokenCheck } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
@@ -28,13 +27,11 @@ import { adoptGeneration } from '../registry/align-claims.ts';
 import { defaultRetention } from '../registry/compactor.ts';
 import type { Compactor, Retention } from '../registry/compactor.ts';
 import type { Follower } from '../registry/follower.ts';
-import { versionsOfKind } from '../registry/kind-versions.ts';
 import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
-import type { Registration } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/database-url.ts';
@@ -43,11 +40,13 @@ import type { Store } from '../store/store.ts';
 import { CertificateRenewal } from '../tls/certificate-renewal.ts';
 import { certificateSource } from '../tls/certificate-source.ts';
 import type { ServerCertificate, TlsOptions } from '../tls/tls-options.ts';
+import { createEndpoints } from './create-endpoints.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
+import { sampleServer } from './server-metrics.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
@@ -140,6 +139,7 @@ interface Parts {
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly client: LocalClient;
+  readonly metrics: Metrics;
   readonly listener: HttpListener;
   /** Of a server that speaks TLS. */
   readonly secure: SecureParts | undefined;
@@ -195,8 +195,9 @@ async function listenOn(store: Store, settings: Settings): Promise<Parts> {
 async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { clock, logger, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);
+  const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
-  const memory = await openMemory({ ...settings, store, health, table: () => kinds.table });
+  const memory = await openMemory({ ...settings, store, health, metrics, table: () => kinds.table });
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
@@ -208,6 +209,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
+  sampleServer(metrics, { table, watches });
   const unserved = new UnservedDependents({ store, table, log });
   const collector = new GarbageCollector({ registry, table, revisions, unserved, clock, logger });
   const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
@@ -219,10 +221,10 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
+  const served = { resources, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
-  return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
+  return { ...writing, table, watches, exports, schemes, endpoints, client, metrics, listener, secure, added };
 }
 
 async function openTls(
@@ -236,7 +238,7 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly reader: ObjectReader;
@@ -244,7 +246,7 @@ interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, exports, table, endpoints, reader, added, live } = served;
+  const { resources, exports, table, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
@@ -255,6 +257,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       live,
       ...added,
       endpoints,
+      metrics,
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
@@ -268,35 +271,16 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
   return listener;
 }
 
-/** A kind and an endpoint never share a path, whichever comes first. */
-function createEndpoints({ serviceDomain, logger }: Settings, schemes: SchemeManager): EndpointTable {
-  const kinds = (): readonly GeneratedKind[] => schemes.list().flatMap(kindsOf);
-  const endpoints = new EndpointTable({ serviceDomain, kinds, logger });
-  schemes.on('registered', (registration) => {
-    for (const kind of kindsOf(registration)) endpoints.checkKind(kind);
-  });
-  return endpoints;
-}
-
-/** A kind has a path for each of its versions. */
-function kindsOf({ descriptor, owner }: Registration): readonly GeneratedKind[] {
-  return versionsOfKind(descriptor).map(({ group, version, plural, kind }) => ({
-    group,
-    version,
-    plural,
-    kind,
-    owner,
-  }));
-}
-
 /** A running API server. */
 export class ApiServer {
   readonly #parts: Parts;
+  readonly #stopMeasuring: () => void;
   #drained: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#stopMeasuring = startProcessMetrics(parts.metrics);
   }
 
   /** `http://<host>:<port>`, or `https://…`. */
@@ -338,6 +322,11 @@ export class ApiServer {
    */
   createPluginClient(name: string): Client {
     return this.#parts.client.as('plugin', `plugin:${name}`);
+  }
+
+  /** What `GET /metrics` answers. Whoever runs in the same process may count in it. */
+  get metrics(): Metrics {
+    return this.#parts.metrics;
   }
 
   /** Resolves when a registered kind is indexed and served. Rejects with IndexBuildError, naming index, value and objects. */
@@ -404,6 +393,7 @@ export class ApiServer {
     await follower?.stop();
     await collected;
     await commits.close();
+    this.#stopMeasuring();
     await store.close();
     // A kind that is being opened may wait for changes that nobody reads any more, until then.
     await followed;

@@ -46,7 +46,7 @@ interface Entry {
  * Operations on one key or one claim go in the order of their submission, each in a batch of its own.
  */
 export class GroupCommit {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'commit' | 'isShared'>;
   /**
    * A server pays for a transaction as for 20 to 30 operations, waits for a disk that may be slow, and while other
    * replicas write, for theirs: it gets all that waits.
@@ -71,7 +71,7 @@ export class GroupCommit {
   #isClosed = false;
   #drained: (() => void)[] = [];
 
-  constructor(store: Store, options: GroupCommitOptions) {
+  constructor(store: Pick<Store, 'commit' | 'isShared'>, options: GroupCommitOptions) {
     this.#store = store;
     this.#enough = store.isShared ? Number.POSITIVE_INFINITY : enough;
     this.#options = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000, ...options };

@@ -5,7 +5,9 @@ import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
+import { EventWriter } from '../events/event-recorder.ts';
 import { WorkQueue, type AddOptions } from '../queue/work-queue.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { CacheView } from './cache-view.ts';
 import { childLogger } from './child-logger.ts';
 import { ConflictWaits } from './conflict-waits.ts';
@@ -17,6 +19,8 @@ import { source, type KeySource } from './key-source.ts';
 import { kindIdOf } from './kind-id.ts';
 import { OwnRevisions } from './own-revisions.ts';
 import { ReconcileRun, type RunParts } from './reconcile-run.ts';
+import type { RunRecord } from './run-history.ts';
+import { RunObserver } from './run-observer.ts';
 import { runSource } from './run-source.ts';
 import { settleRun } from './settle-run.ts';
 import { workKey } from './work-key.ts';
@@ -31,6 +35,7 @@ export interface ControllerParts {
   readonly cacheSyncTimeoutMs: number;
   /** How long a stop waits for runs under way. */
   readonly graceMs: number;
+  readonly metrics: Metrics;
 }
 
 /** Runs in a row before the event loop gets a turn, so that a million keys without I/O starve nobody. */
@@ -50,6 +55,8 @@ export class Controller {
   readonly #events: EventSource;
   readonly #runParts: RunParts;
   readonly #pool: PQueue;
+  readonly #observer: RunObserver;
+  readonly #recorder: EventWriter;
   /** Runs under way. */
   readonly #running = new Map<string, ReconcileRun>();
   #isWorking = false;
@@ -65,7 +72,11 @@ export class Controller {
     this.#logger = childLogger(parts.logger, { controller: definition.name });
     this.#informers = informersOf(definition, client);
     this.#view = new CacheView(this.#informers);
-    this.#queue = new WorkQueue({ clock, backoff, retryLimit, onReady: () => this.#pump() });
+    const { metrics } = parts;
+    this.#observer = new RunObserver({ controller: definition, clock, metrics, depth: () => this.#queue.length });
+    this.#recorder = new EventWriter({ ...parts, logger: this.#logger, component: definition.name });
+    const observer = this.#observer.queue;
+    this.#queue = new WorkQueue({ clock, backoff, retryLimit, observer, onReady: () => this.#pump() });
     this.#waits = new ConflictWaits((key) => this.#queue.add(key, { reason: { type: 'retry' } }));
     this.#events = this.#createEvents();
     this.#runParts = {
@@ -77,6 +88,7 @@ export class Controller {
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
       hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
+      events: this.#recorder,
     };
     this.#pool = new PQueue({ concurrency });
     this.#pool.on('next', () => this.#pump());
@@ -99,6 +111,8 @@ export class Controller {
       this.#events.stop();
       following.abort();
       await Promise.all([...caches, ...sources]);
+      await this.#recorder.close();
+      this.#observer.stop();
     }
   }
 
@@ -110,12 +124,23 @@ export class Controller {
   /** No key is ready or being processed, and no event waits to be delivered. Keys that wait for their time do not count. */
   isIdle(): boolean {
     const { length, processing } = this.#queue;
-    return this.#isWorking && length === 0 && processing === 0 && this.#waits.size === 0 && this.#events.isIdle();
+    const waiting = length + processing + this.#waits.size;
+    return this.#isWorking && waiting === 0 && this.#events.isIdle() && this.#recorder.isIdle();
   }
 
   /** Where each key stands, the first `limit` of them. */
   keys(limit?: number): readonly KeyState[] {
     return this.#queue.snapshot(limit);
+  }
+
+  /** Where one key stands; undefined when it waits for nothing. */
+  stateOf(key: string): KeyState | undefined {
+    return this.#queue.stateOf(key);
+  }
+
+  /** The last runs of a key, the newest first; without a key, the last run of each, `limit` of them. */
+  runs(key: string | undefined, limit: number): readonly RunRecord[] {
+    return key === undefined ? this.#observer.history.last(limit) : this.#observer.history.of(key);
   }
 
   sizes(): QueueSizes {
@@ -200,7 +225,7 @@ export class Controller {
     const logger = childLogger(this.#logger, { key, reconcileID });
     const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
     this.#running.set(key, run);
-    const outcome = await run.run();
+    const outcome = await this.#observer.observe({ item, reconcileID }, () => run.run());
     this.#running.delete(key);
     if (!this.#isAbandoned)
       settleRun({ queue: this.#queue, view: this.#view, waits: this.#waits, logger }, item, outcome);

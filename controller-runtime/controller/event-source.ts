@@ -3,6 +3,7 @@ import type { HandlerRegistration, Informer, InformerHandler } from '../client/i
 import type { Client } from '../client/client.ts';
 import type { Reason, ReasonType } from '../queue/reason.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
+import { originOf } from '../telemetry/tracing.ts';
 import { idOf, targetOf } from './cache-view.ts';
 import type { ControllerDefinition, WatchSource } from './controller-definition.ts';
 import { groupOf, kindIdOf } from './kind-id.ts';
@@ -157,5 +158,10 @@ function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
 function reasonFor(type: ReasonType, change: ObjectChange, detail?: string): Reason {
   const { previous, object } = change;
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
-  return { type, detail: detail ?? `${object.kind} ${object.metadata.name}` };
+  const traceparent = originOf(object);
+  return {
+    type,
+    detail: detail ?? `${object.kind} ${object.metadata.name}`,
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
 }

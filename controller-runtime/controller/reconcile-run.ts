@@ -1,5 +1,6 @@
 import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
+import type { EventWriter } from '../events/event-recorder.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
 import type { CacheView } from './cache-view.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
@@ -23,6 +24,7 @@ export interface RunParts {
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
   readonly hotLoop: HotLoopDetector;
+  readonly events: Pick<EventWriter, 'ofRun'>;
 }
 
 export interface RunOptions {
@@ -136,6 +138,7 @@ export class ReconcileRun {
         return abort.signal;
       },
       reasons: item.reasons,
+      recorder: this.#parts.events.ofRun(reconcileID),
       logger,
       reconcileID,
     };
@@ -145,8 +148,9 @@ export class ReconcileRun {
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
     const { definition, view } = this.#parts;
     const client = this.#client;
-    const verbs: Pick<ReconcileContext, 'object' | 'ensure' | 'status'> = {
+    const verbs: Pick<ReconcileContext, 'object' | 'event' | 'ensure' | 'status'> = {
       object,
+      event: (type, reason, message) => request.recorder.event(object, type, reason, message),
       ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
       status: (partial) => writeStatus({ client, view, model: definition.model, object }, partial),
     };

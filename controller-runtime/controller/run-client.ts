@@ -2,6 +2,7 @@ import {
   applyMergePatch,
   deepEqual,
   descriptorOf,
+  formatKey,
   isConflict,
   parseKey,
   type ApiObject,
@@ -27,6 +28,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '../client/client.ts';
+import { inSpan, type SpanOptions } from '../telemetry/tracing.ts';
 import { idOf, targetOf, type CacheView, type Target } from './cache-view.ts';
 import { kindIdOf } from './kind-id.ts';
 import type { OwnRevisions } from './own-revisions.ts';
@@ -150,7 +152,12 @@ export class RunClient implements Client {
   ): Promise<R> {
     const { target, revision } = 'target' in about ? about : { target: about, revision: '0' };
     try {
-      const result = await send();
+      const span = (): SpanOptions => ({
+        name: `write ${target.kindId}`,
+        kind: 'client',
+        attributes: { 'homeostat.key': formatKey(target.key) },
+      });
+      const result = await inSpan(span, send);
       if (options?.dryRun === true) return result;
       if (result === undefined) this.#view.recordGone(target);
       else this.#view.record(result);

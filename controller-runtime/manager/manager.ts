@@ -5,9 +5,13 @@ import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts'
 import { Controller } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { parseDuration, type Duration } from '../controller/parse-duration.ts';
+import type { RunRecord } from '../controller/run-history.ts';
 import { electionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
 import { LeaderClient } from '../election/leader-client.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
+import { createLeaderStatus } from '../telemetry/leader-status.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { startProcessMetrics } from '../telemetry/process-metrics.ts';
 import { Candidacy } from './candidacy.ts';
 import { startPart, stopPart, stopParts, type Part } from './part.ts';
 import type { Runnable } from './runnable.ts';
@@ -36,6 +40,8 @@ export interface ManagerOptions {
   readonly cacheSyncTimeoutMs?: Duration;
   /** How long a stop waits for reconciles under way before it abandons them. Default 30 s. */
   readonly graceMs?: Duration;
+  /** What the controllers count in. Default: metrics of this manager's own, which measure the process as well. */
+  readonly metrics?: Metrics;
 }
 
 /** A controller of a manager, as it is now. */
@@ -53,7 +59,8 @@ type ManagerState = 'created' | 'running' | 'stopped';
 
 /** Runs controllers and other long-living parts. What fails in one of them is logged by name, and touches no other. */
 export class Manager {
-  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid'>>;
+  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid' | 'metrics'>>;
+  readonly #ownsMetrics: boolean;
   readonly #cacheSyncTimeoutMs: number;
   readonly #graceMs: number;
   readonly #runnables: readonly Runnable[];
@@ -70,13 +77,20 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid, random = systemRandom } = options;
-    const { controllers = [], runnables = [], leaderElection } = options;
-    this.#options = { client, clock, logger, uuid };
+    const { controllers = [], runnables = [], leaderElection, metrics = new Metrics() } = options;
+    this.#options = { client, clock, logger, uuid, metrics };
+    this.#ownsMetrics = options.metrics === undefined;
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
     this.#graceMs = parseDuration(options.graceMs ?? '30s');
     this.#runnables = [...runnables];
     if (leaderElection !== undefined) {
-      this.#candidacy = new Candidacy(electionSettings(leaderElection, uuid), { client, clock, logger, random });
+      const setLeader = createLeaderStatus(metrics, leaderElection.name);
+      const observe: LeaderElectionOptions['observe'] = (status) => {
+        setLeader(status.isLeader);
+        leaderElection.observe?.(status);
+      };
+      const settings = electionSettings({ ...leaderElection, observe }, uuid);
+      this.#candidacy = new Candidacy(settings, { client, clock, logger, random });
     }
     const needsCaches = leaderElection !== undefined || runnables.some(({ needs }) => needs === 'caches');
     if (needsCaches) this.#caches = new StandbyCaches({ client, clock, logger });
@@ -91,6 +105,7 @@ export class Manager {
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
     this.#state = 'running';
+    const stopMeasuring = this.#ownsMetrics ? startProcessMetrics(this.#options.metrics) : undefined;
     const until = new AbortController();
     const unlink = linkAbort(until, signal);
     const first = this.#startRunnables('nothing');
@@ -108,6 +123,7 @@ export class Manager {
       await this.#caches?.stop();
       await stopParts(first);
       await this.#candidacy?.leave();
+      stopMeasuring?.();
     }
   }
 
@@ -166,10 +182,26 @@ export class Manager {
    * kind. Empty before it is started. Throws when there is none.
    */
   queue(nameOrKind: string, limit?: number): readonly KeyState[] {
-    const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
-    const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
-    if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
-    return this.#controllers.get(name)?.keys(limit) ?? [];
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
+  }
+
+  /** Where one key of a controller stands; undefined when it is not in the queue. Throws when there is no such controller. */
+  stateOf(nameOrKind: string, key: string): KeyState | undefined {
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.stateOf(key);
+  }
+
+  /**
+   * The last runs of a key (`name`, or `namespace/name`), at most ten, the newest first; without a key, the last run of each
+   * of the thousand keys that ran last. By the controller's name, or its kind. Throws when there is none.
+   */
+  runs(nameOrKind: string, options: { readonly key?: string; readonly limit?: number } = {}): readonly RunRecord[] {
+    const { key, limit = Infinity } = options;
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
+  }
+
+  /** The metrics of its controllers, and of whatever else counts in the same, as text for Prometheus. */
+  metrics(): string {
+    return this.#options.metrics.text();
   }
 
   /**
@@ -201,6 +233,13 @@ export class Manager {
   #startControllers(client: Client): void {
     this.#client = client;
     for (const definition of this.#definitions.values()) this.#start(definition, client);
+  }
+
+  #nameOf(nameOrKind: string): string {
+    const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
+    const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
+    if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
+    return name;
   }
 
   #start(definition: ControllerDefinition, client: Client): void {

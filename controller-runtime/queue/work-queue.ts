@@ -3,6 +3,7 @@ import { Backoff, type BackoffOptions } from './backoff.ts';
 import { DelayHeap } from './delay-heap.ts';
 import { keyStateOf, type KeyState, type QueueSizes } from './key-state.ts';
 import { QueueEntry, type WorkItem } from './queue-entry.ts';
+import type { QueueObserver } from './queue-observer.ts';
 import { ReadyList } from './ready-list.ts';
 import { isChange, noReasons, withReason, type Reason } from './reason.ts';
 
@@ -27,6 +28,8 @@ export interface WorkQueueOptions {
   readonly backoff?: BackoffOptions;
   /** Retries after which a failing key is parked. Default: no limit. */
   readonly retryLimit?: number;
+  /** Default: nobody. */
+  readonly observer?: QueueObserver;
 }
 
 const manual: Reason = Object.freeze({ type: 'manual' });
@@ -44,6 +47,7 @@ export class WorkQueue {
   readonly #onReady: () => void;
   readonly #backoff: Backoff;
   readonly #retryLimit: number;
+  readonly #observer: QueueObserver | undefined;
   readonly #entries = new Map<string, QueueEntry>();
   readonly #ready = new ReadyList();
   readonly #delayed = new DelayHeap();
@@ -60,6 +64,7 @@ export class WorkQueue {
     this.#onReady = onReady;
     this.#backoff = new Backoff(backoff);
     this.#retryLimit = retryLimit;
+    this.#observer = options.observer;
   }
 
   /** Ready keys; delayed, parked and processed ones are not counted. */
@@ -98,6 +103,7 @@ export class WorkQueue {
   /** Counts a failure and adds the key after its back-off; answers `parked` when that exceeds the retry limit. */
   addRateLimited(key: string, options: RetryOptions = {}): 'delayed' | 'parked' {
     const entry = this.#entryOf(key);
+    this.#observer?.retried();
     entry.attempts += 1;
     entry.lastError = options.error ?? entry.lastError;
     if (entry.attempts > this.#retryLimit && options.unlimited !== true) {
@@ -144,6 +150,7 @@ export class WorkQueue {
     entry.changed = false;
     entry.next = 'nothing';
     this.#processing += 1;
+    this.#observer?.taken(this.#clock.monotonicMs() - entry.readyMs);
     return item;
   }
 
@@ -197,6 +204,13 @@ export class WorkQueue {
     return states;
   }
 
+  /** Where one key stands; undefined when it is in none of these states. */
+  stateOf(key: string): KeyState | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.state === 'idle') return undefined;
+    return keyStateOf(entry, this.#clock.now() - this.#clock.monotonicMs());
+  }
+
   #close(): void {
     this.#shutDown = true;
     this.#clock.clearTimeout(this.#timer);
@@ -244,6 +258,10 @@ export class WorkQueue {
     this.#unlink(entry);
     entry.state = 'ready';
     this.#ready.push(entry, entry.priority ?? 0);
+    if (this.#observer !== undefined) {
+      entry.readyMs = this.#clock.monotonicMs();
+      this.#observer.added();
+    }
     this.#onReady();
   }
 

@@ -6,11 +6,12 @@ import type {
   ManagerOptions,
 } from '@homeostat/controller-runtime';
 import type { Logger } from '@homeostat/controller-runtime/api';
+import type { PluginManager } from './controllers-page.ts';
 
 /** How long a replica that is gone keeps the others waiting; see {@link LeaderElectionOptions}. */
 export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
 
-export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock'> {
+export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics'> {
   readonly logger: Logger;
   /** Absent: they work in every process. */
   readonly leaderElection?: LeaderElectionOptions;
@@ -20,7 +21,7 @@ export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client'
  * The controllers of one plugin, which work in one replica at a time. Whoever loses the lease stands for election again, as
  * somebody else: what is left of its last term can write no more.
  */
-export class ElectedControllers implements Pick<Manager, 'controllers' | 'queue' | 'isIdle'> {
+export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'> {
   readonly #options: ElectedControllersOptions;
   readonly #definitions = new Map<string, ControllerDefinition>();
   #manager: Manager;
@@ -49,6 +50,14 @@ export class ElectedControllers implements Pick<Manager, 'controllers' | 'queue'
 
   queue(...parameters: Parameters<Manager['queue']>): ReturnType<Manager['queue']> {
     return this.#manager.queue(...parameters);
+  }
+
+  stateOf(...parameters: Parameters<Manager['stateOf']>): ReturnType<Manager['stateOf']> {
+    return this.#manager.stateOf(...parameters);
+  }
+
+  runs(...parameters: Parameters<Manager['runs']>): ReturnType<Manager['runs']> {
+    return this.#manager.runs(...parameters);
   }
 
   isIdle(): boolean {

@@ -138,6 +138,8 @@ export type {
   CreateOrUpdateRequest,
   Desired,
   Duration,
+  EventRecorder,
+  EventType,
   HttpClientOptions,
   Informer,
   InformerHandler,

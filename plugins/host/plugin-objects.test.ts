@@ -31,6 +31,7 @@ describe('plugins as objects', () => {
     const parts = {
       schemeManager,
       endpoints,
+      metrics: server.metrics,
       client,
       sharesDatabase: server.sharesDatabase,
       createPluginClient: server.createPluginClient.bind(server),

@@ -1,12 +1,14 @@
 import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
-import type { Client, ControllerDefinition, Manager } from '@homeostat/controller-runtime';
+import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { createDeclaredObjects } from './create-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
+import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
 import type { PluginSource } from './plugin-source.ts';
@@ -19,7 +21,7 @@ export const pluginDeadlineMs = 30_000;
 export interface PluginRunParts {
   readonly server: Pick<
     ApiServer,
-    'schemeManager' | 'endpoints' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
+    'schemeManager' | 'endpoints' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
   >;
   readonly clock: Clock;
   /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
@@ -61,7 +63,8 @@ export class PluginRun {
     const { clock, logger, leaderElection: times } = parts;
     const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
     const leaderElection = times === undefined ? {} : { leaderElection: { ...times, name: lease } };
-    this.#manager = new ElectedControllers({ client: this.#client, clock, logger, ...leaderElection });
+    const metrics = new Metrics({ metrics: parts.server.metrics, labels: { plugin: name } });
+    this.#manager = new ElectedControllers({ client: this.#client, clock, logger, metrics, ...leaderElection });
   }
 
   /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
@@ -94,7 +97,7 @@ export class PluginRun {
   }
 
   /** What runs its controllers. */
-  get manager(): Pick<Manager, 'controllers' | 'queue'> {
+  get manager(): PluginManager {
     return this.#manager;
   }
 
