@@ -3,6 +3,7 @@ import type { Clock, Logger, Model } from './api/index.ts';
 import { shareInformers } from './cache/shared-informers.ts';
 import type { Client } from './client/client.ts';
 import { HttpClient } from './client/http-client.ts';
+import { HttpReads } from './client/http-reads.ts';
 import { HttpTransport } from './client/http-transport.ts';
 import { trustingFetch } from './client/trusting-fetch.ts';
 import { systemClock } from './clock/system-clock.ts';
@@ -48,8 +49,11 @@ export function createClient(url: string, options: HttpClientOptions = {}): Clie
   const authorization = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
   const headers = { ...options.headers, ...authorization };
   const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger });
-  const informersOf = (client: Client): Client['informer'] => shareInformers({ client, clock, logger, random });
-  return new HttpClient({ transport, clock, logger, random, silenceMs, models, informersOf });
+  const parts = { transport, clock, logger, random, silenceMs };
+  const reads = new HttpReads(parts);
+  const metadataReads = new HttpReads({ ...parts, metadataOnly: true });
+  const informer = shareInformers({ client: reads, metadataClient: metadataReads, clock, logger, random });
+  return new HttpClient({ transport, reads, models, informer });
 }
 
 /** An authority that verifies nothing would be a false promise. */

@@ -30,6 +30,8 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Default application/json. */
   readonly contentType?: string;
+  /** Default application/json, or what the headers of the transport say. */
+  readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -116,6 +118,7 @@ export class HttpTransport {
       headers: {
         accept: 'application/json',
         ...headers,
+        ...(request.accept === undefined ? {} : { accept: request.accept }),
         ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },
       ...(hasBody ? { body: JSON.stringify(request.body) } : {}),
