@@ -1,4 +1,10 @@
-import type { BackingSink, InformerBacking, InformerOptions, KeyedObject, ObjectShape } from '@homeostat/controller-runtime';
+import type {
+  BackingSink,
+  InformerBacking,
+  InformerOptions,
+  KeyedObject,
+  ObjectShape,
+} from '@homeostat/controller-runtime';
 import { parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { FeedChange } from '../index/change-feed.ts';
@@ -120,8 +126,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     ];
     return {
       resource,
-      selects: (entry) => selections.some(({ selects }) => selects(entry)),
-      entries: () => selections.flatMap(({ entries }) => entries()),
+      selects: (entry) => selections.some((each) => each.selects(entry)),
+      entries: () => selections.flatMap((each) => each.entries()),
     };
   }
 

@@ -17,7 +17,7 @@ export interface InformerParts extends Omit<ReflectorOptions<ApiObject>, 'model'
 export function shareInformers({ metadataClient, ...parts }: InformerParts): Client['informer'] {
   const informers = new Map<string, Informer<ApiObject>>();
   const transforms = new Numbers();
-  return <T extends ApiObject>(model: Model<T>, selection: InformerOptions<T> = {}): Informer<T> => {
+  const informerOf = <T extends ApiObject>(model: Model<T>, selection: InformerOptions<T> = {}): Informer<T> => {
     const { group, version, plural } = descriptorOf(model);
     const { namespaces, labelSelector, fieldSelector, metadataOnly = false, transform } = selection;
     const transformed = transform === undefined ? undefined : transforms.of(transform);
@@ -35,6 +35,7 @@ export function shareInformers({ metadataClient, ...parts }: InformerParts): Cli
     informers.set(key, informer);
     return informer;
   };
+  return informerOf;
 }
 
 /** A number for each function, which keeps none of them alive. */

@@ -126,7 +126,7 @@ export interface Client {
    */
   informer<T extends ApiObject>(
     model: Model<T>,
-    options: InformerOptions<ApiObject> & { readonly metadataOnly: true },
+    options: InformerOptions & { readonly metadataOnly: true },
   ): Informer<ApiObject>;
   informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T>;
 }

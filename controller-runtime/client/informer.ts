@@ -16,7 +16,7 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
    * not to be changed; must be pure, and keep name, namespace, uid and resourceVersion. When it throws or keeps them not,
    * that is reported, and the object is kept whole. Informers with different functions are different caches.
    */
-  transform?(object: T): T;
+  transform?(this: void, object: T): T;
 }
 
 /**
