@@ -9,6 +9,7 @@ import { httpCreate } from './cases/http-create.ts';
 import { httpGet } from './cases/http-get.ts';
 import { httpUpdate } from './cases/http-update.ts';
 import { inProcess } from './cases/in-process.ts';
+import { informer } from './cases/informer.ts';
 import { listPage } from './cases/list-page.ts';
 import { postgresServer } from './cases/postgres-server.ts';
 import { postgresWrites } from './cases/postgres-writes.ts';
@@ -36,6 +37,7 @@ const cases: Readonly<Record<string, Case>> = {
   registration,
   'start-up': startUp,
   'watch-fan-out': watchFanOut,
+  informer,
   'postgres-writes': postgresWrites,
   'postgres-server': postgresServer,
   replicas,

@@ -3,6 +3,7 @@ import type { Clock, Logger, Model } from './api/index.ts';
 import { shareInformers } from './cache/shared-informers.ts';
 import type { Client } from './client/client.ts';
 import { HttpClient } from './client/http-client.ts';
+import { HttpReads } from './client/http-reads.ts';
 import { HttpTransport } from './client/http-transport.ts';
 import { trustingFetch } from './client/trusting-fetch.ts';
 import { systemClock } from './clock/system-clock.ts';
@@ -52,8 +53,11 @@ export function createClient(url: string, options: HttpClientOptions = {}): Clie
   const headers = { ...options.headers, ...authorization };
   const counting = options.metrics === undefined ? {} : { onAnswer: counterOf(options.metrics, url) };
   const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger, ...counting });
-  const informersOf = (client: Client): Client['informer'] => shareInformers({ client, clock, logger, random });
-  return new HttpClient({ transport, clock, logger, random, silenceMs, models, informersOf });
+  const parts = { transport, clock, logger, random, silenceMs };
+  const reads = new HttpReads(parts);
+  const metadataReads = new HttpReads({ ...parts, metadataOnly: true });
+  const informer = shareInformers({ client: reads, metadataClient: metadataReads, clock, logger, random });
+  return new HttpClient({ transport, reads, models, informer });
 }
 
 function counterOf(metrics: Metrics, url: string): (method: string, code: string) => void {

@@ -26,10 +26,17 @@ export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
 export { freezeDeep } from './client/freeze-deep.ts';
-export type { HandlerRegistration, Informer, InformerHandler, InformerOptions } from './client/informer.ts';
-export { HandlerBuffer } from './cache/handler-buffer.ts';
-export type { HandlerBufferOptions } from './cache/handler-buffer.ts';
-export type { HandlerEvent } from './cache/handler-event.ts';
+export type {
+  HandlerOptions,
+  HandlerRegistration,
+  Informer,
+  InformerHandler,
+  InformerOptions,
+} from './client/informer.ts';
+export { createBackedInformer } from './cache/backed-informer.ts';
+export type { BackedInformerOptions, BackingSink, InformerBacking } from './cache/backed-informer.ts';
+export type { KeyedObject } from './cache/handler-event.ts';
+export type { ObjectShape } from './cache/object-shape.ts';
 export { systemClock } from './clock/system-clock.ts';
 export { backoffDelayMs } from './queue/backoff.ts';
 export type { BackoffOptions } from './queue/backoff.ts';

@@ -1,4 +1,4 @@
-import { ensureObject, freezeDeep } from '@homeostat/controller-runtime';
+import { createBackedInformer, ensureObject, freezeDeep } from '@homeostat/controller-runtime';
 import type {
   AppliedObject,
   ApplyOptions,
@@ -26,6 +26,7 @@ import {
 } from '@homeostat/controller-runtime/api';
 import type {
   ApiObject,
+  Clock,
   GroupVersionKind,
   Logger,
   Model,
@@ -45,7 +46,7 @@ import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { parseSort } from '../registry/sort-term.ts';
-import { LocalInformer } from './local-informer.ts';
+import { LocalBacking } from './local-backing.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
 
@@ -55,6 +56,7 @@ export interface LocalClientParts {
   readonly table: ResourceTable;
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** As whom it writes. Default `service`. */
   readonly writer?: Writer;
@@ -176,9 +178,16 @@ export class LocalClient implements Client {
     );
   }
 
-  informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {
-    const { lister, table, revisions, reader, logger } = this.#parts;
-    return new LocalInformer<T>({ model: descriptorOf(model), options, lister, table, revisions, reader, logger });
+  informer<T extends ApiObject>(model: Model<T>, options: InformerOptions<T> = {}): Informer<T> {
+    const { clock, logger, ...parts } = this.#parts;
+    const followed = { ...parts, model: descriptorOf(model), selection: options };
+    return createBackedInformer({
+      model,
+      selection: options,
+      clock,
+      logger,
+      back: (shape) => new LocalBacking({ ...followed, shape }),
+    });
   }
 
   /** The writer last: it is nothing that a caller decides. */

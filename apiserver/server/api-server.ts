@@ -216,7 +216,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
-  const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
+  const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
   const added: Parts['added'] = { ready: [health], debug: [] };
   const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });

@@ -35,6 +35,8 @@ export interface HttpRequest {
   readonly contentType?: string;
   /** Besides those of every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Default application/json, or what the headers of the transport say. */
+  readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -123,6 +125,7 @@ export class HttpTransport {
         ...traceHeaders(),
         ...headers,
         ...request.headers,
+        ...(request.accept === undefined ? {} : { accept: request.accept }),
         ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },
       ...(hasBody ? { body: JSON.stringify(request.body) } : {}),

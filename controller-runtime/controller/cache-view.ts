@@ -1,6 +1,6 @@
 import { formatKey, type ApiObject, type ObjectKey } from '../api/index.ts';
 import type { Informer } from '../client/informer.ts';
-import { compareRevisions } from './compare-revisions.ts';
+import { compareRevisions } from '../cache/compare-revisions.ts';
 import { kindIdOfObject } from './kind-id.ts';
 
 /** Which object: its kind and its key. */

@@ -82,7 +82,7 @@ export class RunClient implements Client {
     return this.#client.watch(model, this.#bound(options));
   }
 
-  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions): Informer<T> {
+  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T> {
     return this.#client.informer(model, options);
   }
 

@@ -42,7 +42,7 @@ export class LeaderClient implements Client {
     return this.#client.watch(model, options);
   }
 
-  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions): Informer<T> {
+  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T> {
     return this.#client.informer(model, options);
   }
 

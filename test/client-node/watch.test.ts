@@ -2,7 +2,7 @@ import { CustomObjectsApi, KubeConfig, makeInformer, Watch } from '@kubernetes/c
 import type { Informer, KubernetesListObject, KubernetesObject, ObjectCache } from '@kubernetes/client-node';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { DatabaseProxy } from '../history/database-proxy.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { person, persons } from '../support/models.ts';
 import { passCompactions } from '../support/pass-time.ts';
 import { SecureServer } from '../support/secure-server.ts';
@@ -156,7 +156,7 @@ describe('client-node, watching over TLS with a token', () => {
     });
 
     it('goes on where it was, without another list, when its connection is cut', async () => {
-      const proxy = await DatabaseProxy.start(server.http.api.url);
+      const proxy = await TcpProxy.start(server.http.api.url);
       const through = new KubeConfig();
       through.loadFromFile(server.kubeconfig);
       through.clusters = through.clusters.map((cluster) => ({ ...cluster, server: proxy.url.replace(/\/$/, '') }));
