@@ -17,6 +17,7 @@ export { readYamlDocuments } from './decode/yaml-documents.ts';
 export type { LocatedYamlDocument, YamlMistake } from './decode/yaml-documents.ts';
 export { readAuthority } from './tls/read-authority.ts';
 export type { TlsOptions } from './tls/tls-options.ts';
+export type { Assets } from './assets/asset-table.ts';
 export type { Retention } from './registry/compactor.ts';
 export type { EndpointOwnerOptions } from './endpoints/endpoint-owner.ts';
 export type { EndpointRoute } from './endpoints/endpoint-route.ts';

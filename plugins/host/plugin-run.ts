@@ -18,7 +18,7 @@ export const pluginDeadlineMs = 30_000;
 export interface PluginRunParts {
   readonly server: Pick<
     ApiServer,
-    'schemeManager' | 'endpoints' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
+    'schemeManager' | 'endpoints' | 'assets' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
   >;
   readonly clock: Clock;
   /** The plugin's own. */
@@ -42,6 +42,7 @@ export class PluginRun {
   readonly #controllers: ControllerDefinition[] = [];
   readonly #abort = new AbortController();
   readonly #stopControllers = new AbortController();
+  #closeAssets: (() => void) | undefined;
   #managed: Promise<void> | undefined;
   #stopHook: (() => unknown) | undefined;
   #stopped: Promise<string | undefined> | undefined;
@@ -69,7 +70,9 @@ export class PluginRun {
     await this.#awaitServed(this.#registered());
     await this.#createObjects();
     await this.#startControllers();
+    const assets = await this.#source.assets();
     this.#signal.throwIfAborted();
+    if (assets !== undefined) this.#closeAssets = this.#parts.server.assets.open(this.#source.manifest.name, assets);
     this.#endpoints.open();
   }
 
@@ -99,6 +102,7 @@ export class PluginRun {
   async #stop(): Promise<string | undefined> {
     // First: a request must not find a plugin that is half gone.
     this.#endpoints.close();
+    this.#closeAssets?.();
     this.#stopControllers.abort();
     await this.#managed;
     this.#abort.abort(new Error('the plugin is being stopped'));
