@@ -24,5 +24,7 @@ export type { EndpointRoute } from './endpoints/endpoint-route.ts';
 export type { Endpoint, Endpoints, OwnedEndpoints } from './endpoints/endpoint-table.ts';
 export type { EndpointRevision } from './endpoints/group-rules.ts';
 export { IndexBuildError } from './registry/open-resource.ts';
+export { compileValueSchema } from './schema/value-schema.ts';
+export type { JudgedValue, ValueSchema } from './schema/value-schema.ts';
 export { OwnedScheme, SchemeManager, serviceOwner } from './registry/scheme-manager.ts';
 export type { IndexCallback, RegisterOptions, Registration } from './registry/scheme-manager.ts';

@@ -6,11 +6,17 @@ import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runt
 import { createDeclaredObjects } from './create-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
 import { errorText } from './error-text.ts';
+import type { EventBus, OwnedEvents } from './event-bus.ts';
+import type { ExtensionTable, OwnedExtensions } from './extension-table.ts';
+import { orAbort } from './or-abort.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
+import type { PluginSettings } from './plugin-settings.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { awaitServed } from './served-kinds.ts';
 import type { KindProgress } from './served-kinds.ts';
+import type { SettingsObjects } from './settings-objects.ts';
+import type { SettingsRun } from './settings-run.ts';
 
 /** How long `start` and `stop` of a plugin, and the loading of its module, may take. */
 export const pluginDeadlineMs = 30_000;
@@ -20,6 +26,9 @@ export interface PluginRunParts {
     ApiServer,
     'schemeManager' | 'endpoints' | 'assets' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
   >;
+  readonly settings: Pick<SettingsObjects, 'forRun'>;
+  readonly extensions: ExtensionTable;
+  readonly events: EventBus;
   readonly clock: Clock;
   /** The plugin's own. */
   readonly logger: Logger;
@@ -37,6 +46,9 @@ export class PluginRun {
   readonly #parts: PluginRunParts;
   readonly #scheme: OwnedScheme;
   readonly #endpoints: OwnedEndpoints;
+  readonly #settings: SettingsRun;
+  readonly #extensions: OwnedExtensions;
+  readonly #events: OwnedEvents;
   readonly #client: Client;
   readonly #manager: Manager;
   readonly #controllers: ControllerDefinition[] = [];
@@ -55,16 +67,20 @@ export class PluginRun {
     const owned = group === undefined ? {} : { group };
     this.#scheme = parts.server.schemeManager.forOwner(name, owned);
     this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
+    this.#settings = parts.settings.forRun(name, parts.logger);
+    this.#extensions = parts.extensions.forPlugin(source.manifest, parts.logger);
+    this.#events = parts.events.forPlugin(parts.logger);
     this.#client = parts.server.createPluginClient(name);
     this.#manager = createManager({ client: this.#client, clock: parts.clock, logger: parts.logger });
   }
 
   /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
   async start(): Promise<void> {
-    const definition: PluginDefinition = isPluginClass(this.#plugin) ? {} : this.#plugin;
+    const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
     for (const model of definition.models ?? []) this.#scheme.register(model);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
+    await orAbort(this.#settings.refresh(), this.#signal);
     await this.#awaitServed(this.#registered());
     await this.#callStart();
     await this.#awaitServed(this.#registered());
@@ -74,6 +90,7 @@ export class PluginRun {
     this.#signal.throwIfAborted();
     if (assets !== undefined) this.#closeAssets = this.#parts.server.assets.open(this.#source.manifest.name, assets);
     this.#endpoints.open();
+    this.#extensions.open();
   }
 
   /**
@@ -103,6 +120,7 @@ export class PluginRun {
     // First: a request must not find a plugin that is half gone.
     this.#endpoints.close();
     this.#closeAssets?.();
+    for (const part of [this.#extensions, this.#events, this.#settings]) part.close();
     this.#stopControllers.abort();
     await this.#managed;
     this.#abort.abort(new Error('the plugin is being stopped'));
@@ -154,7 +172,7 @@ export class PluginRun {
     }
   }
 
-  #createContext(): PluginContext {
+  #createContext(): PluginContext<never> {
     const { logger } = this.#parts;
     return Object.freeze({
       schemeManager: this.#guardedScheme(),
@@ -163,6 +181,9 @@ export class PluginRun {
         remove: (name: string) => this.#manager.remove(name),
       }),
       endpoints: Object.freeze({ add: (endpoint: Endpoint) => this.#addEndpoint(endpoint) }),
+      settings: this.#settings.settings() as PluginSettings<never>,
+      extensions: this.#extensions.extensions,
+      events: this.#events.events,
       client: this.#client,
       logger,
       signal: this.#signal,
