@@ -32,7 +32,7 @@ describe('the extension points of plugins', () => {
     server = await startApiServer({ database: 'memory:', port: 0 });
     const nothing = (): void => undefined;
     const error = ({ plugin, err }: Readonly<Record<string, unknown>>, message: string): void =>
-      void errors.push(`${String(plugin)}: ${message}${err === undefined ? '' : ` (${String(err)})`}`);
+      void errors.push(`${String(plugin)}: ${message}${err instanceof Error ? ` (${err.message})` : ''}`);
     host = new PluginHost({ server, logger: { debug: nothing, info: nothing, warn: nothing, error } });
   });
 
@@ -272,7 +272,9 @@ describe('the extension points of plugins', () => {
         menu.onChange(() => {
           throw new Error('thrown');
         });
-        menu.onChange(async () => Promise.reject(new Error('rejected')));
+        menu.onChange(async () => {
+          throw new Error('rejected');
+        });
         const end = menu.onChange(() => void told.push('ended'));
         end();
         menu.onChange((list) => void told.push(labelsOf(list)));
@@ -284,7 +286,7 @@ describe('the extension points of plugins', () => {
     expect([told, phaseOf('shop')]).to.deep.equal([['shop:a'], 'Started']);
     await eventually(() => errors.length === 2);
     const message = 'menu: a plugin failed to take what others contribute';
-    expect(errors).to.deep.equal([`${message} (Error: thrown)`, `${message} (Error: rejected)`]);
+    expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 
   it('are nothing that a plugin has once it has stopped', async () => {

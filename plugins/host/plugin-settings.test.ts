@@ -276,7 +276,9 @@ describe('the settings of a plugin', () => {
         context.settings.onChange(() => {
           throw new Error('thrown');
         });
-        context.settings.onChange(async () => Promise.reject(new Error('rejected')));
+        context.settings.onChange(async () => {
+          throw new Error('rejected');
+        });
         listening(context);
       });
       await started();
