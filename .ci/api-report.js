@@ -16,6 +16,7 @@ const entries = [
   ['apiserver-endpoints', 'apiserver', 'endpoints/index'],
   ['controller-runtime', 'controller-runtime', 'index'],
   ['controller-runtime-api', 'controller-runtime', 'api/index'],
+  ['controller-runtime-telemetry', 'controller-runtime', 'telemetry/index'],
   ['controller-runtime-testing', 'controller-runtime', 'testing/index'],
 ];
 

@@ -14,6 +14,7 @@ const publicEntries = new Set([
   '@homeostat/apiserver/endpoints',
   '@homeostat/controller-runtime',
   '@homeostat/controller-runtime/api',
+  '@homeostat/controller-runtime/telemetry',
   '@homeostat/controller-runtime/testing',
 ]);
 

@@ -1,56 +1,16 @@
-// The conformance table: each rule of docs/spec-rules.yaml, and the tests whose titles say `[spec <id>]`.
-// `npm run spec` writes docs/spec-conformance.md; `npm run spec:check` fails when a rule has no test, a tag names no rule,
-// or the page is stale. Titles are those that mocha loads, so that generated ones count as well: it reads dist, build first.
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+// The conformance table: each rule of docs/spec-rules.yaml, and the tests whose titles say `[spec <id>]`. Fails where a rule has
+// no test, and where a tag names no rule.
+import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
+import { escaped, proofsOf, root } from './test-titles.js';
 
-const root = resolve(import.meta.dirname, '..');
 const rulesFile = 'docs/spec-rules.yaml';
-const pageFile = 'docs/spec-conformance.md';
 
-const tag = /\[spec ([^\]]+)\]/g;
-const anyTag = /\[\s*spec\b[^\]]*\]?/gi;
+export const page = 'docs/spec-conformance.md';
+
 const idForm = /^[1-9](\.[1-9])?-[a-z0-9.-]+$/;
 const ruleFields = new Set(['id', 'rule', 'revision', 'decision', 'untested']);
 const revisions = [undefined, '2.15', '2.9'];
-
-/** Every test that would run, as mocha knows it; skipped ones prove nothing, and are left out. */
-function loadedTests() {
-  const folder = mkdtempSync(join(tmpdir(), 'spec-'));
-  const output = join(folder, 'tests.json');
-  const mocha = `${root}/node_modules/mocha/bin/mocha.js`;
-  const options = ['--no-parallel', '--dry-run', '--reporter', 'json', '--reporter-option', `output=${output}`];
-  try {
-    const { status, stderr } = spawnSync(process.execPath, [mocha, ...options], { cwd: root, encoding: 'utf8' });
-    if (status !== 0) throw new Error(`mocha could not load the tests:\n${stderr}`);
-    return JSON.parse(readFileSync(output, 'utf8')).passes;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const sourceOf = (file) =>
-  file
-    .slice(root.length + 1)
-    .replace('/dist/', '/')
-    .replace(/js$/, 'ts');
-const withoutTags = (title) => title.replace(tag, '').replace(/ +/g, ' ').trim();
-
-/** What each test says of each rule. The title of a proof ends where its tag stands: at a test, or at a describe. */
-function proofsOf(tests) {
-  return tests.flatMap(({ file, fullTitle }) =>
-    [...fullTitle.matchAll(tag)].flatMap((found) =>
-      found[1].split(',').map((id) => ({
-        id: id.trim(),
-        file: sourceOf(file),
-        title: withoutTags(fullTitle.slice(0, found.index)),
-      })),
-    ),
-  );
-}
 
 /** Proofs by rule; those of one describe are one, with the number of its tests. */
 function byRule(proofs) {
@@ -73,12 +33,12 @@ const anchorOf = (heading) =>
     .replaceAll(' ', '-');
 
 function decisionProblem(decision) {
-  const [page, anchor] = decision.split('#');
+  const [file, anchor] = decision.split('#');
   try {
-    const headings = readFileSync(`${root}/docs/${page}`, 'utf8').match(/(?<=^#+ ).*$/gm) ?? [];
-    return headings.map(anchorOf).includes(anchor) ? undefined : `docs/${page} has no heading #${anchor}`;
+    const headings = readFileSync(`${root}/docs/${file}`, 'utf8').match(/(?<=^#+ ).*$/gm) ?? [];
+    return headings.map(anchorOf).includes(anchor) ? undefined : `docs/${file} has no heading #${anchor}`;
   } catch (error) {
-    if (error.code === 'ENOENT') return `there is no docs/${page}`;
+    if (error.code === 'ENOENT') return `there is no docs/${file}`;
     throw error;
   }
 }
@@ -105,18 +65,12 @@ function proofProblem({ id, rule, untested }, proofs) {
   return untested !== undefined && proofs !== undefined ? `${id} is "untested", and has a test` : undefined;
 }
 
-function tagProblems(tests, proofs, known) {
-  const malformed = tests.flatMap(({ file, fullTitle }) =>
-    (withoutTags(fullTitle).match(anyTag) ?? []).map((text) => `${sourceOf(file)}: ${text} must be [spec <id>, …]`),
-  );
-  const unknown = proofs
+function unknownTags(proofs, known) {
+  const problems = proofs
     .filter(({ id }) => !known.has(id))
     .map(({ file, title, id }) => `${file}: "${title}" is tagged ${id}, which is no rule of ${rulesFile}`);
-  return [...new Set([...malformed, ...unknown])];
+  return [...new Set(problems)];
 }
-
-// What Markdown would take for its own; titles hold operators and paths.
-const escaped = (text) => text.replace(/[\\|<*_`[\]]/g, '\\$&');
 
 /** The tests of a rule, under the file that each is in. */
 function proofsCell(proofs) {
@@ -156,33 +110,15 @@ ${sections.join('\n')}
 `;
 }
 
-function readCommitted() {
-  try {
-    return readFileSync(`${root}/${pageFile}`, 'utf8');
-  } catch (error) {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  }
-}
-
-/** Everything that is wrong with tags and rules; writes the page unless it is only to be checked. */
-function compare(parts, known, check) {
-  const tests = loadedTests();
-  const proofs = proofsOf(tests);
+/** The page as the tests make it, and everything that is wrong with tags and rules. */
+export function conformance(tests) {
+  const parts = load(readFileSync(`${root}/${rulesFile}`, 'utf8'));
+  const known = new Set();
+  const malformed = parts.flatMap(({ part, rules }) => rules.flatMap((rule) => ruleProblems(part, rule, known)));
+  if (malformed.length > 0) return { problems: malformed };
+  const proofs = proofsOf(tests, 'spec');
   const grouped = byRule(proofs);
-  const problems = parts.flatMap(({ rules }) => rules.map((rule) => proofProblem(rule, grouped.get(rule.id))));
-  problems.push(...tagProblems(tests, proofs, known));
-  const page = pageOf(parts, grouped);
-  if (page !== readCommitted()) {
-    if (check) problems.push(`${pageFile} is stale: npm run spec, and commit it`);
-    else writeFileSync(`${root}/${pageFile}`, page);
-  }
-  return problems.filter((problem) => problem !== undefined);
+  const unproved = parts.flatMap(({ rules }) => rules.map((rule) => proofProblem(rule, grouped.get(rule.id))));
+  const problems = [...unproved.filter((problem) => problem !== undefined), ...unknownTags(proofs, known)];
+  return { text: pageOf(parts, grouped), problems };
 }
-
-const parts = load(readFileSync(`${root}/${rulesFile}`, 'utf8'));
-const known = new Set();
-const malformed = parts.flatMap(({ part, rules }) => rules.flatMap((rule) => ruleProblems(part, rule, known)));
-const problems = malformed.length > 0 ? malformed : compare(parts, known, process.argv.includes('--check'));
-for (const problem of problems) console.log(problem);
-if (problems.length > 0) process.exitCode = 1;

@@ -26,6 +26,10 @@ export function ratioAtLeast(least: number, comparison: Comparison): Target {
   return { text: `ratio >= ${least.toString()}`, isMet: ratioOf(comparison) >= least };
 }
 
+export function opsAtLeast(least: number, { opsPerSecond }: Figures): Target {
+  return { text: `ops/s >= ${least.toLocaleString('en-US')}`, isMet: opsPerSecond >= least };
+}
+
 export function p50AtMost(mostMs: number, { p50Ms }: Figures): Target {
   return { text: `p50 <= ${mostMs.toString()} ms`, isMet: p50Ms <= mostMs };
 }

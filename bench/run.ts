@@ -9,14 +9,17 @@ import { httpCreate } from './cases/http-create.ts';
 import { httpGet } from './cases/http-get.ts';
 import { httpUpdate } from './cases/http-update.ts';
 import { inProcess } from './cases/in-process.ts';
+import { informer } from './cases/informer.ts';
 import { listPage } from './cases/list-page.ts';
 import { postgresServer } from './cases/postgres-server.ts';
 import { postgresWrites } from './cases/postgres-writes.ts';
+import { reconciles } from './cases/reconciles.ts';
 import { registration } from './cases/registration.ts';
 import { replicas } from './cases/replicas.ts';
 import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
+import { workQueue } from './cases/work-queue.ts';
 import { describeMachine } from './machine.ts';
 import { formatTable } from './result-table.ts';
 import type { Row } from './result-table.ts';
@@ -34,10 +37,13 @@ const cases: Readonly<Record<string, Case>> = {
   registration,
   'start-up': startUp,
   'watch-fan-out': watchFanOut,
+  informer,
   'postgres-writes': postgresWrites,
   'postgres-server': postgresServer,
   replicas,
   'start-up-on-servers': startUpOnServers,
+  'work-queue': workQueue,
+  reconciles,
 };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });

@@ -3,9 +3,11 @@ import type { Clock, Logger, Model } from './api/index.ts';
 import { shareInformers } from './cache/shared-informers.ts';
 import type { Client } from './client/client.ts';
 import { HttpClient } from './client/http-client.ts';
+import { HttpReads } from './client/http-reads.ts';
 import { HttpTransport } from './client/http-transport.ts';
 import { trustingFetch } from './client/trusting-fetch.ts';
 import { systemClock } from './clock/system-clock.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 
 export interface HttpClientOptions {
   /** Sent with each request. Default none. */
@@ -29,6 +31,8 @@ export interface HttpClientOptions {
   readonly clock?: Clock;
   /** Hears of the server's warnings and of interrupted watches. Default silent. */
   readonly logger?: Logger;
+  /** Where requests are counted, as `rest_client_requests_total`. Default nowhere. */
+  readonly metrics?: Metrics;
   /** Jitter, in [0, 1). Default Math.random. */
   readonly random?: () => number;
 }
@@ -47,9 +51,20 @@ export function createClient(url: string, options: HttpClientOptions = {}): Clie
   const fetch = fetchOf(url, options);
   const authorization = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
   const headers = { ...options.headers, ...authorization };
-  const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger });
-  const informersOf = (client: Client): Client['informer'] => shareInformers({ client, clock, logger, random });
-  return new HttpClient({ transport, clock, logger, random, silenceMs, models, informersOf });
+  const counting = options.metrics === undefined ? {} : { onAnswer: counterOf(options.metrics, url) };
+  const transport = new HttpTransport({ url, headers, requestTimeoutMs, fetch, clock, logger, ...counting });
+  const parts = { transport, clock, logger, random, silenceMs };
+  const reads = new HttpReads(parts);
+  const metadataReads = new HttpReads({ ...parts, metadataOnly: true });
+  const informer = shareInformers({ client: reads, metadataClient: metadataReads, clock, logger, random });
+  return new HttpClient({ transport, reads, models, informer });
+}
+
+function counterOf(metrics: Metrics, url: string): (method: string, code: string) => void {
+  const help = 'Requests of clients, by the code of the answer.';
+  const requests = metrics.counter({ name: 'rest_client_requests_total', help, labels: ['code', 'method', 'host'] });
+  const { host } = new URL(url);
+  return (method, code) => requests.of(code, method, host).inc();
 }
 
 /** An authority that verifies nothing would be a false promise. */

@@ -21,19 +21,29 @@ export { createClient } from './create-client.ts';
 export type { HttpClientOptions } from './create-client.ts';
 export { readKubeconfig } from './client/kubeconfig.ts';
 export type { KubeconfigAccess, KubeconfigOptions } from './client/kubeconfig.ts';
+export { createOrUpdate } from './client/create-or-update.ts';
+export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or-update.ts';
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
 export { freezeDeep } from './client/freeze-deep.ts';
-export type { HandlerRegistration, Informer, InformerHandler, InformerOptions } from './client/informer.ts';
-export { HandlerBuffer } from './cache/handler-buffer.ts';
-export type { HandlerBufferOptions } from './cache/handler-buffer.ts';
-export type { HandlerEvent } from './cache/handler-event.ts';
+export type {
+  HandlerOptions,
+  HandlerRegistration,
+  Informer,
+  InformerHandler,
+  InformerOptions,
+} from './client/informer.ts';
+export { createBackedInformer } from './cache/backed-informer.ts';
+export type { BackedInformerOptions, BackingSink, InformerBacking } from './cache/backed-informer.ts';
+export type { KeyedObject } from './cache/handler-event.ts';
+export type { ObjectShape } from './cache/object-shape.ts';
 export { systemClock } from './clock/system-clock.ts';
 export { backoffDelayMs } from './queue/backoff.ts';
 export type { BackoffOptions } from './queue/backoff.ts';
 export type { KeyState, QueueSizes } from './queue/key-state.ts';
 export type { WorkItem } from './queue/queue-entry.ts';
 export type { Reason, ReasonType } from './queue/reason.ts';
+export type { QueueObserver } from './queue/queue-observer.ts';
 export { WorkQueue } from './queue/work-queue.ts';
 export type { AddOptions, RetryOptions, WorkQueueOptions } from './queue/work-queue.ts';
 export { controllerFor } from './controller/controller-builder.ts';
@@ -46,6 +56,8 @@ export type {
   MappedKeys,
   WatchSource,
 } from './controller/controller-definition.ts';
+export { poll, source } from './controller/key-source.ts';
+export type { KeySource, SourceContext } from './controller/key-source.ts';
 export { addFinalizer, removeFinalizer } from './controller/finalizers.ts';
 export type { FinalizerChange } from './controller/finalizers.ts';
 export {
@@ -55,6 +67,7 @@ export {
   removeOwnerReference,
   setOwnerReference,
 } from './controller/owner-references.ts';
+export type { RunRecord } from './controller/run-history.ts';
 export { parseDuration } from './controller/parse-duration.ts';
 export type { Duration } from './controller/parse-duration.ts';
 export {
@@ -74,7 +87,9 @@ export type {
   ReconcileResult,
   Reconciler,
 } from './controller/reconciler.ts';
+export type { EventRecorder, EventType } from './events/event-recorder.ts';
 export { isTerminal, terminal } from './controller/terminal-error.ts';
+export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';
 export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';
 export type { Runnable } from './manager/runnable.ts';

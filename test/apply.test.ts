@@ -18,7 +18,7 @@ interface Entry {
   readonly subresource?: string;
 }
 
-describe('server-side apply over HTTP', () => {
+describe('server-side apply over HTTP [compat server-side-apply]', () => {
   let server: TestServer;
   let clock: FakeClock;
 

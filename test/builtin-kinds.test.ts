@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { persons } from './support/models.ts';
 import { TestServer } from './support/test-server.ts';
 
 const events = '/api/v1/namespaces/default/events';
@@ -34,7 +35,7 @@ describe('the built-in kinds', () => {
     );
   });
 
-  it('events are found by what they are about, absent fields by the empty text', async () => {
+  it('events are found by what they are about, absent fields by the empty text [compat events]', async () => {
     await server.create(events, newEvent('ann.1'));
     await server.create(events, newEvent('bob.1', { involvedObject: { name: 'bob', namespace: 'default' } }));
     const select = async (selector: string): Promise<readonly string[]> => {
@@ -50,7 +51,7 @@ describe('the built-in kinds', () => {
     expect(await select('involvedObject.kind=Machine')).to.deep.equal([]);
   });
 
-  it('events stand in tables as Kubernetes shows them', async () => {
+  it('events stand in tables as Kubernetes shows them [compat events]', async () => {
     const times = { firstTimestamp: '2025-12-31T23:00:00Z', lastTimestamp: '2025-12-31T23:58:00Z' };
     await server.create(
       events,
@@ -98,7 +99,22 @@ describe('the built-in kinds', () => {
     expect([cells[0], cells[5], cells[7], cells[8]]).to.deep.equal(['10s', 'c, i', '60m', 9]);
   });
 
-  it('leases have one holder: who is late gets 409, as the leader election of clients wants it', async () => {
+  it('take objects of typed clients, which leave out what the path says, and objects of other kinds do not', async () => {
+    const namespaces = '/api/v1/namespaces';
+    const made = await server.create(namespaces, { metadata: { name: 'typed' } });
+    expect(made).to.include({ apiVersion: 'v1', kind: 'Namespace' });
+    const replaced = await server.put(`${namespaces}/typed`, { ...made, kind: '', apiVersion: null });
+    expect(replaced.body).to.include({ apiVersion: 'v1', kind: 'Namespace' });
+    expect((await server.post(namespaces, { kind: 'Person', metadata: { name: 'other' } })).status).to.equal(400);
+    expect((await server.post(namespaces, [])).status).to.equal(400);
+    const { status, body } = await server.post(persons, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
+    expect([status, body.message]).to.deep.equal([
+      400,
+      'the object provided is unrecognized (must be of type Person): apiVersion: must be a non-empty string',
+    ]);
+  });
+
+  it('leases have one holder: who is late gets 409, as the leader election of clients wants it [compat leases]', async () => {
     const renewTime = '2026-01-01T00:00:00.000000Z';
     const lease = (holder: string, metadata: object): object => ({
       apiVersion: 'coordination.k8s.io/v1',

@@ -1,4 +1,4 @@
-import { startApiServer } from '@homeostat/apiserver';
+import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { createClient } from '@homeostat/controller-runtime';
 import { createFaultInjectingFetch } from '@homeostat/controller-runtime/testing';
@@ -15,26 +15,33 @@ const { describeInformerContract } = (await import(
 )) as InformerContract;
 
 type Open = Parameters<ClientContract['describeClientContract']>[1];
+type Opened = Awaited<ReturnType<Open>>;
 
-async function serve(model: Parameters<Open>[0]): Promise<ApiServer> {
+async function start(models: Parameters<Open>[0]): Promise<Pick<Opened, 'serve' | 'withdraw'> & { server: ApiServer }> {
   const server = await startApiServer({ database: 'memory:', port: 0 });
-  server.schemeManager.register(model);
-  return server;
+  const serve: Opened['serve'] = async (model) => {
+    server.schemeManager.register(model);
+    await server.whenReady(model);
+  };
+  for (const model of models) await serve(model);
+  return { server, serve, withdraw: (model) => server.schemeManager.unregister(model, serviceOwner) };
 }
 
-const overHttp: Open = async (model) => {
-  const server = await serve(model);
+const overHttp: Open = async (models) => {
+  const { server, ...kinds } = await start(models);
   const faults = createFaultInjectingFetch();
   return {
-    client: createClient(server.url, { fetch: faults.fetch }),
+    ...kinds,
+    // The shortest of all jittered delays.
+    client: createClient(server.url, { fetch: faults.fetch, random: () => 0 }),
     interrupt: () => void faults.cutAll(),
     close: () => server.stop(),
   };
 };
 
-const inProcess: Open = async (model) => {
-  const server = await serve(model);
-  return { client: server.client, close: () => server.stop() };
+const inProcess: Open = async (models) => {
+  const { server, ...kinds } = await start(models);
+  return { ...kinds, client: server.client, close: () => server.stop() };
 };
 
 describeClientContract('over HTTP', overHttp);

@@ -11,7 +11,7 @@ interface RawAnswer {
   readonly bytes: Buffer;
 }
 
-describe('compression', () => {
+describe('compression [compat compression]', () => {
   let server: TestServer;
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 

@@ -44,6 +44,8 @@ describe('/debug/controllers', () => {
     },
   });
 
+  const letters: ControllerDefinition = controller(letter, { reconcile() {} });
+
   it('names every controller, with the sizes of its queue', async () => {
     server = await startTestServer({
       plugins: [
@@ -98,6 +100,37 @@ describe('/debug/controllers', () => {
     const [fails] = delayed.filter(({ key }: { key: string }) => key === 'fails');
     expect(fails).to.include({ state: 'delayed', attempts: 1, lastError: 'no luck' });
     expect(fails.reasons).to.deep.include({ type: 'retry' });
+  });
+
+  it('says of one object where it stands, and how its last runs went', async () => {
+    const clock = new FakeClock();
+    server = await startTestServer({ clock, models: [Person, letter], controllers: [persons, letters] });
+    for (const name of ['fails', 'fine']) await server.client.create(Person, { metadata: { name }, spec: { name } });
+    await server.client.create(letter, {
+      metadata: { name: 'x-y', namespace: 'default' },
+      spec: { text: 'x' },
+    } as never);
+    await server.settle();
+    const startTime = new Date(clock.now()).toISOString();
+    const run = { attempts: 0, startTime, durationMs: 0, reasons: [{ type: 'event', detail: 'ADDED' }] };
+    for (const path of ['test/person/fails', 'person/fails']) {
+      const { status, body } = await get(`/debug/controllers/${path}`);
+      expect(status).to.equal(200);
+      expect(body).to.include({ controller: 'test/person', key: 'fails' });
+      expect(body.queue).to.include({ state: 'delayed', attempts: 1, lastError: 'no luck' });
+      const [{ reconcileID, ...last }] = body.runs;
+      expect(reconcileID).to.match(/^[0-9a-f-]{36}$/);
+      expect(last).to.deep.equal({ ...run, key: 'fails', result: 'error', error: 'no luck' });
+    }
+    const fine = (await get('/debug/controllers/person/fine')).body;
+    expect(fine.queue).to.equal(null);
+    expect(fine.runs).to.have.length(1);
+    expect(fine.runs[0]).to.deep.include({ ...run, result: 'success' });
+    const namespaced = (await get('/debug/controllers/test/letter/default/x-y')).body;
+    expect(namespaced).to.include({ controller: 'test/letter', key: 'default/x-y' });
+    const { lastRuns } = (await get('/debug/controllers/test/person')).body;
+    expect(lastRuns.map(({ key }: { key: string }) => key)).to.have.members(['fails', 'fine']);
+    expect((await get('/debug/controllers/test/person?limit=1')).body.lastRuns).to.have.length(1);
   });
 
   it('shows 500 keys, or as many as ?limit says, and how many there are', async () => {

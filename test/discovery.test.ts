@@ -17,7 +17,7 @@ const some = ['get', 'patch', 'update'];
 const stable = defineModel({ gvk: `${group}/v1/Ship`, plural: 'ships', schema: { type: 'object', properties: {} } });
 const beta = defineModel({ gvk: `${group}/v1beta2/Boat`, plural: 'boats', schema: { type: 'object', properties: {} } });
 
-describe('discovery', () => {
+describe('discovery [compat discovery]', () => {
   let server: TestServer;
 
   before(async () => {

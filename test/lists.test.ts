@@ -220,7 +220,7 @@ describe('lists', () => {
     });
   });
 
-  describe('selectors', () => {
+  describe('selectors [compat selectors]', () => {
     const byLabel: readonly [text: string, names: string[], rule?: string][] = [
       ['', ['p0', 'p1', 'p2', 'p3', 'p4']],
       ['team=red', ['p0', 'p2'], '4.2-label-equals, 2.3-labels-query'],
@@ -287,7 +287,7 @@ describe('lists', () => {
     });
   });
 
-  describe('limit and continue', () => {
+  describe('limit and continue [compat chunks]', () => {
     const path = namespaced('chunks');
 
     beforeEach(async () => {

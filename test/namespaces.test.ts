@@ -23,7 +23,7 @@ async function gone(server: TestServer, name: string): Promise<void> {
   });
 }
 
-describe('namespaces', () => {
+describe('namespaces [compat namespaces]', () => {
   let server: TestServer;
 
   before(async () => {

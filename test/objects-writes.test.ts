@@ -65,7 +65,7 @@ describe('objects: writes', () => {
     });
   });
 
-  describe('status of a kind with the subresource', () => {
+  describe('status of a kind with the subresource [compat status]', () => {
     it('is ignored by the main path, on create and update', async () => {
       const created = await server.create(machines, newMachine('m', { spec: { power: 1 }, status: { running: true } }));
       expect(created).to.not.have.property('status');
@@ -105,7 +105,7 @@ describe('objects: writes', () => {
     });
   }
 
-  describe('dryRun=All', () => {
+  describe('dryRun=All [compat dry-run]', () => {
     it('answers a creation as it would be, without a resourceVersion', async () => {
       const { status, body, headers } = await leavesNoTrace(server, () =>
         server.post(`${persons}?dryRun=All`, person('bob', { bogus: 1 })),
@@ -148,7 +148,7 @@ describe('objects: writes', () => {
     });
   });
 
-  describe('unknown fields', () => {
+  describe('unknown fields [compat validation]', () => {
     const unknown = {
       bogus: 1,
       otherPerson: { apiVersion, kind: 'Person', metadata: { name: 'o' }, spec: { name: 'O', more: 2 } },
@@ -258,7 +258,7 @@ describe('objects: writes', () => {
     });
   });
 
-  describe('patches', () => {
+  describe('patches [compat patch]', () => {
     it('merge by RFC 7396: null removes, lists are replaced', async () => {
       const { body } = await server.patch(ann, {
         metadata: { labels: { a: 'b' } },

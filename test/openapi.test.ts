@@ -5,7 +5,7 @@ import { TestServer } from './support/test-server.ts';
 
 const groupVersion = `/openapi/v3/apis/${apiVersion}`;
 
-describe('OpenAPI over HTTP', () => {
+describe('OpenAPI over HTTP [compat explain]', () => {
   let server: TestServer;
 
   before(async () => {

@@ -23,7 +23,7 @@ const deviations: Readonly<Record<string, number>> = {
   'create token': 404,
 };
 
-describe('bodies in protobuf', () => {
+describe('bodies in protobuf [compat protobuf]', () => {
   let server: TestServer;
 
   before(async () => {

@@ -7,7 +7,7 @@ const authentication = 'authentication.k8s.io/v1';
 const authorization = 'authorization.k8s.io/v1';
 const token = 'a-token-of-the-tests';
 
-describe('reviews', () => {
+describe('reviews [compat reviews]', () => {
   let open: TestServer;
   let closed: TestServer;
 

@@ -1,3 +1,4 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { TestServer } from './support/test-server.ts';
 import { establish, newWidget, widgetDefinition, widgets, widgetVersion } from './support/widget-definition.ts';
@@ -8,7 +9,7 @@ const paths = {
   labelSelectorPath: '.status.selector',
 };
 
-describe('the Scale of an object', () => {
+describe('the Scale of an object [compat scale]', () => {
   const url = `${widgets}/a/scale`;
   let server: TestServer;
 
@@ -59,6 +60,34 @@ describe('the Scale of an object', () => {
     }
     const { body } = await server.get(`${widgets}/a`);
     expect([body.spec.replicas, body.status.replicas]).to.deep.equal([6, 2]);
+  });
+
+  it('tells in managedFields who scaled, apart from who updates', async () => {
+    await server.put(`${url}?fieldManager=scaler`, scale(7));
+    await server.patch(`${widgets}/a?fieldManager=scaler`, { spec: { color: 'blue' } });
+    const { managedFields } = (await server.get(`${widgets}/a`)).body.metadata as ApiObject['metadata'];
+    const ofScaler = managedFields?.filter(({ manager }) => manager === 'scaler');
+    expect(
+      ofScaler?.map(({ operation, apiVersion, subresource, fieldsV1 }) => ({
+        operation,
+        apiVersion,
+        subresource,
+        fieldsV1,
+      })),
+    ).to.have.deep.members([
+      {
+        operation: 'Update',
+        apiVersion: 'shop.example.com/v1',
+        subresource: 'scale',
+        fieldsV1: { 'f:spec': { 'f:replicas': {} } },
+      },
+      {
+        operation: 'Update',
+        apiVersion: 'shop.example.com/v1',
+        subresource: undefined,
+        fieldsV1: { 'f:spec': { 'f:color': {} } },
+      },
+    ]);
   });
 
   it('stores nothing with dryRun', async () => {

@@ -46,7 +46,7 @@ describe('tables and metadata alone, by Accept', () => {
     return body.columnDefinitions.map((column: { name: string }) => column.name);
   }
 
-  describe('a Table', () => {
+  describe('a Table [compat tables]', () => {
     it('of a list has a row for each object, cells by the columns of the model, and ages by the clock of the server', async () => {
       const answer = await ask(`${demoPersons}?limit=500`, kubectlTable);
       const { status, headers, body } = answer;
@@ -149,7 +149,7 @@ describe('tables and metadata alone, by Accept', () => {
     });
   });
 
-  describe('PartialObjectMetadata', () => {
+  describe('PartialObjectMetadata [compat metadata-alone]', () => {
     it('is the metadata of an object', async () => {
       const { metadata } = (await server.get(`${demoPersons}/ann`)).body;
       const { body } = await ask(`${demoPersons}/ann`, partial);

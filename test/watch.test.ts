@@ -11,7 +11,7 @@ function revisionsOf(watch: WatchReader): number[] {
   return watch.events.map(({ object }) => Number(object.metadata.resourceVersion));
 }
 
-describe('watch', () => {
+describe('watch [compat watch]', () => {
   let server: TestServer;
 
   before(async () => {

@@ -1,11 +1,12 @@
 import type { ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
 import type { Shape } from '../schema/shape.ts';
 import { compareFields } from './compare-fields.ts';
+import type { FieldChanges } from './compare-fields.ts';
 import { difference, intersection, isEmptySet, leaf, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { Fields } from './field-type.ts';
 import { allFieldsOf, appliedFieldsOf } from './fields-of.ts';
-import { allOwned, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
+import { allOwned, changesFor, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
 import type { ManagedFields, Manager } from './managed-fields.ts';
 import { mergeApplied } from './merge-applied.ts';
 import { removeUnowned } from './remove-fields.ts';
@@ -17,6 +18,8 @@ export interface AppliedWrite {
   readonly force: boolean;
   /** Fields that others own and that are taken without force all the same. */
   readonly yielded?: FieldSet;
+  /** Of the content that the apply makes. Default: fields have the same names in all versions. */
+  readonly changesIn?: ((apiVersion: string, content: Fields) => FieldChanges | undefined) | undefined;
 }
 
 /** Fields of one manager that an apply would change. */
@@ -37,7 +40,7 @@ export type Applied =
 export function applyFields(
   live: { readonly content: Fields; readonly managedFields: ManagedFields },
   applied: Fields,
-  { by, shape, force, yielded = leaf }: AppliedWrite,
+  { by, shape, force, yielded = leaf, changesIn }: AppliedWrite,
 ): Applied {
   const previous = entryOf(live.managedFields, by);
   const entry = newEntry(by, appliedFieldsOf(applied, shape), previous?.time);
@@ -48,13 +51,16 @@ export function applyFields(
   const content = removeUnowned(merged, { last: fieldsOfEntry(previous), owned }, shape);
   const changes = compareFields(live.content, content, shape);
   const others = claimed.filter((each) => each !== entry);
-  const conflicts = force ? [] : conflictsWith(difference(changes.changed, yielded), others);
+  const write = { by, changesIn: (apiVersion: string) => changesIn?.(apiVersion, content) };
+  const conflicts = force
+    ? []
+    : others
+        .map((each) => conflictWith(each, difference(changesFor(each, changes, write).changed, yielded)))
+        .filter(({ fields }) => !isEmptySet(fields));
   if (conflicts.length > 0) return { conflicts };
-  return { content, managedFields: withoutFields(claimed, changes, by) };
+  return { content, managedFields: withoutFields(claimed, changes, write) };
 }
 
-function conflictsWith(changed: FieldSet, others: ManagedFields): readonly FieldConflict[] {
-  return others
-    .map((entry) => ({ entry, fields: intersection(fieldsOfEntry(entry), changed) }))
-    .filter(({ fields }) => !isEmptySet(fields));
+function conflictWith(entry: ManagedFieldsEntry, changed: FieldSet): FieldConflict {
+  return { entry, fields: intersection(fieldsOfEntry(entry), changed) };
 }

@@ -59,13 +59,29 @@ export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFie
   return next.length > 1 ? next.sort(compareEntries) : next;
 }
 
+/** What a write changed, as another version of the kind names its fields; undefined: by the same names. */
+export type ChangesIn = (apiVersion: string) => FieldChanges | undefined;
+
+/** The changes by the names that an entry's fields have. */
+export function changesFor(
+  { apiVersion }: ManagedFieldsEntry,
+  changes: FieldChanges,
+  { by, changesIn }: { readonly by: Manager; readonly changesIn?: ChangesIn | undefined },
+): FieldChanges {
+  return apiVersion === by.apiVersion ? changes : (changesIn?.(apiVersion) ?? changes);
+}
+
 /** Everybody loses what was removed, and all but who wrote it what was changed. Entries that lose nothing stay the same. */
-export function withoutFields(entries: ManagedFields, changes: FieldChanges, keeper: Manager): ManagedFields {
-  const { changed, removed } = changes;
+export function withoutFields(
+  entries: ManagedFields,
+  changes: FieldChanges,
+  write: { readonly by: Manager; readonly changesIn?: ChangesIn | undefined },
+): ManagedFields {
   const kept: ManagedFieldsEntry[] = [];
   for (const entry of entries) {
+    const { changed, removed } = changesFor(entry, changes, write);
     const fields = fieldsOfEntry(entry);
-    const rest = difference(isEntryOf(entry, keeper) ? fields : difference(fields, changed), removed);
+    const rest = difference(isEntryOf(entry, write.by) ? fields : difference(fields, changed), removed);
     if (rest === fields) kept.push(entry);
     else if (!isEmptySet(rest)) kept.push({ ...entry, fieldsV1: rest });
   }

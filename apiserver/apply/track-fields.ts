@@ -4,7 +4,7 @@ import { compareFields } from './compare-fields.ts';
 import { contentOf, noContent } from './content.ts';
 import { isEmptySet, union } from './field-set.ts';
 import { capUpdates, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
-import type { ManagedFields, Manager } from './managed-fields.ts';
+import type { ChangesIn, ManagedFields, Manager } from './managed-fields.ts';
 
 /** A write that is no apply. */
 export interface TrackedWrite {
@@ -12,6 +12,8 @@ export interface TrackedWrite {
   readonly shape: Shape;
   /** RFC 3339, whole seconds. */
   readonly now: string;
+  /** Default: fields have the same names in all versions. */
+  readonly changesIn?: ChangesIn | undefined;
 }
 
 /** The managed fields of a new object: all that it holds is its creator's. */
@@ -24,10 +26,10 @@ export function trackCreation(object: ApiObject, { by, shape, now }: TrackedWrit
 export function trackUpdate(
   entries: ManagedFields,
   { before, after }: { before: ApiObject; after: ApiObject },
-  { by, shape, now }: TrackedWrite,
+  { by, shape, now, changesIn }: TrackedWrite,
 ): ManagedFields {
   const changes = compareFields(contentOf(before), contentOf(after), shape);
-  const rest = withoutFields(entries, changes, by);
+  const rest = withoutFields(entries, changes, { by, changesIn });
   if (isEmptySet(changes.changed)) return rest;
   const owned = union(fieldsOfEntry(entryOf(rest, by)), changes.changed);
   return capUpdates(withEntry(rest, by, newEntry(by, owned, now)));

@@ -1,5 +1,8 @@
-import { defineModel } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { defineModel, IndexSpec } from '@homeostat/controller-runtime/api';
+import type { ApiObject, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { RegistryOptions } from '../registry/registry.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import { notReady } from '../registry/resource.ts';
 
 const time = { type: 'string', format: 'date-time', nullable: true } as const;
 
@@ -21,6 +24,31 @@ const schema = {
   },
 } as const;
 
+/** Nothing to sort by; a selector on it finds the lease of a term. */
+const termIndex = 'term';
+
+interface Lease extends ApiObject {
+  readonly spec?: { readonly holderIdentity?: string; readonly leaseTransitions?: number };
+}
+
+/**
+ * A lease that is held claims its term, by uid and transitions. The claim goes in the commit that hands the lease over, or
+ * releases or deletes it: a commit of the leader before that requires it is refused from then on.
+ */
+const termOfLease = new IndexSpec<Lease>({
+  name: termIndex,
+  unique: true,
+  indexFunc: {
+    multiValued: false,
+    valuesOf: ({ metadata: { uid }, spec: { holderIdentity = '', leaseTransitions = 0 } = {} }) =>
+      uid === undefined || holderIdentity === '' ? [] : [termOf({ uid, transitions: leaseTransitions })],
+  },
+});
+
+function termOf({ uid, transitions }: Pick<LeaderEpoch, 'uid' | 'transitions'>): string {
+  return `${uid}/${transitions}`;
+}
+
 /** `coordination.k8s.io/v1 Lease`: what the leader election of Kubernetes' clients writes. */
 export const leaseKind: ModelDescriptor = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
@@ -32,4 +60,14 @@ export const leaseKind: ModelDescriptor = defineModel({
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   schema,
+  indexes: [termOfLease],
 });
+
+/** The claim that a leader's lease has in its term. Throws ApiError ServiceUnavailable while leases are not served yet. */
+export function leaderClaims(table: ResourceTable): RegistryOptions['leaderClaim'] {
+  return (leader) => {
+    const leases = table.get(leaseKind);
+    if (leases === undefined) throw notReady(leaseKind);
+    return leases.requiredClaim({ index: termIndex, value: termOf(leader) });
+  };
+}

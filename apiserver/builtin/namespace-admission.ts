@@ -1,7 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
-import { decodeObject } from '../registry/object-codec.ts';
 import type { RegistryOptions } from '../registry/registry.ts';
 import { notFound } from '../registry/resource-errors.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
@@ -24,7 +23,7 @@ export function namespaceAdmission(table: ResourceTable): NonNullable<RegistryOp
 function admit(model: ModelDescriptor, object: ApiObject, entry: Entry | undefined): void {
   const { name, namespace = '' } = object.metadata;
   if (entry === undefined) throw notFound(namespaceKind, namespace);
-  if (decodeObject(entry.bytes).metadata.deletionTimestamp === undefined) return;
+  if (entry.deletion === undefined) return;
   const { group, plural } = model;
   const resource = group === '' ? plural : `${plural}.${group}`;
   const message = `unable to create new content in namespace ${namespace} because it is being terminated`;

@@ -1,4 +1,4 @@
-import { ensureObject, freezeDeep } from '@homeostat/controller-runtime';
+import { createBackedInformer, ensureObject, freezeDeep } from '@homeostat/controller-runtime';
 import type {
   AppliedObject,
   ApplyOptions,
@@ -26,6 +26,7 @@ import {
 } from '@homeostat/controller-runtime/api';
 import type {
   ApiObject,
+  Clock,
   GroupVersionKind,
   Logger,
   Model,
@@ -39,12 +40,13 @@ import { copyAsJsonObject } from '../decode/json-copy.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
+import { readPropagationPolicy } from '../registry/propagation-policy.ts';
 import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { parseSort } from '../registry/sort-term.ts';
-import { LocalInformer } from './local-informer.ts';
+import { LocalBacking } from './local-backing.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
 
@@ -54,6 +56,7 @@ export interface LocalClientParts {
   readonly table: ResourceTable;
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** As whom it writes. Default `service`. */
   readonly writer?: Writer;
@@ -153,6 +156,7 @@ export class LocalClient implements Client {
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
     const resource = await this.#resource(model);
+    readPropagationPolicy(options.propagationPolicy, undefined);
     const written = await this.#parts.registry.delete(resource, keyFor(name, options), this.#written(options));
     return written.outcome === 'removed' ? undefined : this.#answer(written);
   }
@@ -174,9 +178,16 @@ export class LocalClient implements Client {
     );
   }
 
-  informer<T extends ApiObject>(model: Model<T>, options: InformerOptions = {}): Informer<T> {
-    const { lister, table, revisions, reader, logger } = this.#parts;
-    return new LocalInformer<T>({ model: descriptorOf(model), options, lister, table, revisions, reader, logger });
+  informer<T extends ApiObject>(model: Model<T>, options: InformerOptions<T> = {}): Informer<T> {
+    const { clock, logger, ...parts } = this.#parts;
+    const followed = { ...parts, model: descriptorOf(model), selection: options };
+    return createBackedInformer({
+      model,
+      selection: options,
+      clock,
+      logger,
+      back: (shape) => new LocalBacking({ ...followed, shape }),
+    });
   }
 
   /** The writer last: it is nothing that a caller decides. */
@@ -199,12 +210,13 @@ export class LocalClient implements Client {
   }
 
   #ready(gvk: GroupVersionKind): Promise<Resource> | Resource {
-    return this.#parts.table.get(gvk) ?? this.#whenReady(gvk);
+    const resource = this.#parts.table.get(gvk);
+    return resource === undefined ? this.#whenReady(gvk) : offered(resource);
   }
 
   async #whenReady(gvk: GroupVersionKind): Promise<Resource> {
     try {
-      return await this.#parts.table.whenReady(gvk);
+      return offered(await this.#parts.table.whenReady(gvk));
     } catch (cause) {
       throw new ApiError('NotFound', `${apiVersionOf(gvk)} ${gvk.kind} is not served`, { cause });
     }
@@ -220,6 +232,12 @@ export class LocalClient implements Client {
     };
     return freezeDeep(answered as T);
   }
+}
+
+/** Objects may be stored in a version that nobody may ask for. */
+function offered(resource: Resource): Resource {
+  if (resource.model.served !== false) return resource;
+  throw new ApiError('NotFound', `${resource.apiVersion} ${resource.model.kind} is not served`);
 }
 
 /** A private copy, as JSON: what a program sends is judged exactly as it would be over HTTP. */

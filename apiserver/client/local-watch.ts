@@ -91,7 +91,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     const notify = (): void => this.#wakeUp();
     const unsubscribe = resource.feed.subscribe(notify);
     const onClosed = (closed: Resource): void => {
-      this.#isClosed ||= closed === resource;
+      this.#isClosed ||= closed === resource.storage;
       notify();
     };
     this.#parts.table.on('closed', onClosed);
@@ -113,7 +113,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
 
   #nextInitial(place: Place): WatchEvent<T> | undefined {
     const next = place.initial.next();
-    if (next.done !== true) return { type: 'ADDED', object: this.#parts.reader.read<T>(next.value) };
+    if (next.done !== true)
+      return { type: 'ADDED', object: this.#parts.reader.read<T>(place.resource.show(next.value)) };
     if (!place.markInitialEnd) return undefined;
     place.markInitialEnd = false;
     return initialEnd(place.resource, place.revision);
@@ -123,7 +124,9 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     for (const change of place.resource.feed.since(place.revision)) {
       place.revision = change.revision;
       const seen = translate(change, place.selection.selects);
-      if (seen !== undefined) this.#waiting.push({ type: seen.type, object: this.#parts.reader.read<T>(seen.entry) });
+      if (seen === undefined) continue;
+      const object = this.#parts.reader.read<T>(place.resource.show(seen.entry));
+      this.#waiting.push({ type: seen.type, object });
     }
     return this.#waiting.shift();
   }

@@ -1,5 +1,6 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../index/entry.ts';
 import { decodeObject } from '../registry/object-codec.ts';
@@ -21,6 +22,8 @@ export class ObjectReader {
     const known = this.#parsed.get(entry);
     if (known !== undefined) return known as T;
     const object = freezeDeep(decodeObject(entry.bytes));
+    const traceparent = originOf(entry);
+    if (traceparent !== undefined) noteOrigin(object, traceparent);
     this.#parsed.set(entry, object);
     this.#bytes.set(object, entry.bytes);
     return object as T;

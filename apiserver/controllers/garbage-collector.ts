@@ -1,53 +1,71 @@
-import { apiVersionOf, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Logger, OwnerReference } from '@homeostat/controller-runtime/api';
+import { deepEqual, isConflict, isNotFound, keyOf, reasonOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Clock, Logger, OwnerReference } from '@homeostat/controller-runtime/api';
+import { namespaceKind } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
+import { propagationFinalizers } from '../index/propagation.ts';
 import { decodeObject } from '../registry/object-codec.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Registry, WriteOptions } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Revisions } from '../registry/revisions.ts';
+import { classifyOwners } from './classify-owners.ts';
+import { NodeQueue } from './node-queue.ts';
+import { idOf, OwnerGraph } from './owner-graph.ts';
+import type { Node } from './owner-graph.ts';
+import type { UnservedDependents } from './unserved-dependents.ts';
 
 export interface GarbageCollectorOptions {
   readonly registry: Registry;
   readonly table: ResourceTable;
+  readonly revisions: Revisions;
+  readonly unserved: UnservedDependents;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Objects judged in one turn of the event loop; requests get theirs in between. */
-const judgedPerTurn = 100;
-
-/** An object that has owners. */
-interface Dependent {
-  readonly resource: Resource;
-  readonly key: string;
+/** What waits until a kind is served; without a name, until any is. */
+interface Undecided {
+  readonly node: Node;
+  readonly kind: string | undefined;
 }
 
+const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;
+
 /**
- * Deletes objects whose owners are all gone, in the background (Kubernetes' garbage collection by owner UID). An owner
- * of the same name with another UID counts as gone; one whose kind is not served is unknown, and keeps its dependents.
+ * Kubernetes' garbage collection: deletes objects whose owners are all gone, and lets go what is deleted in the foreground
+ * (`foregroundDeletion`) or without its dependents (`orphan`) when these are gone, or have lost the reference. An owner
+ * whose kind is not served is unknown, which is not gone. All that it has to do stands in the objects, so it goes on
+ * after a restart, and several replicas may do the same work at the same time.
  */
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
-  readonly #dependents = new Map<string, Map<string, Dependent>>();
+  readonly #graph = new OwnerGraph();
+  readonly #queue: NodeQueue;
   readonly #unsubscribe = new Map<Resource, () => void>();
-  readonly #waiting = new Map<string, Dependent>();
-  #run: Promise<void> | undefined;
-  #stopped = false;
+  readonly #undecided = new Map<string, Undecided>();
+  /** Where the owner of the last dangling reference is: those of one owner come one after the other. */
+  #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
+    this.#queue = new NodeQueue({
+      clock: options.clock,
+      handle: async (node) => this.#handle(node),
+      onFailure: (node, err) =>
+        options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; again later'),
+    });
     options.table.on('opened', (resource) => this.#follow(resource));
     options.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
   isIdle(): boolean {
-    return this.#run === undefined;
+    return this.#queue.isIdle();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
     for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
-    await this.#run;
+    await this.#queue.stop();
   }
 
   #follow(resource: Resource): void {
@@ -55,123 +73,187 @@ export class GarbageCollector {
       resource,
       resource.feed.subscribe((change) => this.#onChange(resource, change)),
     );
-    for (const entry of resource.cache.entries()) this.#link(resource, entry);
-    // What was unknown while this kind was not served can be judged now.
-    for (const dependents of this.#dependents.values())
-      for (const dependent of dependents.values()) this.#enqueue(dependent);
+    for (const entry of resource.cache.entries()) {
+      this.#graph.add(resource, entry);
+      if (entry.owners !== undefined) this.#queue.add({ resource, key: entry.key });
+    }
+    // A blocker may have gone, and a dependent that nobody knew may be here.
+    for (const node of this.#graph.leaving()) this.#queue.add(node);
+    const opened = kindName(resource.model.group, resource.model.kind);
+    for (const [id, { node, kind }] of this.#undecided) {
+      if (kind !== undefined && kind !== opened) continue;
+      this.#undecided.delete(id);
+      this.#queue.add(node);
+    }
   }
 
   #unfollow(resource: Resource): void {
     this.#unsubscribe.get(resource)?.();
     this.#unsubscribe.delete(resource);
-    for (const entry of resource.cache.entries()) this.#unlink(resource, entry);
+    const kind = kindName(resource.model.group, resource.model.kind);
+    for (const entry of resource.cache.entries()) {
+      this.#graph.remove(resource, entry);
+      this.#undecided.delete(idOf({ resource, key: entry.key }));
+    }
+    // Nobody says here when these owners go.
+    for (const { uid } of resource.cache.entries())
+      for (const node of this.#graph.dependentsOf(uid)) this.#undecided.set(idOf(node), { node, kind });
   }
 
   #onChange(resource: Resource, { type, entry, previous }: FeedChange): void {
-    if (previous !== undefined) this.#unlink(resource, previous);
-    if (type !== 'DELETED') return this.#linkAndJudge(resource, entry);
-    for (const dependent of this.#dependents.get(entry.uid ?? '')?.values() ?? []) this.#enqueue(dependent);
-  }
-
-  #linkAndJudge(resource: Resource, entry: Entry): void {
-    if (entry.ownerUids === undefined) return;
-    this.#link(resource, entry);
-    this.#enqueue({ resource, key: entry.key });
-  }
-
-  #link(resource: Resource, entry: Entry): void {
-    for (const uid of entry.ownerUids ?? []) {
-      const dependents = this.#dependents.get(uid) ?? new Map<string, Dependent>();
-      this.#dependents.set(uid, dependents);
-      dependents.set(resource.keyPrefix + entry.key, { resource, key: entry.key });
+    const node = { resource, key: entry.key };
+    if (previous !== undefined) this.#graph.remove(resource, previous);
+    if (type !== 'DELETED') this.#graph.add(resource, entry);
+    if (previous?.owners !== undefined) for (const owner of this.#graph.leavingOwners(previous)) this.#queue.add(owner);
+    if (type === 'DELETED') {
+      if (entry.owners !== undefined || staysFor(entry)) this.#undecided.delete(idOf(node));
+      return this.#enqueueDependents(entry);
     }
+    if (entry.owners !== undefined || staysFor(entry)) this.#queue.add(node);
+    if (staysFor(entry) && entry.deletion !== previous?.deletion) this.#enqueueDependents(entry);
   }
 
-  #unlink(resource: Resource, entry: Entry): void {
-    for (const uid of entry.ownerUids ?? []) {
-      const dependents = this.#dependents.get(uid);
-      dependents?.delete(resource.keyPrefix + entry.key);
-      if (dependents?.size === 0) this.#dependents.delete(uid);
-    }
+  #enqueueDependents({ uid }: Entry): void {
+    for (const { resource, key } of this.#graph.dependentsOf(uid)) this.#queue.add({ resource, key });
   }
 
-  #enqueue(dependent: Dependent): void {
-    if (this.#stopped) return;
-    this.#waiting.set(dependent.resource.keyPrefix + dependent.key, dependent);
-    this.#begin();
-  }
-
-  #begin(): void {
-    this.#run ??= this.#work().finally(() => {
-      this.#run = undefined;
-      // It may have come between the last look and this.
-      if (this.#waiting.size > 0 && !this.#stopped) this.#begin();
-    });
-  }
-
-  async #work(): Promise<void> {
-    let judged = 0;
-    for (const [id, dependent] of this.#waiting) {
-      if (this.#stopped) return;
-      this.#waiting.delete(id);
-      await this.#judge(dependent);
-      judged += 1;
-      if (judged % judgedPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-
-  async #judge(dependent: Dependent): Promise<void> {
-    const entry = dependent.resource.cache.get(dependent.key);
-    if (entry?.ownerUids === undefined) return;
-    const object = decodeObject(entry.bytes);
-    const owners = object.metadata.ownerReferences ?? [];
-    const absent = owners.filter((owner) => this.#isAbsent(owner, object));
-    if (absent.length === 0) return;
+  async #handle(node: Node): Promise<void> {
+    const entry = node.resource.isClosed ? undefined : node.resource.cache.get(node.key);
+    if (entry === undefined) return;
     try {
-      if (absent.length === owners.length) await this.#delete(dependent.resource, object);
-      else await this.#strip(dependent.resource, object, absent);
-    } catch (err) {
-      this.#onFailure(dependent, err);
+      await this.#decide(node, entry);
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (!isConflict(error)) throw error;
+      // Others may have changed it: it is looked at again when that is known here.
+      await this.#options.revisions.reach(undefined);
+      this.#queue.add(node);
     }
   }
 
-  /** True when the owner's kind is served, and no object of that name has that uid. */
-  #isAbsent(owner: OwnerReference, dependent: ApiObject): boolean {
-    const resource = this.#options.table
-      .served()
-      .find(({ model }) => model.kind === owner.kind && apiVersionOf(model) === owner.apiVersion);
-    if (resource === undefined) return false;
-    const { namespace } = dependent.metadata;
-    // An owner in a namespace cannot own what is in none: such an object is never deleted.
-    if (resource.model.scope === 'Namespaced' && namespace === undefined) return false;
-    const key = resource.model.scope === 'Namespaced' ? `${namespace}/${owner.name}` : owner.name;
-    return resource.cache.get(key)?.uid !== owner.uid;
+  #decide(node: Node, entry: Entry): Promise<void> | void {
+    const { uid, owners, deletion } = entry;
+    if (owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
+      return this.#strip(node, decodeObject(entry.bytes), (owner) => !this.#graph.isOrphaning(owner.uid));
+    if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
+    if (deletion === undefined && owners !== undefined) return this.#judge(node, decodeObject(entry.bytes));
   }
 
-  async #delete(resource: Resource, object: ApiObject): Promise<void> {
+  #judge(node: Node, object: ApiObject): Promise<void> | void {
+    const owners = classifyOwners(object, (owner) => this.#kindOf(owner));
+    const about = { object: idOf(node) };
+    if (owners.kind === 'unknown') {
+      this.#undecided.set(idOf(node), { node, kind: kindName(groupOf(owners.owner), owners.owner.kind) });
+      return;
+    }
+    if (owners.kind === 'misplaced') {
+      const message = 'an object in no namespace has an owner in one: it is never collected';
+      this.#options.logger.warn({ ...about, owner: owners.owner }, message);
+      return;
+    }
+    const { solid, dangling, waiting } = owners;
+    if (dangling.length + waiting.length === 0) return;
+    if (solid.length > 0) return this.#strip(node, object, (owner) => solid.includes(owner));
+    for (const owner of dangling) this.#warnOfOtherNamespace(node, owner);
+    return this.#delete(node, object, waiting.length > 0);
+  }
+
+  /** Without an owner; an owner that waits for it waits for its dependents as well. */
+  async #delete(node: Node, object: ApiObject, isAwaited: boolean): Promise<void> {
+    const { registry, logger } = this.#options;
     const { uid, resourceVersion } = object.metadata;
-    await this.#options.registry.delete(resource, keyOf(object), { preconditions: { uid, resourceVersion } });
-    this.#options.logger.info(
-      { kind: resource.model.kind, name: object.metadata.name },
-      'deleted: its owners are gone',
-    );
+    const options: WriteOptions = {
+      ...asService,
+      ...(isAwaited && this.#graph.hasDependents(uid) ? { propagationPolicy: 'Foreground' } : {}),
+    };
+    const remove = async (preconditions: WriteOptions['preconditions']): Promise<unknown> =>
+      registry.delete(node.resource, keyOf(object), { ...options, ...(preconditions && { preconditions }) });
+    try {
+      await remove({ uid, resourceVersion });
+    } catch (error) {
+      if (reasonOf(error) === 'Forbidden') {
+        logger.warn({ err: error, object: idOf(node) }, 'not collected, though its owners are gone');
+        return;
+      }
+      if (!isConflict(error) || !this.#hasOwnersOf(node, object)) throw error;
+      // Changed, and not in what it was judged by: what is changed all the time has to go as well.
+      await remove({ uid });
+    }
+    logger.debug({ object: idOf(node) }, 'deleted: its owners are gone');
   }
 
-  /** Some owners are left: the others are taken out of the list. */
-  async #strip(resource: Resource, object: ApiObject, absent: readonly OwnerReference[]): Promise<void> {
-    const ownerReferences = (object.metadata.ownerReferences ?? []).filter((owner) => !absent.includes(owner));
-    const next = { ...object, metadata: { ...object.metadata, ownerReferences } };
-    await this.#options.registry.update(resource, keyOf(object), () => structuredClone(next), {
-      writer: 'service',
-    });
+  #hasOwnersOf({ resource, key }: Node, { metadata }: ApiObject): boolean {
+    const entry = resource.cache.get(key);
+    if (entry === undefined || entry.uid !== metadata.uid) return false;
+    return deepEqual(decodeObject(entry.bytes).metadata.ownerReferences, metadata.ownerReferences);
   }
 
-  #onFailure(dependent: Dependent, err: unknown): void {
-    if (isNotFound(err)) return;
-    if (isConflict(err)) return this.#enqueue(dependent);
-    this.#options.logger.error(
-      { err, kind: dependent.resource.model.kind, key: dependent.key },
-      'garbage collection failed',
-    );
+  async #strip(node: Node, object: ApiObject, isKept: (owner: OwnerReference) => boolean): Promise<void> {
+    const { ownerReferences = [] } = object.metadata;
+    await this.#change(node, object, { ownerReferences: ownerReferences.filter(isKept) });
   }
+
+  /** Takes the finalizer away from what stays for the sake of its dependents, when it need not any longer. */
+  async #letGo(node: Node, uid: string): Promise<void> {
+    if (this.#graph.holds(uid)) return;
+    // Others may have made dependents.
+    await this.#options.revisions.reach(undefined);
+    const entry = node.resource.cache.get(node.key);
+    if (this.#queue.isStopped || entry?.uid !== uid || !staysFor(entry) || this.#graph.holds(uid)) return;
+    const { deletion } = entry;
+    const isDependent = (owner: OwnerReference): boolean =>
+      owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
+    if (await this.#options.unserved.some(isDependent)) {
+      this.#undecided.set(idOf(node), { node, kind: undefined });
+      const message = 'a deletion waits for dependents of a kind that is not served';
+      this.#options.logger.info({ object: idOf(node) }, message);
+      return;
+    }
+    const object = decodeObject(entry.bytes);
+    const finalizers = object.metadata.finalizers?.filter((each) => each !== propagationFinalizers[deletion]);
+    await this.#change(node, object, { finalizers });
+  }
+
+  async #change(node: Node, object: ApiObject, change: object): Promise<void> {
+    const { resourceVersion } = object.metadata;
+    const patch = { metadata: { resourceVersion, ...change } };
+    await this.#options.registry.patch(node.resource, keyOf(object), { type: 'merge', patch }, asService);
+  }
+
+  /** The kind of a reference, when it is served. */
+  #kindOf(owner: OwnerReference): Resource | undefined {
+    const group = groupOf(owner);
+    return this.#options.table.served().find(({ model }) => model.kind === owner.kind && model.group === group);
+  }
+
+  /** A mistake that would otherwise show itself as an object that vanishes. */
+  #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
+    const { table, logger } = this.#options;
+    const owners = this.#kindOf(owner);
+    if (owners?.model.scope !== 'Namespaced') return;
+    if (this.#elsewhere?.uid !== owner.uid) {
+      const isThere = ({ name }: Entry): boolean => owners.cache.get(`${name}/${owner.name}`)?.uid === owner.uid;
+      const namespaces = table.get(namespaceKind)?.cache.entries() ?? [];
+      this.#elsewhere = { uid: owner.uid, namespace: [...namespaces].find(isThere)?.name };
+    }
+    const { namespace } = this.#elsewhere;
+    if (namespace === undefined) return;
+    const message = 'deleted, since an owner has to be in the same namespace';
+    logger.warn({ object: idOf({ resource, key }), owner, namespace }, message);
+  }
+}
+
+/** It is declared deleted, and waits for something to be done with its dependents. */
+function staysFor(entry: Entry): entry is Entry & { readonly deletion: 'Foreground' | 'Orphan' } {
+  return entry.deletion === 'Foreground' || entry.deletion === 'Orphan';
+}
+
+/** The version says nothing of who owns: a kind has the same objects in all of them. */
+function groupOf({ apiVersion }: OwnerReference): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}
+
+function kindName(group: string, kind: string): string {
+  return `${group}/${kind}`;
 }

@@ -100,15 +100,24 @@ export class NamespaceController {
   }
 
   #note(entry: Entry): void {
-    if (decodeObject(entry.bytes).metadata.deletionTimestamp === undefined) return;
+    if (entry.deletion === undefined) return;
     this.#terminating.add(entry.name);
     this.#enqueue(entry.name);
   }
 
-  /** One that comes late is to go as well; one that goes may have been the last. */
+  /**
+   * One that comes late is to go as well; one that goes may have been the last. Where another replica had not heard yet
+   * that a namespace goes, one may come when the namespace is gone.
+   */
   #onObject({ type, entry }: FeedChange): void {
     const { namespace } = entry;
-    if (type !== 'MODIFIED' && namespace !== undefined && this.#terminating.has(namespace)) this.#enqueue(namespace);
+    if (type === 'MODIFIED' || namespace === undefined) return;
+    if (this.#terminating.has(namespace) || (type === 'ADDED' && this.#isGone(namespace))) this.#enqueue(namespace);
+  }
+
+  #isGone(name: string): boolean {
+    const namespaces = this.#options.table.get(namespaceKind);
+    return namespaces !== undefined && namespaces.cache.get(name) === undefined;
   }
 
   #enqueue(name: string): void {
@@ -153,6 +162,9 @@ export class NamespaceController {
   }
 
   async #empty(name: string): Promise<void> {
+    // A namespace of that name may be there again.
+    await this.#options.revisions.reach(undefined);
+    if (!this.#terminating.has(name) && !this.#isGone(name)) return;
     for (const [resource, entries] of this.#contents(name)) {
       await deleteEntries(
         this.#options.registry,
@@ -163,6 +175,7 @@ export class NamespaceController {
     if (this.#stopped) return;
     // Other replicas may have created something before they heard of the deletion.
     await this.#options.revisions.reach(undefined);
+    if (this.#isGone(name)) return;
     // What finalizers hold goes later, and that is a change. So is a kind that comes to be served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
     else if (this.#hasUndeclared(name)) this.#waiting.add(name);
@@ -215,8 +228,8 @@ export class NamespaceController {
   }
 }
 
-function isUndeclared({ bytes }: Entry): boolean {
-  return decodeObject(bytes).metadata.deletionTimestamp === undefined;
+function isUndeclared({ deletion }: Entry): boolean {
+  return deletion === undefined;
 }
 
 /** Not a namesake that came meanwhile. */

@@ -88,12 +88,23 @@ function checkVersion(field: string, version: DefinitionVersion, violations: Def
   const place = `${field}.schema.openAPIV3Schema`;
   if (root === undefined) violations.required(place, 'schemas are required');
   else checkStructuralSchema(place, root, violations);
+  checkDeprecation(field, version, violations);
   const scale = subresources?.scale;
   if (scale !== undefined) checkScale(`${field}.subresources.scale`, scale, violations);
   checkSelectableFields(`${field}.selectableFields`, version, violations);
   for (const [index, column] of additionalPrinterColumns.entries()) {
     if (column.jsonPath === '') violations.required(`${field}.additionalPrinterColumns[${index}].jsonPath`, '');
   }
+}
+
+/** It becomes a header. */
+function checkDeprecation(field: string, version: DefinitionVersion, violations: DefinitionViolations): void {
+  const { deprecated = false, deprecationWarning } = version;
+  if (deprecationWarning === undefined) return;
+  const place = `${field}.deprecationWarning`;
+  if (!deprecated) violations.invalid(place, deprecationWarning, 'can only be set for deprecated versions');
+  else if (!/^[\x20-\x7e]{1,256}$/.test(deprecationWarning))
+    violations.invalid(place, deprecationWarning, 'must be 1 to 256 printable ASCII characters');
 }
 
 function checkScale(field: string, scale: ScaleSubresource, violations: DefinitionViolations): void {

@@ -1,7 +1,7 @@
 import { checkDescriptor, ModelError } from '@homeostat/controller-runtime/api';
-import type { FieldViolation } from '@homeostat/controller-runtime/api';
-import { servedVersion } from './definition.ts';
-import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
+import type { FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isServed } from './definition.ts';
+import type { CustomResourceDefinition } from './definition.ts';
 import { modelOfDefinition } from './model-of-definition.ts';
 
 /**
@@ -9,20 +9,32 @@ import { modelOfDefinition } from './model-of-definition.ts';
  * compiled when it is served: that takes a second for the largest in the wild, which a dry run must not cost.
  */
 export function checkServable(definition: CustomResourceDefinition, serviceDomain: string): readonly FieldViolation[] {
-  const version = servedVersion(definition.spec);
-  if (version === undefined) return [];
+  if (!isServed(definition.spec)) return [];
+  const model = modelOfDefinition(definition);
+  const { versions = [], served: _served, ...storage } = model;
+  const [found] = [storage, ...versions.map((version) => version.model)].flatMap((each) =>
+    brokenRule(definition, each, serviceDomain),
+  );
+  return found === undefined ? [] : [found];
+}
+
+function brokenRule(
+  definition: CustomResourceDefinition,
+  model: ModelDescriptor,
+  serviceDomain: string,
+): readonly FieldViolation[] {
   try {
-    checkDescriptor(modelOfDefinition(definition, version), { serviceDomain });
+    checkDescriptor(model, { serviceDomain });
     return [];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    const field = fieldOf(definition, version, error);
+    const field = fieldOf(definition, model.version, error);
     return [{ field, message: `Invalid value: ${error.rule}`, reason: 'FieldValueInvalid' }];
   }
 }
 
-function fieldOf({ spec }: CustomResourceDefinition, version: DefinitionVersion, error: ModelError): string {
-  const place = `spec.versions[${spec.versions.indexOf(version)}]`;
+function fieldOf({ spec }: CustomResourceDefinition, version: string, error: ModelError): string {
+  const place = `spec.versions[${spec.versions.findIndex(({ name }) => name === version)}]`;
   const { attribute } = error;
   if (attribute === 'group' || attribute === 'scope') return `spec.${attribute}`;
   if (attribute === 'version') return `${place}.name`;

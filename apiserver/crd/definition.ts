@@ -29,6 +29,8 @@ export interface DefinitionVersion {
   /** True for exactly one version. */
   readonly storage: boolean;
   readonly deprecated?: boolean;
+  /** What answers in a deprecated version warn of; default a sentence of Kubernetes'. */
+  readonly deprecationWarning?: string;
   readonly schema?: { readonly openAPIV3Schema?: DefinitionSchema };
   readonly subresources?: {
     readonly status?: object;
@@ -63,7 +65,7 @@ export interface CustomResourceDefinition extends ApiObject {
 /** Keeps a definition until its objects are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** The version that is served: the one that objects are stored in; undefined when that one is not served. */
-export function servedVersion({ versions }: DefinitionSpec): DefinitionVersion | undefined {
-  return versions.find(({ served, storage }) => served && storage);
+/** Whether any version is offered. */
+export function isServed({ versions }: DefinitionSpec): boolean {
+  return versions.some(({ served }) => served);
 }

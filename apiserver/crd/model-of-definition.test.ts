@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { compileSchema } from '../schema/compile-schema.ts';
 import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
 import { identityOf, modelOfDefinition } from './model-of-definition.ts';
@@ -21,8 +22,12 @@ const definition: CustomResourceDefinition = {
   spec: { group: 'shop.example.com', scope: 'Cluster', names: { plural: 'widgets', kind: 'Widget' }, versions: [] },
 };
 
+function modelOf(...versions: readonly DefinitionVersion[]): ModelDescriptor {
+  return modelOfDefinition({ ...definition, spec: { ...definition.spec, versions } });
+}
+
 function causesOf(schema: DefinitionSchema, object: object): readonly (string | undefined)[] {
-  const compiled = compileSchema(modelOfDefinition(definition, versionOf(schema)));
+  const compiled = compileSchema(modelOf(versionOf(schema)));
   return compiled.validate(object).map(({ field }) => field);
 }
 
@@ -42,7 +47,7 @@ describe('the model of a definition', () => {
   });
 
   it('allows dots in names, and has its defaults where the definition says nothing', () => {
-    const model = modelOfDefinition(definition, versionOf({ type: 'object' }));
+    const model = modelOf(versionOf({ type: 'object' }));
     expect(model).to.include({ nameFormat: 'subdomain', singular: 'widget', scope: 'Cluster', schemaName: 'Widget' });
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
   });
@@ -54,7 +59,7 @@ describe('the model of a definition', () => {
       properties: { spec: { type: 'object', properties: { size } } },
     });
     const identity = (size: DefinitionSchema, more: Partial<DefinitionVersion> = { selectableFields }): string =>
-      identityOf(modelOfDefinition(definition, versionOf(schemaOf(size), more)));
+      identityOf(modelOf(versionOf(schemaOf(size), more)));
     const before = identity({ type: 'integer' });
     expect(identity({ type: 'integer', maximum: 3 })).to.equal(before);
     expect(identity({ type: 'string' })).not.to.equal(before);

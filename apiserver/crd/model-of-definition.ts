@@ -7,12 +7,28 @@ const listKeywords: ReadonlySet<string> = new Set(['enum', 'required', 'allOf', 
 
 const string: JsonSchema = { type: 'string' };
 
-/** One version of a definition as a model; registration judges its names. The definition is one that is valid. */
-export function modelOfDefinition({ spec }: CustomResourceDefinition, version: DefinitionVersion): ModelDescriptor {
+/**
+ * A definition as a model: the version that objects are stored in, with the others that are served; registration judges its
+ * names. The definition is one that is valid.
+ */
+export function modelOfDefinition(definition: CustomResourceDefinition): ModelDescriptor {
+  const { versions } = definition.spec;
+  const storage = versions.find((version) => version.storage) as DefinitionVersion;
+  const model = modelOfVersion(definition, storage);
+  const others = versions.filter((version) => version.served && version !== storage);
+  return freezeDeep({
+    ...model,
+    indexes: indexesOf(model, [storage, ...others]),
+    ...(others.length === 0 ? {} : { versions: others.map((each) => ({ model: modelOfVersion(definition, each) })) }),
+  });
+}
+
+/** Without indexes. */
+function modelOfVersion({ spec }: CustomResourceDefinition, version: DefinitionVersion): ModelDescriptor {
   const { group, scope, names } = spec;
   const { kind, plural, singular = kind.toLowerCase(), shortNames = [], categories = [] } = names;
-  const components = { [kind]: rootSchema(version.schema?.openAPIV3Schema ?? { type: 'object' }) };
-  return freezeDeep({
+  const { deprecated = false, deprecationWarning = deprecated } = version;
+  return {
     group,
     version: version.name,
     kind,
@@ -26,16 +42,24 @@ export function modelOfDefinition({ spec }: CustomResourceDefinition, version: D
     categories: [...categories],
     printerColumns: (version.additionalPrinterColumns ?? []).map(columnOf),
     schemaName: kind,
-    components,
-    indexes: selectablePaths(version).map(
-      (path) => new IndexSpec({ name: path, indexFunc: pathAttribute(components, kind, path) }),
-    ),
-  });
+    components: { [kind]: rootSchema(version.schema?.openAPIV3Schema ?? { type: 'object' }) },
+    indexes: [],
+    ...(version.served ? {} : { served: false }),
+    ...(deprecated ? { deprecated: deprecationWarning } : {}),
+  };
 }
 
-/** `spec.size` and so on: an index each. */
-function selectablePaths({ selectableFields = [] }: DefinitionVersion): readonly string[] {
-  return selectableFields.map(({ jsonPath }) => jsonPath.slice(1));
+/** The selectable fields of all versions that what is stored has: `spec.size` and so on, an index each. */
+function indexesOf(
+  { components, kind }: ModelDescriptor,
+  versions: readonly DefinitionVersion[],
+): readonly IndexSpec[] {
+  const paths = new Set(
+    versions.flatMap(({ selectableFields = [] }) => selectableFields.map(({ jsonPath }) => jsonPath.slice(1))),
+  );
+  return [...paths]
+    .filter((path) => typeAt(components[kind], path.split('.'))[0] !== undefined)
+    .map((path) => new IndexSpec({ name: path, indexFunc: pathAttribute(components, kind, path) }));
 }
 
 function scaleOf({ subresources }: DefinitionVersion): Pick<ModelDescriptor, 'scale'> {
@@ -96,12 +120,14 @@ function mapValues<T, U>(record: Readonly<Record<string, T>>, change: (value: T)
 
 /** What a model must have in common with the one before it, so that it can take its place while it is served. */
 export function identityOf(model: ModelDescriptor): string {
-  const { group, version, kind, plural, singular, scope, indexes, components } = model;
+  const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
-  return JSON.stringify([group, version, kind, plural, singular, scope, types]);
+  const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);
+  return JSON.stringify([group, names, kind, plural, singular, scope, types]);
 }
 
-function typeAt(schema: JsonSchema | undefined, [first, ...rest]: readonly string[]): unknown {
+/** Type and format of a field; both undefined when there is none of that name. */
+function typeAt(schema: JsonSchema | undefined, [first, ...rest]: readonly string[]): readonly unknown[] {
   if (first !== undefined) return typeAt(schema?.properties?.[first], rest);
   return [schema?.type, schema?.format];
 }

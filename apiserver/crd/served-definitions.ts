@@ -4,8 +4,8 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
-import { servedVersion } from './definition.ts';
-import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
+import { isServed } from './definition.ts';
+import type { CustomResourceDefinition } from './definition.ts';
 import { identityOf, modelOfDefinition } from './model-of-definition.ts';
 
 /** What came of a definition. */
@@ -42,21 +42,19 @@ export class ServedDefinitions {
   /** Serves what a definition says now. Where only the schema differs from before, watches and objects do not notice. */
   async serve(definition: CustomResourceDefinition): Promise<Outcome> {
     const { name, uid, generation } = definition.metadata;
-    const version = servedVersion(definition.spec);
-    if (version === undefined) {
+    if (!isServed(definition.spec)) {
       this.withdraw(name);
-      return { kind: 'refused', message: 'the storage version is not served' };
+      return { kind: 'refused', message: 'no version is served' };
     }
     const known = this.#served.get(name);
     if (known?.uid === uid && known.generation === generation) return { kind: 'served' };
-    return this.#register(definition, version);
+    return this.#register(definition);
   }
 
   /** The kind of a definition that goes, whose objects have to go first; undefined when it cannot be served. */
   async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
     const { name } = definition.metadata;
-    const version = definition.spec.versions.find(({ storage }) => storage);
-    if (!this.has(name) && version !== undefined) await this.#register(definition, version);
+    if (!this.has(name)) await this.#register(withStorageServed(definition));
     const known = this.#served.get(name);
     return known === undefined ? undefined : this.#parts.table.get(known.model);
   }
@@ -68,10 +66,10 @@ export class ServedDefinitions {
     this.#parts.schemes.unregister(known.model, ownerOf(name));
   }
 
-  async #register(definition: CustomResourceDefinition, version: DefinitionVersion): Promise<Outcome> {
+  async #register(definition: CustomResourceDefinition): Promise<Outcome> {
     const { name, uid, generation } = definition.metadata;
     try {
-      const model = await this.#publish(name, modelOfDefinition(definition, version));
+      const model = await this.#publish(name, modelOfDefinition(definition));
       this.#served.set(name, { uid, generation, model });
       return { kind: 'served' };
     } catch (error) {
@@ -97,6 +95,13 @@ export class ServedDefinitions {
       throw error;
     }
   }
+}
+
+/** A kind that nobody may ask for has objects as well. */
+function withStorageServed(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec } = definition;
+  const versions = spec.versions.map((version) => ({ ...version, served: version.served || version.storage }));
+  return { ...definition, spec: { ...spec, versions } };
 }
 
 /** No plugin has such a name. */

@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { AssetTable } from '../assets/asset-table.ts';
@@ -19,6 +20,7 @@ import { errorResponses } from './error-responses.ts';
 import type { ExportHandler } from './export-handler.ts';
 import { healthReport, withoutTrailingSlash } from './health.ts';
 import type { HealthCheck } from './health.ts';
+import { metricsRoute, noteResourcePath, RequestObserver } from './observe-requests.ts';
 import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { allOf } from './query.ts';
@@ -43,13 +45,15 @@ export interface AppParts extends EndpointParts {
   /** What every request but health has to bear; undefined: all are let in. */
   readonly token: string | undefined;
   readonly uuid: () => string;
+  readonly metrics: Metrics;
 }
 
-/** Every middleware, in order: errors, request id, limits, authentication, routes. */
+/** Every middleware, in order: what is observed of it, errors, request id, limits, authentication, routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(answerTogether());
   app.use(compressLarge());
+  app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
   app.use(errorResponses(parts.logger));
   app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
@@ -58,6 +62,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(endpointRoutes(parts));
   app.use(healthRoutes(parts));
   app.use(debugRoutes(parts.debug));
+  app.use(metricsRoute(parts.metrics));
   app.use(exportRoute(parts));
   app.use(discoveryRoutes(parts));
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
@@ -78,6 +83,7 @@ function resourceRoutes(parts: AppParts): Middleware {
     const resource = parts.find(path.group, path.version, path.plural);
     const model = resource?.model ?? parts.reviews.find(path);
     if (model === undefined) return next();
+    noteResourcePath(context, path);
     if (
       (path.namespace !== undefined) !== (model.scope === 'Namespaced') &&
       (path.namespace !== undefined || needsNamespace(context, path.name))

@@ -22,7 +22,7 @@ const defaultLimit = 500;
 const maxLimit = 10_000;
 
 /** Names are made of these characters, so that nothing else of a path gets further. */
-const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/-]{1,512}))?$/;
+const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/.-]{1,512}))?$/;
 
 /** Pages come and go while the server runs: they are looked up at each request. */
 export function debugRoutes(pages: readonly DebugPage[]): Middleware {

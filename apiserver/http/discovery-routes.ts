@@ -17,6 +17,7 @@ const rootPaths = [
   '/export',
   '/healthz',
   '/livez',
+  '/metrics',
   '/openapi.json',
   '/openapi/v2',
   '/openapi/v3',

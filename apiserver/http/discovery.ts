@@ -2,7 +2,7 @@ import { apiVersionOf, compareCodePoints } from '@homeostat/controller-runtime/a
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { pathNotFound } from './path-errors.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
-import { compareVersions } from './version-priority.ts';
+import { compareVersions } from '../registry/version-priority.ts';
 
 type Models = readonly ModelDescriptor[];
 

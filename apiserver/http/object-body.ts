@@ -25,7 +25,7 @@ export async function readObjectBody(context: Context, message?: Message): Promi
     throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
   }
   const text = await readText(context);
-  return type === 'application/yaml' ? () => parseYaml(text, objectLimits) : () => parseJson(text, objectLimits);
+  return () => parseText(context, text);
 }
 
 /** An applied object. It is YAML, of which JSON is a part: most clients send that, and it is faster to read. */
@@ -43,14 +43,18 @@ export async function readAppliedBody(context: Context): Promise<BodySource> {
   };
 }
 
-/** A body of which nothing is known yet, JSON unless it says that it is protobuf; undefined when it is empty. */
+/** A body of which nothing is known yet, JSON unless it says that it is YAML or protobuf; undefined when it is empty. */
 export async function readOptionalBody(context: Context, message: Message): Promise<unknown> {
   if (mediaTypeOf(context) === protobufType) {
     const bytes = await readBody(context.req);
     return bytes.length === 0 ? undefined : decodeProtobufObject(message, bytes);
   }
   const text = await readText(context);
-  return text.trim() === '' ? undefined : parseJson(text, objectLimits);
+  return text.trim() === '' ? undefined : parseText(context, text);
+}
+
+function parseText(context: Context, text: string): unknown {
+  return mediaTypeOf(context) === 'application/yaml' ? parseYaml(text, objectLimits) : parseJson(text, objectLimits);
 }
 
 export function unsupported(accepted: readonly string[]): ApiError {

@@ -15,8 +15,10 @@ import { readAppliedBody, readObjectBody } from './object-body.ts';
 import { applyType, patchTypes, readPatch } from './patch-body.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
+import { isWatchRequest } from './request-verb.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
+import { typedBody } from './typed-body.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
 import { sendBytes, setWarnings } from './responses.ts';
 import { ScaleHandler } from './scale-handler.ts';
@@ -57,13 +59,9 @@ export class ResourceHandler {
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
-    if (
-      context.method === 'GET' &&
-      path.subresource === undefined &&
-      (path.watch || (path.name === undefined && isWatch(context)))
-    ) {
-      return this.#parts.watches.handle(context, path, resource);
-    }
+    const { deprecation } = resource;
+    if (deprecation !== undefined) setWarnings(context, [deprecation]);
+    if (isWatchRequest(context, path)) return this.#parts.watches.handle(context, path, resource);
     // Before anything is done: a client that cannot read the answer must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
@@ -119,7 +117,7 @@ export class ResourceHandler {
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = await readObjectBody(context, messageOf(resource.model));
+    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
     const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
@@ -128,8 +126,9 @@ export class ResourceHandler {
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
-    const body = await readObjectBody(call.context, messageOf(call.resource.model));
-    this.#answer(call, await this.#parts.registry.update(call.resource, key, body, options));
+    const { context, resource } = call;
+    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    this.#answer(call, await this.#parts.registry.update(resource, key, body, options));
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
@@ -199,12 +198,6 @@ function withSubresource<T extends WriteOptions>(path: ResourcePath, options: T)
 
 function hasSubresource({ model }: Resource, name: string): boolean {
   return subresourcesOf(model).some((subresource) => subresource.name === name);
-}
-
-/** Any value but `false` and `0` watches; Python sends `True`. */
-function isWatch(context: Context): boolean {
-  const value = firstOf(context.query, 'watch');
-  return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 
 function deleted({ model }: Resource, { object }: WriteResult): Status {

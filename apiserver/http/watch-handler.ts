@@ -65,10 +65,17 @@ export class WatchHandler {
     this.#streams.set(stream, start.resource);
   }
 
+  /** Open watches of each kind that has any. */
+  counts(): ReadonlyMap<Resource, number> {
+    const counts = new Map<Resource, number>();
+    for (const resource of this.#streams.values()) counts.set(resource, (counts.get(resource) ?? 0) + 1);
+    return counts;
+  }
+
   /** Ends the watches of a kind that is no longer served: 410, list again. */
   closeKind(resource: Resource): void {
     const gone = noLongerServed(resource);
-    for (const [stream, watched] of this.#streams) if (watched === resource) stream.fail(gone);
+    for (const [stream, watched] of this.#streams) if (watched.storage === resource) stream.fail(gone);
   }
 
   /** Ends all watches, each with a bookmark where it asked for them, and begins no more (503). */

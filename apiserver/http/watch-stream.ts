@@ -5,6 +5,7 @@ import type { ApiError, Clock, Timer } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { translate } from '../registry/watch-translation.ts';
+import type { Translated } from '../registry/watch-translation.ts';
 import type { FlushCycle } from './flush-cycle.ts';
 import type { Batch, FrameFormat } from './watch-frames.ts';
 
@@ -144,7 +145,7 @@ export class WatchStream {
   #nextBatch(): Batch {
     const { resource, format, flushes, selects } = this.#options;
     if (selects !== undefined) return this.#makeBatch();
-    const key = `${resource.keyPrefix} ${this.#revision}`;
+    const key = `${resource.keyPrefix} ${resource.apiVersion} ${this.#revision}`;
     return flushes.shared.batchOf(format, key, () => this.#makeBatch());
   }
 
@@ -158,7 +159,7 @@ export class WatchStream {
       revision = change.revision;
       const seen = translate(change, selects);
       if (seen === undefined) continue;
-      const frame = flushes.shared.frameOf(format, seen);
+      const frame = flushes.shared.frameOf(format, resource.view === undefined ? seen : shownIn(resource, seen));
       frames.push(frame);
       bytes += frame.length;
     }
@@ -166,14 +167,15 @@ export class WatchStream {
   }
 
   #collectInitial(frames: Buffer[]): number {
-    const { initial, format } = this.#options;
+    const { initial, format, resource } = this.#options;
     let bytes = 0;
     while (this.#sentInitial < initial.length && bytes <= batchBytes) {
       const entry = initial[this.#sentInitial] as Entry;
       this.#sentInitial += 1;
       // Who resumes from the midst of the initial objects would miss the others: only the last one is a place to resume from.
       const isLast = this.#sentInitial === initial.length;
-      const frame = format.event('ADDED', entry.bytes, isLast ? String(this.#revision) : undefined);
+      const { bytes: object } = resource.show(entry);
+      const frame = format.event('ADDED', object, isLast ? String(this.#revision) : undefined);
       frames.push(frame);
       bytes += frame.length;
     }
@@ -248,6 +250,11 @@ export class WatchStream {
       if (!this.#ended) this.#every(intervalMs, action);
     });
   }
+}
+
+/** @throws ApiError InternalError when the object cannot be converted. */
+function shownIn(resource: Resource, seen: Translated): Translated {
+  return { ...seen, entry: resource.show(seen.entry) };
 }
 
 function everything(): boolean {

@@ -5,12 +5,15 @@ import { deleteOptionsMessage } from '../protobuf/object-messages.ts';
 import type { ApplyOptions, WriteOptions } from '../registry/registry.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { OptionsKind } from '../registry/field-manager.ts';
+import { readPropagationPolicy } from '../registry/propagation-policy.ts';
+import { readLeader } from './leader-header.ts';
 import { readOptionalBody } from './object-body.ts';
-import { allOf, booleanOf, choiceOf, firstOf, quote, refuse } from './query.ts';
+import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
 /** dryRun, fieldValidation, fieldManager and force, judged as the real server does (422). */
-export function readWriteOptions({ query, headers }: Context, options: OptionsKind): WriteOptions {
+export function readWriteOptions(context: Context, options: OptionsKind): WriteOptions {
+  const { query, headers } = context;
   const read = readCommonOptions(query, options);
   if (options === 'PatchOptions' && firstOf(query, 'force') !== undefined) {
     throw refuse(options, 'force', {
@@ -19,15 +22,16 @@ export function readWriteOptions({ query, headers }: Context, options: OptionsKi
     });
   }
   const fieldManager = read.fieldManager ?? managerOfAgent(headers['user-agent']);
-  return { ...read, ...(fieldManager === '' ? {} : { fieldManager }) };
+  return { ...read, ...readLeader(context), ...(fieldManager === '' ? {} : { fieldManager }) };
 }
 
 /** The same for server-side apply, which has to say who applies. */
-export function readApplyOptions({ query }: Context): ApplyOptions {
+export function readApplyOptions(context: Context): ApplyOptions {
+  const { query } = context;
   const options = 'PatchOptions';
   const read = readCommonOptions(query, options);
   const fieldManager = requireFieldManager(read.fieldManager);
-  return { ...read, fieldManager, force: booleanOf(query, 'force', options) ?? false };
+  return { ...read, ...readLeader(context), fieldManager, force: booleanOf(query, 'force', options) ?? false };
 }
 
 function readCommonOptions(query: Query, options: OptionsKind): WriteOptions {
@@ -66,19 +70,22 @@ interface DeleteBody {
   readonly preconditions?: unknown;
 }
 
-const propagationPolicies = ['Foreground', 'Background', 'Orphan'] as const;
-
 /** DeleteOptions, from the body and the query; of a propagation policy in both, the body's. */
 export async function readDeleteOptions(context: Context): Promise<WriteOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
   const body = deleteBody(await readOptionalBody(context, deleteOptionsMessage));
   const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
-  checkPropagation(policy, body.orphanDependents ?? firstOf(query, 'orphanDependents'));
+  const propagationPolicy = readPropagationPolicy(policy, readOrphanDependents(body.orphanDependents, query));
   // Both count: who asks for a dry run in either place must not lose an object.
   const dryRun = [...readBodyDryRun(body.dryRun), ...allOf(query, 'dryRun')];
   const preconditions = readPreconditions(body.preconditions);
-  return { dryRun: readDryRun(dryRun, options), ...(preconditions === undefined ? {} : { preconditions }) };
+  return {
+    dryRun: readDryRun(dryRun, options),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...readLeader(context),
+    ...(preconditions === undefined ? {} : { preconditions }),
+  };
 }
 
 function deleteBody(body: unknown): DeleteBody {
@@ -90,17 +97,11 @@ function deleteBody(body: unknown): DeleteBody {
   return body;
 }
 
-function checkPropagation(policy: unknown, orphanDependents: unknown): void {
-  const options = 'DeleteOptions';
-  if (policy !== undefined && !propagationPolicies.some((known) => known === policy)) {
-    const list = propagationPolicies.map((known) => `"${known}"`).join(', ');
-    const message = `Unsupported value: ${quote(typeof policy === 'string' ? policy : JSON.stringify(policy))}: supported values: ${list}`;
-    throw refuse(options, 'propagationPolicy', { reason: 'FieldValueNotSupported', message });
-  }
-  if (policy !== undefined && orphanDependents !== undefined) {
-    const message = `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`;
-    throw refuse(options, 'propagationPolicy', { reason: 'FieldValueInvalid', message });
-  }
+/** The old form of a policy, from the body or the query. */
+function readOrphanDependents(value: unknown, query: Query): boolean | undefined {
+  if (value === undefined || value === null) return booleanOf(query, 'orphanDependents', 'DeleteOptions');
+  if (typeof value !== 'boolean') throw new ApiError('BadRequest', 'orphanDependents: must be true or false');
+  return value;
 }
 
 function readBodyDryRun(value: unknown): readonly string[] {

@@ -1,9 +1,18 @@
-import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
 import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import { compareUnits } from './code-units.ts';
+import { propagationOf } from './propagation.ts';
+import type { PropagationPolicy } from './propagation.ts';
 
 /** Index values of one object: a list for each index of its kind, encoded, distinct, in code point order. */
 export type IndexValues = readonly (readonly string[])[];
+
+/** One owner of an object, as far as it is known without reading the object. */
+interface OwnerLink {
+  readonly uid: string;
+  /** Whether the owner, deleted in the foreground, waits for this object. */
+  readonly blocks: boolean;
+}
 
 /** One stored object at one revision. Never changed, only replaced: an array of entries is a consistent snapshot. */
 export interface Entry {
@@ -17,8 +26,10 @@ export interface Entry {
   /** The object as clients get it. */
   readonly bytes: Buffer;
   readonly values: IndexValues;
-  /** Uids of its ownerReferences; undefined when it has none. */
-  readonly ownerUids: readonly string[] | undefined;
+  /** Of its ownerReferences; undefined when it has none. */
+  readonly owners: readonly OwnerLink[] | undefined;
+  /** What becomes of its dependents, once it is declared deleted; undefined before. */
+  readonly deletion: PropagationPolicy | undefined;
 }
 
 /** The parts of an entry that its object does not hold. */
@@ -33,7 +44,6 @@ export interface EntryParts {
 /** The entry of an object. */
 export function createEntry(object: ApiObject, parts: EntryParts): Entry {
   const key = keyOf(object);
-  const owners = object.metadata.ownerReferences;
   return {
     key: formatKey(key),
     name: key.name,
@@ -42,8 +52,14 @@ export function createEntry(object: ApiObject, parts: EntryParts): Entry {
     revision: parts.revision,
     bytes: parts.bytes,
     values: parts.values,
-    ownerUids: owners === undefined || owners.length === 0 ? undefined : owners.map((owner) => owner.uid),
+    owners: linksOf(object.metadata.ownerReferences),
+    deletion: propagationOf(object.metadata),
   };
+}
+
+function linksOf(owners: readonly OwnerReference[] | undefined): Entry['owners'] {
+  if (owners === undefined || owners.length === 0) return undefined;
+  return owners.map(({ uid, blockOwnerDeletion = false }) => ({ uid, blocks: blockOwnerDeletion }));
 }
 
 /**

@@ -14,7 +14,8 @@ function slotNamed(name: string, namespace?: string): Slot {
     revision: 1,
     bytes: Buffer.alloc(0),
     values: [],
-    ownerUids: undefined,
+    owners: undefined,
+    deletion: undefined,
   });
 }
 

@@ -136,10 +136,32 @@ describe('OpenAPI documents', () => {
     }
   });
 
-  it('offer PATCH with the parameters without which kubectl refuses to write, and with both patches', () => {
+  it('offer PATCH with the parameters without which kubectl refuses to write, and with every kind of patch', () => {
     const patch = whole.paths[`${people}/persons/{name}`]?.patch;
     expect(parameterNames(patch)).to.include.members(['dryRun', 'fieldValidation', 'fieldManager', 'force']);
-    expect(patch?.requestBody?.content).to.have.all.keys('application/merge-patch+json', 'application/json-patch+json');
+    expect(patch?.requestBody?.content).to.have.all.keys(
+      'application/merge-patch+json',
+      'application/json-patch+json',
+      'application/strategic-merge-patch+json',
+      'application/apply-patch+yaml',
+    );
+  });
+
+  it('have the Scale of a kind that has one, read, replaced and patched as a Scale', () => {
+    const scales = Object.keys(whole.paths).filter((path) => path.endsWith('/scale'));
+    expect(scales).to.deep.equal([`${people}/namespaces/{namespace}/machines/{name}/scale`]);
+    const item = whole.paths[scales[0]!];
+    const schema = { $ref: '#/components/schemas/autoscaling.v1.Scale' };
+    for (const method of ['get', 'put', 'patch'] as const) {
+      expect(item?.[method]).to.deep.include({
+        'x-kubernetes-group-version-kind': { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+      });
+      expect(item?.[method]?.responses['200'])
+        .to.have.nested.property('content.application/json.schema')
+        .deep.equal(schema);
+    }
+    expect(item?.put?.requestBody?.content['application/json']?.schema).to.deep.equal(schema);
+    expect(item?.patch?.requestBody?.content).to.not.have.property('application/apply-patch+yaml');
   });
 
   it('answer errors with a Status', () => {

@@ -1,7 +1,7 @@
 import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 
-/** Names of the schemas that all kinds share. No group can be named `meta`: it has no dot. */
+/** Names of the schemas that all kinds share. No group can be named `meta` or `autoscaling`: they have no dot. */
 export const meta = {
   objectMeta: 'meta.v1.ObjectMeta',
   ownerReference: 'meta.v1.OwnerReference',
@@ -11,6 +11,7 @@ export const meta = {
   status: 'meta.v1.Status',
   problem: 'meta.v1.Problem',
   watchEvent: 'meta.v1.WatchEvent',
+  scale: 'autoscaling.v1.Scale',
 } as const;
 
 const text: OpenApiSchema = { type: 'string' };
@@ -176,6 +177,30 @@ const watchEvent: OpenApiSchema = {
   },
 };
 
+const replicas: OpenApiSchema = { type: 'integer', format: 'int32', minimum: 0 };
+
+const scale: OpenApiSchema = {
+  type: 'object',
+  description: 'What is wanted, and what there is, of the replicas of an object.',
+  required: ['apiVersion', 'kind', 'metadata'],
+  properties: {
+    apiVersion: { ...text, enum: ['autoscaling/v1'] },
+    kind: { ...text, enum: ['Scale'] },
+    metadata: schemaReference(meta.objectMeta),
+    spec: { type: 'object', properties: { replicas: { ...replicas, description: 'Wanted; absent: none.' } } },
+    status: {
+      type: 'object',
+      readOnly: true,
+      required: ['replicas'],
+      properties: {
+        replicas: { ...replicas, description: 'There are.' },
+        selector: { ...text, description: 'Selects what is counted, by labels.' },
+      },
+    },
+  },
+  'x-kubernetes-group-version-kind': [{ group: 'autoscaling', version: 'v1', kind: 'Scale' }],
+};
+
 /** By name. */
 export const metaSchemas: Readonly<Record<string, OpenApiSchema>> = {
   [meta.deleteOptions]: deleteOptions,
@@ -184,6 +209,7 @@ export const metaSchemas: Readonly<Record<string, OpenApiSchema>> = {
   [meta.objectMeta]: objectMeta,
   [meta.ownerReference]: ownerReference,
   [meta.problem]: problem,
+  [meta.scale]: scale,
   [meta.status]: status,
   [meta.watchEvent]: watchEvent,
 };

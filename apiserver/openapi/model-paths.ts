@@ -1,11 +1,20 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isNamespaceKind } from '../builtin/namespace-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
 import type { ComponentNames } from './component-names.ts';
 import { meta } from './meta-schemas.ts';
 import { modelSchemas } from './model-schemas.ts';
-import type { Fragment, OpenApiSchema, Operation, Parameter, PathItem, RequestBody, Response } from './open-api.ts';
+import type {
+  Content,
+  Fragment,
+  OpenApiSchema,
+  Operation,
+  Parameter,
+  PathItem,
+  RequestBody,
+  Response,
+} from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 import { operationId } from './operation-id.ts';
 import {
@@ -68,6 +77,16 @@ function scopedPaths(
       put: operations.update('Status'),
       patch: operations.patch('Status'),
     },
+    ...(operations.hasScale
+      ? {
+          [`${collection}/{name}/scale`]: {
+            ...named,
+            get: operations.get('Scale'),
+            put: operations.update('Scale'),
+            patch: operations.patch('Scale'),
+          },
+        }
+      : {}),
   };
 }
 
@@ -75,7 +94,14 @@ function withParameters(parameters: readonly Parameter[]): PathItem {
   return parameters.length > 0 ? { parameters } : {};
 }
 
-type Part = 'Status' | '';
+type Part = 'Status' | 'Scale' | '';
+
+const strategicPatch: OpenApiSchema = {
+  type: 'object',
+  description: 'Taken as a merge patch; one with directives such as `$patch` is refused (415).',
+};
+
+const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** What stands in every operation of a kind, and in one alone. */
 interface Details extends Omit<Operation, 'operationId' | 'tags'> {
@@ -84,6 +110,8 @@ interface Details extends Omit<Operation, 'operationId' | 'tags'> {
   readonly suffix?: string;
   /** First word of the operation's id. */
   readonly verb: string;
+  /** What it reads or writes. Default: the kind. */
+  readonly of?: GroupVersionKind;
 }
 
 class ModelOperations {
@@ -95,6 +123,10 @@ class ModelOperations {
   /** Namespaces are deleted one by one. */
   get hasDeleteCollection(): boolean {
     return !isNamespaceKind(this.#model);
+  }
+
+  get hasScale(): boolean {
+    return this.#model.scale !== undefined;
   }
 
   constructor(model: ModelDescriptor, parts: { readonly names: ComponentNames; readonly tag: string }) {
@@ -158,7 +190,8 @@ class ModelOperations {
       action: 'get',
       summary: `Read ${this.#subject(part)}`,
       parameters: getParameters,
-      responses: { '200': this.#answer('The object.'), ...errorsOf('NotFound') },
+      responses: { '200': this.#answer(part, 'The object.'), ...errorsOf('NotFound') },
+      ...kindOf(part),
     });
   }
 
@@ -169,15 +202,18 @@ class ModelOperations {
       action: 'put',
       summary: `Replace ${this.#subject(part)}`,
       parameters: writeParameters,
-      requestBody: this.#body(),
-      responses: { '200': this.#answer(), ...errorsOf('BadRequest', 'NotFound', 'Conflict', 'Invalid') },
+      requestBody: this.#body(part),
+      ...kindOf(part),
+      responses: { '200': this.#answer(part), ...errorsOf('BadRequest', 'NotFound', 'Conflict', 'Invalid') },
     });
   }
 
   patch(part: Part = ''): Operation {
-    const content = {
+    const content: Content = {
       'application/merge-patch+json': { schema: { type: 'object', description: 'RFC 7396.' }, example: {} },
       'application/json-patch+json': { schema: schemaReference(meta.jsonPatch), example: [] },
+      'application/strategic-merge-patch+json': { schema: strategicPatch, example: {} },
+      ...(part === 'Scale' ? {} : { 'application/apply-patch+yaml': { schema: this.#schema(part) } }),
     };
     return this.#operation({
       verb: 'patch',
@@ -186,8 +222,9 @@ class ModelOperations {
       summary: `Change parts of ${this.#subject(part)}`,
       parameters: patchParameters,
       requestBody: { required: true, content },
+      ...kindOf(part),
       responses: {
-        '200': this.#answer(),
+        '200': this.#answer(part),
         ...errorsOf('BadRequest', 'NotFound', 'Conflict', 'UnsupportedMediaType', 'Invalid'),
       },
     });
@@ -209,7 +246,7 @@ class ModelOperations {
     });
   }
 
-  #operation({ verb, action, suffix = '', ...details }: Details): Operation {
+  #operation({ verb, action, suffix = '', of, ...details }: Details): Operation {
     const { group, version, kind, scope } = this.#model;
     const scoped = scope === 'Namespaced' && suffix !== 'ForAllNamespaces' ? 'Namespaced' : '';
     return {
@@ -217,21 +254,29 @@ class ModelOperations {
       tags: [this.#tag],
       ...details,
       'x-kubernetes-action': action,
-      'x-kubernetes-group-version-kind': { group, version, kind },
+      'x-kubernetes-group-version-kind': { ...(of ?? { group, version, kind }) },
     };
   }
 
   #subject(part: Part): string {
-    return part === 'Status' ? `the status of a ${this.#model.kind}` : `a ${this.#model.kind}`;
+    return part === '' ? `a ${this.#model.kind}` : `the ${part.toLowerCase()} of a ${this.#model.kind}`;
   }
 
-  #body(): RequestBody {
-    return { required: true, content: objectContent(this.#object) };
+  #schema(part: Part = ''): OpenApiSchema {
+    return part === 'Scale' ? schemaReference(meta.scale) : this.#object;
   }
 
-  #answer(description = 'The object as it is stored.'): Response {
-    return { description, content: objectContent(this.#object) };
+  #body(part: Part = ''): RequestBody {
+    return { required: true, content: objectContent(this.#schema(part)) };
   }
+
+  #answer(part: Part, description = 'The object as it is stored.'): Response {
+    return { description, content: objectContent(this.#schema(part)) };
+  }
+}
+
+function kindOf(part: Part): Pick<Details, 'of'> {
+  return part === 'Scale' ? { of: scaleKind } : {};
 }
 
 const deleteBody: RequestBody = {

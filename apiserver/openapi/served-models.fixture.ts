@@ -30,6 +30,7 @@ const machine: ModelDescriptor = defineModel({
   plural: 'machines',
   scope: 'Namespaced',
   subresources: ['status'],
+  scale: { specReplicasPath: '.spec.power', statusReplicasPath: '.status.running' },
   indexes: ['spec.power'],
   schema: {
     type: 'object',

@@ -1,5 +1,6 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { applyFields } from '../apply/apply-fields.ts';
+import type { AppliedWrite } from '../apply/apply-fields.ts';
 import { applyConflict } from '../apply/conflict-error.ts';
 import { contentOf } from '../apply/content.ts';
 import { isEmptySet } from '../apply/field-set.ts';
@@ -35,7 +36,7 @@ export function decideApply(rules: Rules, stored: ApiObject, body: unknown, requ
   const applied = applyFields(
     { content, managedFields: knownFields(rules, stored, request) },
     appliedContent(rules, draft, request),
-    { by, shape, force: request.force, ...yielded },
+    { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) },
   );
   if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
   // The last field of metadata that anybody owned takes metadata with it.
@@ -67,6 +68,14 @@ export function decideApplyNew(rules: Rules, body: unknown, request: CreateReque
   const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
   const managedFields = isEmptySet(fields) ? [] : [entry];
   return decideCreate(rules, { ...draft, metadata }, { ...request, managedFields });
+}
+
+function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
+  return (apiVersion, content) => {
+    const metadata = { ...stored.metadata, ...(content['metadata'] as object | undefined) };
+    const after = { ...content, apiVersion: stored.apiVersion, kind: stored.kind, metadata };
+    return rules.changesIn?.({ before: stored, after }, apiVersion);
+  };
 }
 
 function readApplied(rules: Rules, body: unknown, request: WriteRequest): Draft {

@@ -1,9 +1,11 @@
 import { apiVersionOf, deepEqual } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { FieldChanges } from '../apply/compare-fields.ts';
 import type { ManagedFields, Manager } from '../apply/managed-fields.ts';
 import { isReset, readManagedFields } from '../apply/read-managed-fields.ts';
 import { trackCreation, trackUpdate } from '../apply/track-fields.ts';
 import { invalid } from './resource-errors.ts';
+import type { States } from './states.ts';
 import { formatTime } from './time.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
@@ -12,10 +14,7 @@ export interface FieldManagement {
   /** The entries that it starts from: those that are stored, or those that it brings; undefined for none. */
   entries(stored: ApiObject): ManagedFields | undefined;
   /** The same, when it changes the object. */
-  afterChange(
-    entries: ManagedFields | undefined,
-    states: { readonly before: ApiObject; readonly after: ApiObject },
-  ): ManagedFields | undefined;
+  afterChange(entries: ManagedFields | undefined, states: States): ManagedFields | undefined;
 }
 
 /** All that a creation holds is its creator's. */
@@ -45,7 +44,8 @@ export function fieldManagement(rules: Rules, draft: Draft, request: WriteReques
     afterChange(entries, states) {
       if (entries === undefined || entries.length === 0) return entries;
       const by = managerOf(rules, request, 'Update');
-      return trackUpdate(entries, states, { by, shape: rules.schema.shape, now: request.now });
+      const changesIn = (apiVersion: string): FieldChanges | undefined => rules.changesIn?.(states, apiVersion);
+      return trackUpdate(entries, states, { by, shape: rules.schema.shape, now: request.now, changesIn });
     },
   };
 }

@@ -207,7 +207,7 @@ export class Follower {
 /** One object that cannot be read must not keep all others from being followed. */
 function applyTo(resource: Resource, { op, key, data, revision }: Change, logger: Logger): void {
   try {
-    const entry = lenientEntry(resource.cache, { data, revision });
+    const entry = lenientEntry(resource, { data, revision });
     resource.apply({ op, entry, previous: resource.cache.get(entry.key) });
   } catch (err) {
     logger.error({ err, key, revision }, 'a change of another replica could not be applied');

@@ -5,6 +5,7 @@ import { compileQuery, matches } from '../index/query.ts';
 import type { Query, SortRequest } from '../index/query.ts';
 import { select } from '../index/select.ts';
 import { ListPage } from './list-page.ts';
+import type { ListPageParts } from './list-page.ts';
 import type { Resource } from './resource.ts';
 import { parseRevision } from './revisions.ts';
 import type { Revisions } from './revisions.ts';
@@ -35,7 +36,7 @@ export interface Selection {
   readonly selects: (entry: Entry) => boolean;
   /** Nothing is left out. */
   readonly isEverything: boolean;
-  /** The present objects. */
+  /** The present objects, as they are stored. */
   entries(): readonly Entry[];
 }
 
@@ -65,7 +66,7 @@ export class Lister {
       return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
     if (request.exact === true) {
       const { entries, total } = resource.history.selectAt(query, revision);
-      return new ListPage({ resource, entries, total, revision });
+      return listPage({ resource, entries, total, revision });
     }
     return this.#page(resource, query, { ...request.page, revision });
   }
@@ -79,17 +80,17 @@ export class Lister {
     };
   }
 
-  #page(
+  async #page(
     resource: Resource,
     query: Query,
     { page = 1, size = 0, revision }: { page?: number; size?: number; revision: number },
-  ): ListPage {
+  ): Promise<ListPage> {
     if (size === 0) {
       const { entries, total } = select(resource.cache, query, page > 1 ? { count: 0 } : {});
-      return new ListPage({ resource, entries, total, revision, page });
+      return listPage({ resource, entries, total, revision, page });
     }
     const { entries, total } = select(resource.cache, query, { offset: (page - 1) * size, count: size });
-    return new ListPage({ resource, entries, total, revision, page, size });
+    return listPage({ resource, entries, total, revision, page, size });
   }
 
   async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
@@ -100,16 +101,25 @@ export class Lister {
     return this.#chunk(resource, query, { limit: chunk.limit, revision, offset });
   }
 
-  #chunk(resource: Resource, query: Query, chunk: { limit: number; revision: number; offset: number }): ListPage {
+  async #chunk(
+    resource: Resource,
+    query: Query,
+    chunk: { limit: number; revision: number; offset: number },
+  ): Promise<ListPage> {
     const { revision, offset } = chunk;
     const count = chunk.limit === 0 ? Number.POSITIVE_INFINITY : chunk.limit;
     const { entries, total } = resource.history.selectAt(query, revision, { offset, count });
     const next = offset + entries.length;
     const page = { resource, entries, total, revision };
-    if (next >= total) return new ListPage(page);
+    if (next >= total) return listPage(page);
     const token = formatContinueToken({ revision, offset: next }, { epoch: this.#options.epoch, query });
     // Kubernetes tells how much remains only where no selector makes that a guess; here it is known, but clients compare.
     const isSelective = query.conditions.length > 0 || query.isEmpty;
-    return new ListPage({ ...page, token, ...(isSelective ? {} : { remaining: total - next }) });
+    return listPage({ ...page, token, ...(isSelective ? {} : { remaining: total - next }) });
   }
+}
+
+/** The entries as their version has them. @throws ApiError InternalError when one cannot be converted. */
+async function listPage(parts: ListPageParts): Promise<ListPage> {
+  return new ListPage({ ...parts, entries: await parts.resource.showAll(parts.entries) });
 }

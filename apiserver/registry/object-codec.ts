@@ -1,3 +1,4 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
 /**
@@ -19,6 +20,16 @@ export function encodeObject(object: ApiObject): Buffer {
 }
 
 const envelope: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
+const maxObjectBytes: number = 1.5 * 1024 * 1024;
+
+/** @throws ApiError RequestEntityTooLarge */
+export function checkObjectSize({ length }: Buffer): void {
+  if (length <= maxObjectBytes) return;
+  const message = `Request entity too large: the object has ${length} bytes, limit is ${maxObjectBytes}`;
+  throw new ApiError('RequestEntityTooLarge', message);
+}
 
 /** Gives memory for the bytes of one object. */
 export type Allocate = (bytes: number) => Buffer;
@@ -61,16 +72,18 @@ function startOf(apiVersion: string): Buffer {
   return lastStart;
 }
 
-/**
- * The stored bytes with the version that the kind is served in: fields are the same in all versions of a kind. Most
- * objects are in it already, and cost a comparison.
- */
-export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
+/** Whether stored bytes are in a version; a comparison of bytes. */
+export function isInVersion(stored: Uint8Array, apiVersion: string): boolean {
   const start = startOf(apiVersion);
+  return stored.length > start.length && start.compare(stored, 0, start.length) === 0;
+}
+
+/** The stored bytes under the name of another version, as if fields were the same in both. */
+export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
+  if (isInVersion(stored, apiVersion)) return stored;
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  if (source.length > start.length && start.compare(source, 0, start.length) === 0) return stored;
   // apiVersion comes first, and holds no quote.
-  return Buffer.concat([start, source.subarray(source.indexOf('",') + 2)]);
+  return Buffer.concat([startOf(apiVersion), source.subarray(source.indexOf('",') + 2)]);
 }
 
 /** A fresh, unfrozen object for one request to work on. */

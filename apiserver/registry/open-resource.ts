@@ -12,10 +12,13 @@ import type { KindStrategy } from './kind-strategy.ts';
 import { modelValidator } from './model-validator.ts';
 import { readKind } from './read-kind.ts';
 import { feedChange, Resource } from './resource.ts';
+import type { OtherVersion } from './resource.ts';
 import type { Revisions } from './revisions.ts';
 import type { Registration } from './scheme-manager.ts';
 import { lenientEntry } from './stored-entry.ts';
 import type { UnservedLog } from './unserved-log.ts';
+import { upgradeTo } from './upgrade.ts';
+import type { Upgrade } from './upgrade.ts';
 import type { Rules } from './write-request.ts';
 
 export { IndexBuildError };
@@ -26,6 +29,8 @@ export interface OpenParts {
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly onError: (error: unknown) => void;
+  /** A stored object cannot be shown in a version that somebody asked for. */
+  readonly onUnreadable: (error: unknown) => void;
   /** The model's `validate` threw what it must not, or answered what it must not. */
   readonly onValidateBug: (error: unknown) => void;
   /** What a built-in kind adds to the rules of all kinds. Default nothing. */
@@ -48,11 +53,20 @@ export async function openResource(
   const { store, log, revisions } = parts;
   const { descriptor: model } = registration;
   const kindNumber = await store.numberOf(kindNameOf(model));
+  const rules = rulesOf(model, parts);
+  const upgrade = upgradeTo(rules);
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-    cache.load(await readKind(cache, { ...parts, kindNumber }));
-    const resource = await createResource(registration, { ...parts, cache, kindNumber, floor: place.revision });
+    cache.load(await readKind({ cache, upgrade }, { ...parts, kindNumber }));
+    const resource = await createResource(registration, {
+      ...parts,
+      rules,
+      upgrade,
+      cache,
+      kindNumber,
+      floor: place.revision,
+    });
     let replayed = place.revision;
     const replay = (upTo: number): void => {
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
@@ -84,17 +98,32 @@ export function rulesOf(
   };
 }
 
+/** The rules of each version that a kind is served in, but not stored. @throws as {@link compileSchema}. */
+export function otherRulesOf(
+  { versions = [] }: ModelDescriptor,
+  parts: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
+): readonly OtherVersion[] {
+  return versions
+    .filter(({ model }) => model.served !== false)
+    .map((version) => ({ version, rules: rulesOf(version.model, parts) }));
+}
+
 interface Created extends OpenParts {
+  readonly rules: Rules;
+  readonly upgrade: Upgrade;
   readonly cache: KindCache;
   readonly kindNumber: number;
   readonly floor: number;
 }
 
 async function createResource({ descriptor: model, owner }: Registration, parts: Created): Promise<Resource> {
-  const { store, cache, kindNumber, floor, onError } = parts;
+  const { store, rules, upgrade, cache, kindNumber, floor, onError, onUnreadable } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
-    rules: rulesOf(model, parts),
+    rules,
+    versions: otherRulesOf(model, parts),
+    upgrade,
+    onUnreadable,
     owner,
     kindNumber,
     cache,
@@ -105,21 +134,20 @@ async function createResource({ descriptor: model, owner }: Registration, parts:
 }
 
 /** Brings an object up to date that was read before, or after, the change. */
-function replayOnto({ cache, keyPrefix }: Resource, { op, key, data, revision }: Change): void {
+function replayOnto(resource: Resource, { op, key, data, revision }: Change): void {
+  const { cache, keyPrefix } = resource;
   const name = key.slice(keyPrefix.length);
   const present = cache.get(name);
   if (present !== undefined && present.revision >= revision) return;
   if (op === 'delete') cache.remove(name);
-  else cache.put(lenientEntry(cache, { data, revision }));
+  else cache.put(lenientEntry(resource, { data, revision }));
 }
 
 /** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
-function restore(
-  { cache, keyPrefix }: Resource,
-  { op, key, data, revision, previous }: Change,
-): ReturnType<typeof feedChange> {
-  const before = previous === undefined ? undefined : lenientEntry(cache, previous);
+function restore(resource: Resource, { op, key, data, revision, previous }: Change): ReturnType<typeof feedChange> {
+  const { cache, keyPrefix } = resource;
+  const before = previous === undefined ? undefined : lenientEntry(resource, previous);
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
-  const entry = present?.revision === revision ? present : lenientEntry(cache, { data, revision });
+  const entry = present?.revision === revision ? present : lenientEntry(resource, { data, revision });
   return feedChange(op, entry, before);
 }

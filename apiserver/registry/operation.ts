@@ -1,9 +1,9 @@
-import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
 import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
-import type { Operation, Outcome } from '../store/store.ts';
+import type { Operation, Outcome, RequiredClaim } from '../store/store.ts';
 import type { Resource } from './resource.ts';
-import { duplicateValue } from './resource-errors.ts';
+import { duplicateValue, formerLeader } from './resource-errors.ts';
 
 /** Whoever changes this object holds this key's lock. */
 export function lockOf(resource: Resource, key: string): string {
@@ -16,10 +16,15 @@ interface Prepared {
   readonly stored?: Entry;
   readonly data: Buffer;
   readonly values: Entry['values'];
+  readonly leader: LeaderEpoch | undefined;
 }
 
 /** The commit that makes a decision durable. */
-export function operationOf(resource: Resource, write: Prepared): Operation {
+export function operationOf(
+  resource: Resource,
+  write: Prepared,
+  leaderClaim: (leader: LeaderEpoch) => RequiredClaim,
+): Operation {
   const unique = resource.claimChanges(write.stored?.values, write.op === 'delete' ? undefined : write.values);
   return {
     op: write.op,
@@ -29,17 +34,25 @@ export function operationOf(resource: Resource, write: Prepared): Operation {
     ...(write.stored === undefined ? {} : { expect: write.stored.revision }),
     ...(unique === undefined ? {} : { unique }),
     ...(resource.generation === undefined ? {} : { generation: resource.generation }),
+    ...(write.leader === undefined ? {} : { requires: leaderClaim(write.leader) }),
   };
 }
 
 /** A conflict that is decided anew. */
 export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation';
 
-/** A conflict that the caller decides anew; a lost unique claim is final (422). */
-export function refusalOf(resource: Resource, object: ApiObject, outcome: Outcome): Refusal {
+/** A conflict that the caller decides anew; a lost unique claim (422), and a term that is over (409), are final. */
+export function refusalOf(
+  resource: Resource,
+  { object, leader }: Pick<Prepared, 'object' | 'leader'>,
+  outcome: Outcome,
+): Refusal {
   if (!('conflict' in outcome)) throw new Error('a commit succeeded, but was not applied');
+  const { name } = object.metadata;
+  if (outcome.conflict === 'requires' && leader !== undefined) throw formerLeader(resource.model, name, leader);
+  if (outcome.conflict === 'requires') throw new Error('a commit was refused for a claim that it did not require');
   if (outcome.conflict !== 'unique') return outcome.conflict;
-  throw duplicateValue(resource.model, object.metadata.name, {
+  throw duplicateValue(resource.model, name, {
     index: resource.indexName(outcome.claim[0]),
     value: outcome.claim[1],
     holder: outcome.holder.slice(resource.keyPrefix.length),

@@ -1,11 +1,12 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
-import type { KindCache } from '../index/kind-cache.ts';
 import type { Row, Store } from '../store/store.ts';
 import { IndexBuildError } from './index-build.ts';
 import { allocateFrom, maxRevisionBytes } from './object-codec.ts';
 import type { Allocate } from './object-codec.ts';
 import { storedEntry } from './stored-entry.ts';
+import type { StoredKind } from './stored-entry.ts';
 
 export interface ReadParts {
   readonly store: Store;
@@ -16,26 +17,29 @@ export interface ReadParts {
 
 /**
  * A kind's objects with the values of their indexes. Each is as it was at some moment of the reading, and what comes or
- * goes meanwhile may be there or not. Rejects with IndexBuildError where an index cannot read an object.
+ * goes meanwhile may be there or not. Rejects with IndexBuildError where an index cannot read an object, or it is stored in
+ * a version that it cannot be converted from.
  */
-export async function readKind(cache: KindCache, { store, kindNumber, onProgress }: ReadParts): Promise<Entry[]> {
+export async function readKind(kind: StoredKind, { store, kindNumber, onProgress }: ReadParts): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const rows of store.scan(kindNumber)) {
     const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
     const allocate = allocateFrom(total);
-    for (const row of rows) entries.push(entryOf(cache, row, allocate));
+    for (const row of rows) entries.push(entryOf(kind, row, allocate));
     onProgress(entries.length);
   }
   return entries;
 }
 
-function entryOf(cache: KindCache, row: Row, allocate: Allocate): Entry {
+function entryOf(kind: StoredKind, row: Row, allocate: Allocate): Entry {
   try {
-    return storedEntry(cache, row, allocate);
+    return storedEntry(kind, row, allocate);
   } catch (error) {
+    // What cannot be converted has no index values: unique values would not be unique any more.
+    if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
     if (!(error instanceof IndexValueError)) throw error;
     const name = row.key.split('/').at(-1);
-    const message = `index ${error.index} of ${cache.descriptor.kind}: cannot index "${name}": ${error.message}`;
+    const message = `index ${error.index} of ${kind.cache.descriptor.kind}: cannot index "${name}": ${error.message}`;
     throw new IndexBuildError(message, { cause: error });
   }
 }

@@ -1,5 +1,4 @@
 import {
-  ApiError,
   applyJsonPatch,
   applyMergePatch,
   formatKey,
@@ -8,28 +7,28 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Clock, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
-import { createEntry } from '../index/entry.ts';
+import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
-import { IndexValueError } from '../index/index-value-error.ts';
+import type { PropagationPolicy } from '../index/propagation.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
-import type { Operation } from '../store/store.ts';
+import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
+import { decideDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
 import type { Writer } from './label-keys.ts';
+import { isLost, prepareWrite } from './prepare-write.ts';
+import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, duplicateValue, invalid, notFound, storeUnavailable } from './resource-errors.ts';
+import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
+import { tracedEntries } from './traced-entries.ts';
 import { decideApply, decideApplyNew } from './apply-rules.ts';
-import { checkPreconditions, decideCreate, decideDelete, decidePatch, decideUpdate } from './write-rules.ts';
+import { checkPreconditions, decideCreate, decidePatch, decideUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
-
-/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
-const maxObjectBytes: number = 1.5 * 1024 * 1024;
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
@@ -45,10 +44,14 @@ export interface WriteOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   readonly subresource?: Subresource;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Of a deletion. Default what the object's finalizers say, or Background. */
+  readonly propagationPolicy?: PropagationPolicy;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer;
   /** Who writes, as metadata.managedFields has it. Default `unknown`. */
   readonly fieldManager?: string;
+  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
+  readonly leader?: LeaderEpoch;
 }
 
 export interface ApplyOptions extends WriteOptions {
@@ -93,25 +96,15 @@ export interface RegistryOptions {
   readonly onCommit: (revision: number, bytes: number) => void;
   /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
+  /** The claim that a leader's lease has in its term. */
+  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
   /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
   readonly admit?: (resource: Resource, object: ApiObject) => void;
 }
 
-interface Change {
-  readonly op: Operation['op'];
-  readonly object: ApiObject;
-  readonly stored?: Entry;
-}
-
-/** A change with all that its commit holds. */
-interface Prepared extends Change {
-  readonly data: Buffer;
-  readonly values: Entry['values'];
-}
-
 /** What a write comes to: a change to commit, or an answer without one. */
 type Verdict =
-  | { readonly kind: 'commit'; readonly change: Prepared; readonly warnings: readonly string[] }
+  | { readonly kind: 'commit'; readonly change: PreparedWrite; readonly warnings: readonly string[] }
   | { readonly kind: 'answer'; readonly result: WriteResult }
   | { readonly kind: 'taken' };
 
@@ -138,12 +131,12 @@ export class Registry {
     return this.#locks.size === 0;
   }
 
-  /** The stored object: the latest, one that is not older than `resourceVersion`, or with `0` what is at hand ({@link Revisions.reach}). */
+  /** The stored object in the resource's version: the latest, one that is not older than `resourceVersion`, or with `0` what is at hand ({@link Revisions.reach}). */
   async get(resource: Resource, key: ObjectKey, resourceVersion?: string): Promise<Entry> {
     const reached = this.#options.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
     resource.checkServed();
-    return this.#stored(resource, key);
+    return resource.show(this.#stored(resource, key));
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
@@ -193,11 +186,14 @@ export class Registry {
     });
   }
 
-  delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, options, (stored, request) => {
-      checkPreconditions(resource.model, stored, options.preconditions ?? {});
-      return decideDelete(resource.rules, stored, request.now);
+  async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
+    const { storage } = resource;
+    const written = await this.#change(storage, key, options, (stored, request) => {
+      checkPreconditions(storage.model, stored, options.preconditions ?? {});
+      return decideDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
     });
+    // What is gone is not shown: it must go whether or not it can be converted.
+    return written.outcome === 'removed' ? written : { ...written, ...shownResult(resource, written) };
   }
 
   #stored(resource: Resource, key: ObjectKey): Entry {
@@ -237,25 +233,25 @@ export class Registry {
     object: ApiObject,
     { options, warnings }: { options: WriteOptions; warnings: readonly string[] },
   ): Promise<WriteResult | undefined> {
-    const { dryRun = false } = options;
     return this.#locks.run(lockOf(resource, formatKey(keyOf(object))), async () => {
-      const written = await this.#commitNew(resource, object, dryRun);
-      return written === undefined ? undefined : { ...resultOf(object, written), outcome: 'created', warnings };
+      const created = await this.#commitNew(resource, object, options);
+      return created === undefined ? undefined : { ...created, outcome: 'created', warnings };
     });
   }
 
-  async #commitNew(resource: Resource, object: ApiObject, dryRun: boolean): Promise<Written | undefined> {
+  async #commitNew(resource: Resource, object: ApiObject, options: WriteOptions): Promise<Stored | undefined> {
+    const { dryRun = false, leader } = options;
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, (): Verdict => {
         resource.checkCreatable();
         this.#options.admit?.(resource, object);
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
-        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object }), warnings: [] };
+        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object, leader }), warnings: [] };
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
-      if (typeof written !== 'string') return written;
+      if (typeof written !== 'string') return storedAnswer(verdict.change, written);
       if (written !== 'generation') return undefined;
     }
     throw conflict(resource.model, object.metadata.name);
@@ -263,8 +259,7 @@ export class Registry {
 
   #alreadyExists(resource: Resource, key: ObjectKey): ApiError {
     const entry = resource.cache.get(formatKey(key));
-    const deleting = entry !== undefined && decodeObject(entry.bytes).metadata.deletionTimestamp !== undefined;
-    return alreadyExists(resource.model, key.name, deleting);
+    return alreadyExists(resource.model, key.name, entry?.deletion !== undefined);
   }
 
   /** Read, decide, commit; decided anew when another replica was faster. */
@@ -274,21 +269,23 @@ export class Registry {
     options: WriteOptions,
     decide: (stored: ApiObject, request: WriteRequest) => Decision,
   ): Promise<WriteResult> {
-    const { dryRun = false } = options;
+    const { dryRun = false, leader } = options;
     const decideNow = (): Verdict => {
       const warnings: string[] = [];
       const entry = this.#stored(resource, key);
-      const stored = decodeObject(entry.bytes);
+      const shown = resource.show(entry);
+      const stored = decodeObject(shown.bytes);
+      const unchanged = (): Verdict => ({
+        kind: 'answer',
+        result: { ...resultOf(stored, shown), outcome: 'unchanged', warnings },
+      });
       const decision = decide(stored, { ...this.#request(options, warnings), ...key });
-      if (decision.kind === 'none') {
-        return { kind: 'answer', result: { ...resultOf(stored, entry), outcome: 'unchanged', warnings } };
-      }
+      if (decision.kind === 'none') return unchanged();
       const op = decision.kind === 'remove' ? 'delete' : 'update';
-      return {
-        kind: 'commit',
-        change: this.#prepare(resource, { op, object: decision.object, stored: entry }),
-        warnings,
-      };
+      const change = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
+      // A removal is one, whatever is left of the object.
+      const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
+      return isNothing ? unchanged() : { kind: 'commit', change, warnings };
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
       for (let race = 0; race < maxRaces; race += 1) {
@@ -299,7 +296,7 @@ export class Registry {
         const written = await this.#commit(resource, change, dryRun);
         if (typeof written === 'string') continue;
         const outcome = change.op === 'delete' ? 'removed' : 'stored';
-        return { ...resultOf(change.object, written), outcome, warnings };
+        return { ...storedAnswer(change, written), outcome, warnings };
       }
       throw conflict(resource.model, key.name);
     });
@@ -325,74 +322,67 @@ export class Registry {
     return decide();
   }
 
-  #prepare(resource: Resource, change: Change): Prepared {
-    const data = encodeObject(change.object);
-    if (data.length > maxObjectBytes) throw tooLarge(data.length);
-    return { ...change, data, values: this.#indexValues(resource, change) };
+  #prepare(resource: Resource, change: Change): PreparedWrite {
+    return prepareWrite(resource, change, (err) => {
+      const { kind, group } = resource.model;
+      const bug = { kind, group, owner: resource.owner, index: err.index, err };
+      this.#options.logger.warn(bug, 'index function failed');
+    });
   }
 
   /** What was stored, or the conflict that has to be decided anew. */
-  async #commit(resource: Resource, change: Prepared, dryRun: boolean): Promise<Written | Refusal> {
+  async #commit(resource: Resource, change: PreparedWrite, dryRun: boolean): Promise<Written | Refusal> {
     const { data, values } = change;
-    if (dryRun) return dryRunOf(data, change.stored?.revision);
+    if (dryRun) return writtenAs(data, change.stored?.revision);
     const { commits, revisions, onCommit } = this.#options;
-    const operation = operationOf(resource, change);
+    const { storage } = resource;
+    const operation = operationOf(storage, change, this.#options.leaderClaim);
+    const createEntry = tracedEntries();
     let written: Written | undefined;
-    resource.beginCommit();
+    storage.beginCommit();
     try {
       const outcome = await commits.submit(operation, (revision) => {
         written = { bytes: withRevision(data, revision), revision };
         // It may have been read back already, among the changes of others.
         if (revision <= revisions.current) return;
         const entry = createEntry(change.object, { bytes: written.bytes, revision, values });
-        resource.apply({ op: change.op, entry, previous: change.stored });
+        storage.apply({ op: change.op, entry, previous: change.stored });
         onCommit(revision, data.length);
       });
       if (written !== undefined) return written;
-      const refusal = refusalOf(resource, change.object, outcome);
-      if (refusal === 'generation') await this.#options.onOldGeneration(resource);
+      const refusal = refusalOf(resource, change, outcome);
+      if (refusal === 'generation') await this.#options.onOldGeneration(storage);
       return refusal;
     } catch (error) {
       if (storeErrorCodeOf(error) === undefined) throw error;
       this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');
       throw storeUnavailable(error);
     } finally {
-      resource.endCommit();
-    }
-  }
-
-  /** Index values of the next state; a value that another object holds under a unique index is refused here and in the commit. */
-  #indexValues(resource: Resource, change: Change): Entry['values'] {
-    if (change.op === 'delete' && change.stored !== undefined) return change.stored.values;
-    const { model, cache } = resource;
-    const { name } = change.object.metadata;
-    try {
-      const values = cache.draft(change.object);
-      const taken = cache.uniqueHolder(values, formatKey(keyOf(change.object)));
-      if (taken !== undefined) throw duplicateValue(model, name, taken);
-      return values;
-    } catch (error) {
-      if (!(error instanceof IndexValueError)) throw error;
-      this.#options.logger.warn(
-        { kind: model.kind, group: model.group, owner: resource.owner, index: error.index, err: error },
-        'index function failed',
-      );
-      throw invalid(model, name, [
-        { reason: 'FieldValueInvalid', field: error.index, message: `Invalid value: ${error.message}` },
-      ]);
+      storage.endCommit();
     }
   }
 }
 
-function resultOf(object: ApiObject, { bytes, revision }: Written): Omit<WriteResult, 'warnings' | 'outcome'> {
+type Stored = Omit<WriteResult, 'warnings' | 'outcome'>;
+
+function resultOf(object: ApiObject, { bytes, revision }: Written): Stored {
   return { bytes, object, ...(revision === undefined ? {} : { resourceVersion: String(revision) }) };
 }
 
-function dryRunOf(data: Buffer, revision: number | undefined): Written {
-  return { bytes: revision === undefined ? data : withRevision(data, revision), revision };
+/** What was stored, in the version of the request. */
+function storedAnswer({ object, answer }: PreparedWrite, written: Written): Stored {
+  if (answer === undefined) return resultOf(object, written);
+  return resultOf(answer, writtenAs(encodeObject(answer), written.revision));
 }
 
-function tooLarge(bytes: number): ApiError {
-  const message = `Request entity too large: the object has ${bytes} bytes, limit is ${maxObjectBytes}`;
-  return new ApiError('RequestEntityTooLarge', message);
+/** What was stored in its kind's version, in that of the request. */
+function shownResult({ view }: Resource, { bytes, resourceVersion }: WriteResult): Stored | undefined {
+  if (view === undefined) return undefined;
+  const shown = view.fromStorage(decodeObject(bytes));
+  const revision = resourceVersion === undefined ? undefined : Number(resourceVersion);
+  return resultOf(shown, writtenAs(encodeObject(shown), revision));
+}
+
+function writtenAs(data: Buffer, revision: number | undefined): Written {
+  return { bytes: revision === undefined ? data : withRevision(data, revision), revision };
 }

@@ -67,11 +67,11 @@ async function readState({ store, table }: RereadParts): Promise<State | undefin
   return { revision, entries };
 }
 
-async function scan({ cache, kindNumber }: Resource, store: Store): Promise<Map<string, Entry>> {
+async function scan(resource: Resource, store: Store): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>();
-  for await (const rows of store.scan(kindNumber)) {
+  for await (const rows of store.scan(resource.kindNumber)) {
     for (const row of rows) {
-      const entry = lenientEntry(cache, row);
+      const entry = lenientEntry(resource, row);
       entries.set(entry.key, entry);
     }
   }
@@ -91,9 +91,9 @@ async function* changesBetween(store: Store, after: number, upTo: number): Async
 }
 
 /** A row was read before a change, or after it; its revision tells. */
-function replay({ cache, keyPrefix }: Resource, entries: Map<string, Entry>, change: Change): void {
-  const key = change.key.slice(keyPrefix.length);
+function replay(resource: Resource, entries: Map<string, Entry>, change: Change): void {
+  const key = change.key.slice(resource.keyPrefix.length);
   if ((entries.get(key)?.revision ?? 0) >= change.revision) return;
   if (change.op === 'delete') entries.delete(key);
-  else entries.set(key, lenientEntry(cache, change));
+  else entries.set(key, lenientEntry(resource, change));
 }

@@ -1,5 +1,5 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
-import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { ApiError, formatLeaderEpoch } from '@homeostat/controller-runtime/api';
+import type { FieldCause, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 
 /** A name has at most 253 characters. */
@@ -39,6 +39,15 @@ export function conflict(model: Named, name: string, why?: string): ApiError {
   const reason = why ?? 'the object has been modified; please apply your changes to the latest version and try again';
   return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${reason}`, {
     details: resourceDetails(model, name),
+  });
+}
+
+/** The leader that writes is none any more: its lease is another's, nobody's, or gone. */
+export function formerLeader(model: Named, name: string, leader: LeaderEpoch): ApiError {
+  const message = `the lease "${leader.namespace}/${leader.name}" is no longer held in the term ${formatLeaderEpoch(leader)}`;
+  return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${message}`, {
+    details: resourceDetails(model, name),
+    causes: [{ reason: 'FormerLeader', message }],
   });
 }
 

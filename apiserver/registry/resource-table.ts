@@ -1,7 +1,8 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { EventEmitter } from 'eventemitter3';
-import { openResource, rulesOf } from './open-resource.ts';
+import { versionsOfKind } from './kind-versions.ts';
+import { openResource, otherRulesOf, rulesOf } from './open-resource.ts';
 import type { OpenParts } from './open-resource.ts';
 import { notReady } from './resource.ts';
 import type { Resource } from './resource.ts';
@@ -22,7 +23,7 @@ interface Slot {
   indexed: number;
 }
 
-export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'onValidateBug'> & {
+export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug'> & {
   readonly schemes: SchemeManager;
   readonly logger: Logger;
 };
@@ -43,18 +44,20 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     options.schemes.on('unregistered', (registration) => this.#close(registration));
   }
 
-  /** The kind at a path; undefined when none is registered, ServiceUnavailable while it is being indexed. */
+  /** The kind at a path, in its version; undefined when none is registered, ServiceUnavailable while it is being indexed. */
   find(group: string, version: string, plural: string): Resource | undefined {
     const slot = this.#slots.get(slotKey(group, version, plural));
     if (slot === undefined) return undefined;
     if (slot.resource === undefined) throw notReady(slot.registration.descriptor);
-    return slot.resource;
+    const resource = slot.resource.inVersion(version);
+    return resource?.model.served === false ? undefined : resource;
   }
 
-  /** A kind that is served now. */
+  /** A kind that is served now, in this version. */
   get(gvk: GroupVersionKind): Resource | undefined {
     const registration = this.#options.schemes.lookup(gvk);
-    return registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor))?.resource;
+    const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
+    return slot?.resource?.inVersion(gvk.version);
   }
 
   /** Resolves when a registered kind is served. Rejects with IndexBuildError, or when it is not registered (any more). */
@@ -62,7 +65,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const registration = this.#options.schemes.lookup(gvk);
     const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
     if (slot === undefined) throw new Error(`${apiVersionOf(gvk)} ${gvk.kind} is not registered`);
-    return slot.ready;
+    const resource = await slot.ready;
+    return resource.inVersion(gvk.version) ?? resource;
   }
 
   /** How many objects of a kind that is being indexed are done; undefined when it is not being indexed. */
@@ -71,9 +75,14 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return slot === undefined || slot.resource !== undefined ? undefined : slot.indexed;
   }
 
-  /** All kinds that are served now. */
+  /** All kinds that are served now, each in the version that its objects are stored in. */
   served(): readonly Resource[] {
     return [...this.#served.values()];
+  }
+
+  /** What is served now, in every version. */
+  models(): readonly ModelDescriptor[] {
+    return this.served().flatMap((resource) => resource.served().map(({ model }) => model));
   }
 
   /** The kind that has this number in the store, when it is served now. */
@@ -83,15 +92,15 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   #open(registration: Registration): void {
     const { descriptor } = registration;
-    this.#refuseSecondVersion(descriptor);
     const slot: Slot = { registration, resource: undefined, indexed: 0, ready: this.#build(registration, () => slot) };
-    this.#slots.set(keyOf(descriptor), slot);
+    for (const version of versionsOfKind(descriptor)) this.#slots.set(keyOf(version), slot);
     // Whoever registered awaits it; a rejection that nobody awaits yet must not end the process.
     slot.ready.catch(() => undefined);
   }
 
   async #build(registration: Registration, slotOf: () => Slot): Promise<Resource> {
     const { logger } = this.#options;
+    const { owner } = registration;
     const { kind, group } = registration.descriptor;
     // What the kind's last life still writes would be missed by reading it now.
     const left = this.#leaving.get(stemOf(registration.descriptor));
@@ -99,6 +108,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const parts = {
       ...this.#options,
       onError: (err: unknown) => logger.error({ err, kind, group }, 'a listener to changes failed'),
+      onUnreadable: (err: unknown) =>
+        logger.warn({ err, kind, group, owner }, 'a stored object cannot be shown in another version'),
       onValidateBug: this.#validateBugLog(registration),
       onProgress: (indexed: number) => {
         const slot = this.#checkPresent(slotOf());
@@ -117,9 +128,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const { descriptor } = registration;
     const slot = this.#slots.get(keyOf(descriptor));
     if (slot?.resource === undefined) throw notReady(descriptor);
-    slot.resource.replaceRules(
-      rulesOf(descriptor, { ...this.#options, onValidateBug: this.#validateBugLog(registration) }),
-    );
+    const parts = { ...this.#options, onValidateBug: this.#validateBugLog(registration) };
+    slot.resource.replaceRules(rulesOf(descriptor, parts), otherRulesOf(descriptor, parts));
     slot.registration = registration;
   }
 
@@ -136,7 +146,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   #close({ descriptor }: Registration): void {
     const slot = this.#slots.get(keyOf(descriptor));
-    this.#slots.delete(keyOf(descriptor));
+    for (const version of versionsOfKind(descriptor)) this.#slots.delete(keyOf(version));
     if (slot === undefined) return;
     void this.#await(stemOf(descriptor), leave(slot));
     if (slot.resource === undefined) return;
@@ -149,17 +159,6 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     this.#leaving.set(stem, left);
     await left;
     if (this.#leaving.get(stem) === left) this.#leaving.delete(stem);
-  }
-
-  /** One stored object has one served version until models can be converted between versions. */
-  #refuseSecondVersion(model: ModelDescriptor): void {
-    for (const { registration } of this.#slots.values()) {
-      const other = registration.descriptor;
-      if (other.group !== model.group || other.plural !== model.plural) continue;
-      throw new Error(
-        `${model.kind}: version ${other.version} of ${other.plural}.${other.group} is served already, and one kind has one version`,
-      );
-    }
   }
 }
 

@@ -1,15 +1,35 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
 import type { ChangeFeed, FeedChange } from '../index/change-feed.ts';
 import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
 import { keyPrefixOf } from '../store/object-key.ts';
-import type { Claim, KindClaims, Operation } from '../store/store.ts';
+import type { Claim, KindClaims, Operation, RequiredClaim } from '../store/store.ts';
+import { changesElsewhere } from './changes-elsewhere.ts';
+import { deprecationOf } from './kind-versions.ts';
+import { upgradeTo } from './upgrade.ts';
+import type { Upgrade } from './upgrade.ts';
+import { VersionView } from './version-view.ts';
 import type { Rules } from './write-request.ts';
 
-export interface ResourceParts {
+/** A version that a kind is served in, but not stored. */
+export interface OtherVersion {
+  readonly version: ModelVersion;
   readonly rules: Rules;
+}
+
+/** Objects converted in one turn of the event loop; requests get theirs in between. */
+const shownPerTurn = 200;
+
+export interface ResourceParts {
+  /** Of the version that objects are stored in. */
+  readonly rules: Rules;
+  /** Others that the kind is served in. */
+  readonly versions: readonly OtherVersion[];
+  readonly upgrade: Upgrade;
+  /** Hears of each stored object that somebody asks for in a version that cannot show it. */
+  readonly onUnreadable: (error: unknown) => void;
   /** Who registered the model: a plugin's name, or `service`. */
   readonly owner: string;
   readonly kindNumber: number;
@@ -20,8 +40,21 @@ export interface ResourceParts {
   readonly indexNumbers: ReadonlyMap<string, number>;
 }
 
-/** A kind that is being served: its rules, its objects in memory, its changes. */
+/** What makes a resource that of another version. */
+interface Other {
+  readonly storage: Resource;
+  readonly view: VersionView;
+}
+
+/**
+ * A kind that is being served: its rules, its objects in memory, its changes. In memory, in index and feed, objects are in
+ * the version that they are stored in. Each other version is a resource with rules of its own, and all else in common.
+ */
 export class Resource {
+  /** The same kind in the version that its objects are stored in; mostly this very resource. */
+  readonly storage: Resource;
+  readonly #view: VersionView | undefined;
+  readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
   readonly owner: string;
   readonly keyPrefix: string;
@@ -33,14 +66,24 @@ export class Resource {
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
   #rules: Rules;
+  #upgrade: Upgrade;
   #commits = 0;
   #isClosed = false;
   #refusal: ApiError | undefined;
   #createRefusal: ApiError | undefined;
   readonly #whenQuiet: (() => void)[] = [];
 
-  constructor(parts: ResourceParts) {
-    this.#rules = parts.rules;
+  constructor(parts: ResourceParts, other?: Other) {
+    this.storage = other?.storage ?? this;
+    this.#view = other?.view;
+    this.#upgrade = parts.upgrade;
+    this.#versions = new Map(
+      parts.versions.map(({ version, rules }) => {
+        const view = new VersionView(version, rules, parts.onUnreadable);
+        return [rules.model.version, new Resource({ ...parts, rules, versions: [] }, { storage: this, view })];
+      }),
+    );
+    this.#rules = this.#amongVersions(parts.rules);
     this.apiVersion = apiVersionOf(parts.rules.model);
     this.owner = parts.owner;
     this.keyPrefix = keyPrefixOf(parts.rules.model);
@@ -59,9 +102,52 @@ export class Resource {
     return this.#rules.model;
   }
 
-  /** Other rules from the next write on, of a model with the same names and indexes. Objects stay as they are stored. */
-  replaceRules(rules: Rules): void {
-    this.#rules = rules;
+  /** Each answer warns of this. */
+  get deprecation(): string | undefined {
+    return deprecationOf(this.model, this.storage.model);
+  }
+
+  get upgrade(): Upgrade {
+    return this.#upgrade;
+  }
+
+  /** What clients may ask for, by version. */
+  served(): readonly Resource[] {
+    return this.#all().filter(({ model }) => model.served !== false);
+  }
+
+  /** The same kind in another version; undefined when it has none of that name. */
+  inVersion(version: string): Resource | undefined {
+    return version === this.model.version ? this : this.#versions.get(version);
+  }
+
+  /** Other rules from the next write on, of models with the same names and indexes. Objects stay as they are stored. */
+  replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
+    this.#rules = this.#amongVersions(rules);
+    this.#view?.replaceRules(rules);
+    this.#upgrade = upgradeTo(rules);
+    for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
+  }
+
+  /** A stored object as this version has it. @throws ApiError InternalError when it cannot be converted. */
+  show(entry: Entry): Entry {
+    return this.#view === undefined ? entry : this.#view.show(entry);
+  }
+
+  /** The same for many. Others get their turn meanwhile. */
+  async showAll(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    if (this.#view === undefined) return entries;
+    const shown: Entry[] = [];
+    for (const entry of entries) {
+      shown.push(this.#view.show(entry));
+      if (shown.length % shownPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return shown;
+  }
+
+  /** What becomes of an object of this version when it is stored; undefined where that is the object itself. */
+  get view(): VersionView | undefined {
+    return this.#view;
   }
 
   /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
@@ -102,7 +188,8 @@ export class Resource {
 
   /** @throws ApiError, the reason of {@link refuseCreates}. */
   checkCreatable(): void {
-    if (this.#createRefusal !== undefined) throw this.#createRefusal;
+    const refusal = this.storage.#createRefusal;
+    if (refusal !== undefined) throw refusal;
   }
 
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
@@ -115,7 +202,7 @@ export class Resource {
   /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
   checkServed(): void {
     const { plural, group } = this.model;
-    if (this.#isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
+    if (this.isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
   }
 
   endCommit(): void {
@@ -124,7 +211,7 @@ export class Resource {
   }
 
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.storage.#isClosed;
   }
 
   /** Takes no more commits; resolves when those under way have ended. */
@@ -157,6 +244,11 @@ export class Resource {
     return { indexes: this.#sortedNumbers(), claims };
   }
 
+  /** What a write requires that goes through only while an object has a value under a unique index. */
+  requiredClaim(unique: UniqueValue): RequiredClaim {
+    return { kind: this.kindNumber, claim: this.#claimOf(unique) };
+  }
+
   /** The name of a unique index by the store's number. */
   indexName(number: number): string {
     for (const [name, known] of this.#indexNumbers) if (known === number) return name;
@@ -166,6 +258,23 @@ export class Resource {
   /** Whether these are the numbers of its unique indexes. */
   hasIndexes(numbers: readonly number[]): boolean {
     return numbers.join() === this.#sortedNumbers().join();
+  }
+
+  #all(): readonly Resource[] {
+    return [this, ...this.#versions.values()];
+  }
+
+  /** Where there are others, who owns a field in one of them loses it by a write in this one. */
+  #amongVersions(rules: Rules): Rules {
+    if (this.#view === undefined && this.#versions.size === 0) return rules;
+    const { storage } = this;
+    return {
+      ...rules,
+      changesIn: (states, apiVersion) => {
+        const to = storage.#all().find((each) => each.apiVersion === apiVersion);
+        return to === undefined ? undefined : changesElsewhere({ from: this, to, storage: storage.rules }, states);
+      },
+    };
   }
 
   #sortedNumbers(): number[] {

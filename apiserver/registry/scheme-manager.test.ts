@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import {
   AbstractExtension,
   defineModel,
+  defineVersions,
   GVK,
   IndexSpec,
   ModelError,
@@ -114,13 +115,24 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.have.length(3);
   });
 
-  it('takes further versions of a kind under the same names only', () => {
+  it('takes the versions of a kind together only', () => {
     manager.register(Person, undefined, plugin);
-    expect(() =>
-      manager.register(model({ version: 'v1', plural: 'people', singular: 'person' }), undefined, plugin),
-    ).to.throw(ModelError, 'plural: "people" must be "persons", as in version v1alpha1');
-    const second = manager.register(model({ version: 'v1', singular: 'person' }), undefined, plugin);
-    expect(manager.lookupPlural('people.example.com', 'v1', 'persons')).to.equal(second);
+    expect(() => manager.register(model({ version: 'v1', singular: 'person' }), undefined, plugin)).to.throw(
+      ModelError,
+      'version: "v1" must be registered together with v1alpha1 of the same kind: see defineVersions',
+    );
+  });
+
+  it('knows each version of a kind, lists it once, and takes it back with any of them', () => {
+    const v1 = model({ version: 'v1', singular: 'person' });
+    const kind = defineVersions(Person, [{ model: v1 }]);
+    const registration = manager.register(kind, undefined, plugin);
+    expect(manager.lookup(v1)?.descriptor).to.equal(v1);
+    expect(manager.lookupPlural('people.example.com', 'v1', 'persons')?.owner).to.equal(registration.owner);
+    expect(manager.register(v1, undefined, plugin).descriptor).to.equal(v1);
+    expect(manager.list()).to.deep.equal([registration]);
+    expect(manager.unregister(v1, registration.owner)).to.equal(true);
+    expect([manager.lookup(gvk), manager.lookup(v1), manager.list()]).to.deep.equal([undefined, undefined, []]);
   });
 
   it('checks the rules of names: reserved groups are the service’s own [spec 2.1-group-service]', () => {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, GroupVersionKind, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { versionsOfKind } from './kind-versions.ts';
 
 /** One registered kind. Frozen. */
 export interface Registration<T extends ApiObject = ApiObject> {
@@ -34,6 +35,9 @@ export const serviceOwner = 'service';
 export class SchemeManager {
   /** Reserved suffix of the service's own groups (spec 2.1). */
   readonly serviceDomain: string;
+  /** Kinds, each in the version that it is stored in, which is what was registered. */
+  readonly #kinds = new Map<string, Registration>();
+  /** The same, with the other versions of each. */
   readonly #registrations = new Map<string, Registration>();
   /** The same, for the paths of requests. */
   readonly #byPlural = new Map<string, Registration>();
@@ -44,7 +48,7 @@ export class SchemeManager {
   }
 
   /**
-   * Registers a model. The same one again by the same owner changes nothing and answers the first registration; its
+   * Registers a model, with its other versions where it has some (`defineVersions`). The same one again by the same owner changes nothing and answers the first registration; its
    * callback is not called.
    * @throws ModelError that names attribute and rule, or both owners; whatever the callback or a listener throws. Then nothing is registered.
    */
@@ -90,7 +94,7 @@ export class SchemeManager {
   }
 
   /**
-   * Takes a kind back; false when it is not registered. Every listener hears of it, also when one throws; the errors come together.
+   * Takes a kind back, in all its versions; false when it is not registered. Every listener hears of it, also when one throws; the errors come together.
    * @throws ModelError when the kind is another owner's.
    */
   unregister(model: Model | GroupVersionKind, owner: string): boolean {
@@ -98,8 +102,9 @@ export class SchemeManager {
     const registration = this.lookup(gvk);
     if (registration === undefined) return false;
     if (registration.owner !== owner) throw takenBy(registration.descriptor, 'gvk', registration, owner);
-    this.#remove(registration.descriptor);
-    const errors = this.#notify('unregistered', registration);
+    const kind = this.#kinds.get(kindKeyOf(gvk)) as Registration;
+    this.#remove(kind.descriptor);
+    const errors = this.#notify('unregistered', kind);
     if (errors.length > 0) throw joined(errors);
     return true;
   }
@@ -112,9 +117,9 @@ export class SchemeManager {
     return this.#byPlural.get(pluralKeyOf({ group, version, plural }));
   }
 
-  /** In the order of registration. */
+  /** In the order of registration; of each kind the version that it is stored in. */
   list(): readonly Registration[] {
-    return [...this.#registrations.values()];
+    return [...this.#kinds.values()];
   }
 
   /**
@@ -140,13 +145,21 @@ export class SchemeManager {
   }
 
   #set(registration: Registration): void {
-    this.#registrations.set(keyOf(registration.descriptor), registration);
-    this.#byPlural.set(pluralKeyOf(registration.descriptor), registration);
+    const { descriptor: storage, owner } = registration;
+    this.#kinds.set(kindKeyOf(storage), registration);
+    for (const descriptor of versionsOfKind(storage)) {
+      const each = descriptor === storage ? registration : Object.freeze({ descriptor, owner });
+      this.#registrations.set(keyOf(descriptor), each);
+      this.#byPlural.set(pluralKeyOf(descriptor), each);
+    }
   }
 
-  #remove(descriptor: ModelDescriptor): void {
-    this.#registrations.delete(keyOf(descriptor));
-    this.#byPlural.delete(pluralKeyOf(descriptor));
+  #remove(storage: ModelDescriptor): void {
+    this.#kinds.delete(kindKeyOf(storage));
+    for (const descriptor of versionsOfKind(storage)) {
+      this.#registrations.delete(keyOf(descriptor));
+      this.#byPlural.delete(pluralKeyOf(descriptor));
+    }
   }
 
   // Not emit: it stops at the first listener that throws. A registration may stop there, its undoing must reach everyone.
@@ -166,7 +179,7 @@ export class SchemeManager {
   #checkNames(descriptor: ModelDescriptor, owner: string): void {
     for (const other of this.list()) {
       if (other.descriptor.group !== descriptor.group) continue;
-      if (other.descriptor.kind === descriptor.kind) checkVersionOf(other, descriptor, owner);
+      if (other.descriptor.kind === descriptor.kind) throw refuseApart(other, descriptor, owner);
       else checkDistinct(other, descriptor, owner);
     }
   }
@@ -212,20 +225,23 @@ function withIndexes<T extends ApiObject>(
   return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
 }
 
-/** Another version of the same kind: of the same owner, under the same names. */
-function checkVersionOf(other: Registration, descriptor: ModelDescriptor, owner: string): void {
-  if (other.owner !== owner) throw takenBy(descriptor, 'kind', other, owner);
-  for (const attribute of ['plural', 'singular', 'scope'] as const) {
-    if (other.descriptor[attribute] === descriptor[attribute]) continue;
-    const rule = `"${descriptor[attribute]}" must be "${other.descriptor[attribute]}", as in version ${other.descriptor.version} of the same kind`;
-    throw new ModelError(descriptor.kind, attribute, rule);
-  }
+/** The objects of a kind are the same in all versions: one place says how they become each other. */
+function refuseApart(other: Registration, descriptor: ModelDescriptor, owner: string): ModelError {
+  if (other.owner !== owner) return takenBy(descriptor, 'kind', other, owner);
+  const rule = `"${descriptor.version}" must be registered together with ${other.descriptor.version} of the same kind: see defineVersions`;
+  return new ModelError(descriptor.kind, 'version', rule);
 }
 
 function checkReplaceable(before: ModelDescriptor, next: ModelDescriptor): void {
   for (const attribute of ['plural', 'singular', 'scope'] as const)
     if (before[attribute] !== next[attribute])
       throw new ModelError(next.kind, attribute, `must stay "${before[attribute]}" while the kind is served`);
+  const [known, given] = [before, next].map((model) =>
+    versionsOfKind(model)
+      .map(({ version }) => version)
+      .join(),
+  );
+  if (known !== given) throw new ModelError(next.kind, 'versions', `must stay ${known} while the kind is served`);
   const isSame = before.indexes.length === next.indexes.length && before.indexes.every((e, i) => e === next.indexes[i]);
   if (!isSame) throw new ModelError(next.kind, 'indexes', 'must be those that the objects are indexed by');
 }
@@ -253,6 +269,10 @@ function joined(errors: readonly unknown[]): unknown {
 
 function keyOf({ group, version, kind }: GroupVersionKind): string {
   return `${group}/${version}/${kind}`;
+}
+
+function kindKeyOf({ group, kind }: Pick<GroupVersionKind, 'group' | 'kind'>): string {
+  return `${group}/${kind}`;
 }
 
 function pluralKeyOf({ group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>): string {

@@ -27,6 +27,7 @@ export class UnservedLog {
   readonly #floors = new Map<number, number>();
   /** Kinds that have taken their part: when one comes back, its history begins anew. */
   readonly #taken = new Set<number>();
+  readonly #kinds = new Set<number>();
   #floor: number;
   #revision: number;
   #losses = 0;
@@ -53,8 +54,19 @@ export class UnservedLog {
     return this.#revision;
   }
 
+  /** Kinds that a change came here for: they were not served then. */
+  get kinds(): ReadonlySet<number> {
+    return this.#kinds;
+  }
+
+  /** How often changes were lost: each time, some may have been of other kinds than {@link kinds}. */
+  get losses(): number {
+    return this.#losses;
+  }
+
   /** Keeps a change of a kind that is not served. */
   add(change: Change): void {
+    this.#kinds.add(change.kind);
     const changes = this.#changes.get(change.kind);
     if (changes === undefined) this.#changes.set(change.kind, [change]);
     else changes.push(change);

@@ -1,6 +1,8 @@
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { FieldChanges } from '../apply/compare-fields.ts';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
+import type { States } from './states.ts';
 import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from './label-keys.ts';
 import type { ModelValidator } from './model-validator.ts';
@@ -13,10 +15,12 @@ export interface Rules {
   readonly validateModel: ModelValidator | undefined;
   /** Of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
+  /** Of a kind that has several versions: what a write in this one changed in another. */
+  readonly changesIn?: (states: States, apiVersion: string) => FieldChanges | undefined;
 }
 
-/** What of an object is written by itself; `finalize` is for built-in kinds that have it. */
-export type Subresource = 'status' | 'finalize';
+/** What of an object is written by itself; `finalize` is for built-in kinds that have it, `scale` names only who wrote. */
+export type Subresource = 'status' | 'finalize' | 'scale';
 
 /** What a write was asked to do besides its object. */
 export interface WriteRequest extends LabelKeyRules {

@@ -160,7 +160,7 @@ function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
 }
 
 /** Whether finalizers, or the kind, keep an object that is declared deleted. */
-function isHeld({ strategy }: Rules, object: ApiObject): boolean {
+export function isHeld({ strategy }: Rules, object: ApiObject): boolean {
   return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
 }
 
@@ -211,20 +211,4 @@ function checkFinalizers(model: ModelDescriptor, stored: ApiObject, object: ApiO
     message: `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
   };
   throw invalid(model, stored.metadata.name, [cause]);
-}
-
-/** DELETE: removed at once when nothing holds it, else declared deleted; a second DELETE changes nothing. */
-export function decideDelete(rules: Rules, stored: ApiObject, now: string): Decision {
-  rules.strategy?.checkDelete(stored);
-  if (!isHeld(rules, stored)) return { kind: 'remove', object: stored };
-  if (stored.metadata.deletionTimestamp !== undefined) return { kind: 'none' };
-  const metadata: ObjectMeta = {
-    ...stored.metadata,
-    version: stored.metadata.version + 1,
-    generation: stored.metadata.generation + 1,
-    deletionTimestamp: now,
-    deletionGracePeriodSeconds: 0,
-  };
-  const object = { ...stored, metadata };
-  return { kind: 'write', object: rules.strategy?.declareDeleted(object) ?? object };
 }

@@ -3,18 +3,20 @@ import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { Metrics, startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
+import { leaderClaims } from '../builtin/lease-kind.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
+import { defaultEventTtlMs, EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { EndpointTable } from '../endpoints/endpoint-table.ts';
-import type { Endpoints } from '../endpoints/endpoint-table.ts';
-import type { GeneratedKind } from '../endpoints/mount.ts';
+import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { createApp } from '../http/app.ts';
 import { checkToken, tokenCheck } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
@@ -32,7 +34,6 @@ import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
-import type { Registration } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/database-url.ts';
@@ -41,11 +42,13 @@ import type { Store } from '../store/store.ts';
 import { CertificateRenewal } from '../tls/certificate-renewal.ts';
 import { certificateSource } from '../tls/certificate-source.ts';
 import type { ServerCertificate, TlsOptions } from '../tls/tls-options.ts';
+import { createEndpoints } from './create-endpoints.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
+import { sampleServer } from './server-metrics.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
@@ -75,6 +78,8 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** Watches at the same time; beyond it 429. Default 10,000. */
   readonly maxWatches?: number;
+  /** From an event's last occurrence to its deletion. Default an hour. */
+  readonly eventTtlMs?: number;
   readonly clock?: Clock;
   readonly logger?: Logger;
   /** Uniform in [0, 1). */
@@ -98,6 +103,7 @@ function settingsOf(options: ApiServerOptions): Settings {
     serviceDomain: 'homeostat.internal',
     bookmarkIntervalMs: 60_000,
     maxWatches: 10_000,
+    eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
     logger: silentLogger,
     random: Math.random,
@@ -126,6 +132,7 @@ interface Parts {
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
+  readonly events: EventExpiry;
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
@@ -134,6 +141,7 @@ interface Parts {
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly client: LocalClient;
+  readonly metrics: Metrics;
   readonly listener: HttpListener;
   /** Of a server that speaks TLS. */
   readonly secure: SecureParts | undefined;
@@ -189,32 +197,36 @@ async function listenOn(store: Store, settings: Settings): Promise<Parts> {
 async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { clock, logger, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);
+  const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
-  const memory = await openMemory({ ...settings, store, health, table: () => kinds.table });
+  const memory = await openMemory({ ...settings, store, health, metrics, table: () => kinds.table });
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
   const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
-  const admit = namespaceAdmission(table);
-  const registry = new Registry({ ...settings, commits, revisions, onCommit: onChange, onOldGeneration, admit });
+  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table) };
+  const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
   table.on('closed', (resource) => watches.closeKind(resource));
-  const collector = new GarbageCollector({ registry, table, logger });
+  sampleServer(metrics, { table, watches });
+  const unserved = new UnservedDependents({ store, table, log });
+  const collector = new GarbageCollector({ registry, table, revisions, unserved, clock, logger });
   const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
+  const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
-  const client = new LocalClient({ registry, lister, table, revisions, reader, logger });
+  const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
   const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
   const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = { resources, exports, table, endpoints, reader, added, live: [health.lasting] };
+  const served = { resources, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, namespaces, definitions, registry };
-  return { ...writing, table, watches, exports, schemes, endpoints, client, listener, secure, added };
+  const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
+  return { ...writing, table, watches, exports, schemes, endpoints, client, metrics, listener, secure, added };
 }
 
 async function openTls(
@@ -228,7 +240,7 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly reader: ObjectReader;
@@ -236,17 +248,18 @@ interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'added'
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, exports, table, endpoints, reader, added, live } = served;
+  const { resources, exports, table, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
       reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
-      models: () => [...table.served().map(({ model }) => model), ...reviewKinds],
+      models: () => [...table.models(), ...reviewKinds],
       live,
       ...added,
       endpoints,
+      metrics,
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
@@ -260,27 +273,16 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
   return listener;
 }
 
-/** A kind and an endpoint never share a path, whichever comes first. */
-function createEndpoints({ serviceDomain, logger }: Settings, schemes: SchemeManager): EndpointTable {
-  const kinds = (): readonly GeneratedKind[] => schemes.list().map(kindOf);
-  const endpoints = new EndpointTable({ serviceDomain, kinds, logger });
-  schemes.on('registered', (registration) => endpoints.checkKind(kindOf(registration)));
-  return endpoints;
-}
-
-function kindOf({ descriptor, owner }: Registration): GeneratedKind {
-  const { group, version, plural, kind } = descriptor;
-  return { group, version, plural, kind, owner };
-}
-
 /** A running API server. */
 export class ApiServer {
   readonly #parts: Parts;
+  readonly #stopMeasuring: () => void;
   #drained: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#stopMeasuring = startProcessMetrics(parts.metrics);
   }
 
   /** `http://<host>:<port>`, or `https://…`. */
@@ -294,6 +296,11 @@ export class ApiServer {
    */
   get ca(): string | undefined {
     return this.#parts.secure?.certificate.ca;
+  }
+
+  /** Other servers may serve the same database: replicas. */
+  get sharesDatabase(): boolean {
+    return this.#parts.store.isShared;
   }
 
   /** The kinds that are registered; a registration makes a kind served. */
@@ -324,6 +331,11 @@ export class ApiServer {
     return this.#parts.client.as('plugin', `plugin:${name}`);
   }
 
+  /** What `GET /metrics` answers. Whoever runs in the same process may count in it. */
+  get metrics(): Metrics {
+    return this.#parts.metrics;
+  }
+
   /** Resolves when a registered kind is indexed and served. Rejects with IndexBuildError, naming index, value and objects. */
   async whenReady(gvk: GroupVersionKind): Promise<void> {
     await this.#parts.table.whenReady(gvk);
@@ -347,10 +359,10 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** No write is under way, and garbage collection, namespaces and definitions have nothing to do. */
+  /** No write is under way, and garbage collection, namespaces, events and definitions have nothing to do. */
   isIdle(): boolean {
-    const { registry, commits, collector, namespaces, definitions } = this.#parts;
-    return [registry, commits, collector, namespaces, definitions].every((part) => part.isIdle());
+    const { registry, commits, collector, namespaces, events, definitions } = this.#parts;
+    return [registry, commits, collector, namespaces, events, definitions].every((part) => part.isIdle());
   }
 
   /**
@@ -379,15 +391,16 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, definitions, compactor, commits, follower, store } = this.#parts;
+    const { collector, namespaces, events, definitions, compactor, commits, follower, store } = this.#parts;
     await this.drain();
     const followed = definitions.stop();
-    const collected = Promise.all([collector.stop(), namespaces.stop()]);
+    const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
     await compactor.stop();
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;
     await commits.close();
+    this.#stopMeasuring();
     await store.close();
     // A kind that is being opened may wait for changes that nobody reads any more, until then.
     await followed;

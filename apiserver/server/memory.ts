@@ -1,4 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { Compactor } from '../registry/compactor.ts';
 import type { Retention } from '../registry/compactor.ts';
@@ -9,6 +10,7 @@ import { UnservedLog } from '../registry/unserved-log.ts';
 import { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
+import { measureCommits } from './server-metrics.ts';
 
 export interface MemoryParts {
   readonly store: Store;
@@ -16,6 +18,7 @@ export interface MemoryParts {
   readonly logger: Logger;
   readonly retention: Retention;
   readonly health: DatabaseHealth;
+  readonly metrics: Metrics;
   /** The kinds; undefined as long as there can be none. */
   readonly table: () => ResourceTable | undefined;
 }
@@ -63,7 +66,7 @@ export async function openMemory(parts: MemoryParts): Promise<Memory> {
     revisions.advance(revision);
     compactor.record(revision, bytes);
   };
-  const commits: GroupCommit = new GroupCommit(store, {
+  const commits: GroupCommit = new GroupCommit(measureCommits(store, parts), {
     onError: (err) => logger.error({ err }, 'a committed change could not be applied'),
     onEnd: (error) => health.report('write', error),
     ...(store.isShared && { follow: async (before) => follower?.reach(before), onIdle: () => follower?.resume() }),

@@ -30,6 +30,19 @@ const Other = defineModel({
   schema: { type: 'object', additionalProperties: true },
 });
 
+const Page = defineModel({
+  gvk: 'notes.example.com/v1/Page',
+  plural: 'pages',
+  scope: 'Namespaced',
+  schema: { type: 'object', additionalProperties: true },
+});
+
+const Namespace = defineModel({
+  gvk: 'v1/Namespace',
+  plural: 'namespaces',
+  schema: { type: 'object', properties: {} },
+});
+
 interface Replica {
   readonly server: ApiServer;
   readonly store: ReplicaStore;
@@ -312,6 +325,31 @@ describe('where the parts of a replica meet', () => {
     commit.open();
     await a.server.stop();
     running.splice(running.indexOf(a), 1);
+  });
+
+  it('what is created in a namespace that has gone meanwhile, as another server knows, goes as well', async () => {
+    const [a, b] = [await start(), await start()];
+    for (const { server } of [a, b]) {
+      server.schemeManager.register(Page);
+      await server.whenReady(Page);
+    }
+    await a.server.client.create(Namespace, { metadata: { name: 'short' } });
+    const metadata = { name: 'late', namespace: 'short' };
+    await b.server.client.list(Page);
+    const commit = gate();
+    b.store.beforeCommit = commit.hold;
+    const created = b.server.client.create(Page, { metadata });
+    await eventually(commit.isReached);
+    await a.server.client.delete(Namespace, 'short');
+    const path = `${a.server.url}/api/v1/namespaces/short`;
+    await eventually(async () => (await fetch(path)).status === 404);
+    b.store.beforeCommit = free;
+    commit.open();
+    expect(await created).to.have.nested.property('metadata.name', 'late');
+    for (const { server } of [a, b]) {
+      await eventually(async () => (await server.client.list(Page)).items.length === 0);
+      await eventually(() => server.isIdle());
+    }
   });
 
   it('a kind that opens while history is forgotten is read anew, and whole', async () => {

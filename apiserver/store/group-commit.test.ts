@@ -120,6 +120,23 @@ describe('GroupCommit batches', () => {
     expect(keysOf(commits)).to.deep.equal([['/a', '/d', '/e'], ['/b'], ['/c']]);
   });
 
+  it('never batches what requires a claim with what changes it, and keeps the order of the two', async () => {
+    const { group, commits } = setUp();
+    const requires = { kind: 2, claim: [1, 'x'] } as const;
+    const changes = { kind: 2, unique: { add: [], remove: [[1, 'x']] } } as const;
+    void group.submit(operation('/a', { requires }));
+    void group.submit(operation('/b', { requires }));
+    void group.submit(operation('/lease', { ...changes, requires }));
+    void group.submit(operation('/c', { requires }));
+    void group.submit(operation('/d', { requires: { ...requires, kind: 3 } }));
+    for (const at of [0, 1, 2]) {
+      await settled();
+      await commits[at]?.finish();
+    }
+    expect(keysOf(commits)).to.deep.equal([['/a', '/b', '/d'], ['/lease'], ['/c']]);
+    expect(group.isIdle()).to.equal(true);
+  });
+
   it('starves nobody: a hot key waits for its own kind only', async () => {
     const { group, commits } = setUp({ maxOperations: 2 });
     for (let at = 0; at < 5; at += 1) void group.submit(operation('/hot'));

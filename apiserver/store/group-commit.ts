@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-import type { Committed, Operation, Outcome, Store } from './store.ts';
+import type { Claim, Committed, Operation, Outcome, Store } from './store.ts';
 import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 export interface GroupCommitOptions {
@@ -33,6 +33,8 @@ interface Entry {
   readonly reject: (error: unknown) => void;
   /** The key and the claims: what no other operation of the same batch may touch. */
   readonly tokens: readonly string[];
+  /** A claim that others may require in the same batch, and that none may change there. */
+  readonly required: string | undefined;
   /** Those that were submitted later and touch a token of this one. */
   readonly successors: Entry[];
   /** How many earlier ones this one waits for. */
@@ -44,7 +46,7 @@ interface Entry {
  * Operations on one key or one claim go in the order of their submission, each in a batch of its own.
  */
 export class GroupCommit {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'commit' | 'isShared'>;
   /**
    * A server pays for a transaction as for 20 to 30 operations, waits for a disk that may be slow, and while other
    * replicas write, for theirs: it gets all that waits.
@@ -54,6 +56,8 @@ export class GroupCommit {
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
   /** The last submitted operation of each token that is not settled. */
   readonly #tails = new Map<string, Entry>();
+  /** Those that were submitted since and require that claim. */
+  readonly #requiring = new Map<string, Set<Entry>>();
   #ready: Entry[] = [];
   #readyFrom = 0;
   #queued = 0;
@@ -67,7 +71,7 @@ export class GroupCommit {
   #isClosed = false;
   #drained: (() => void)[] = [];
 
-  constructor(store: Store, options: GroupCommitOptions) {
+  constructor(store: Pick<Store, 'commit' | 'isShared'>, options: GroupCommitOptions) {
     this.#store = store;
     this.#enough = store.isShared ? Number.POSITIVE_INFINITY : enough;
     this.#options = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000, ...options };
@@ -87,8 +91,10 @@ export class GroupCommit {
       return Promise.reject(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));
     }
     return new Promise((resolve, reject) => {
+      const { requires } = operation;
+      const required = requires && tokenOf(requires.kind, requires.claim);
       const tokens = tokensOf(operation);
-      this.#enqueue({ operation, apply, resolve, reject, tokens, successors: [], blockers: 0 });
+      this.#enqueue({ operation, apply, resolve, reject, tokens, required, successors: [], blockers: 0 });
     });
   }
 
@@ -115,17 +121,25 @@ export class GroupCommit {
 
   #enqueue(entry: Entry): void {
     for (const token of entry.tokens) {
-      const before = this.#tails.get(token);
+      block(entry, this.#tails.get(token));
+      for (const before of this.#requiring.get(token) ?? []) block(entry, before);
+      this.#requiring.delete(token);
       this.#tails.set(token, entry);
-      if (!before) continue;
-      before.successors.push(entry);
-      entry.blockers += 1;
     }
+    if (entry.required !== undefined) this.#require(entry, entry.required);
     this.#queued += 1;
     if (entry.blockers === 0) this.#ready.push(entry);
     if (!this.#maySend()) return;
     if (this.#ready.length - this.#readyFrom >= this.#enough) this.#send();
     else this.#sendAtEndOfTurn();
+  }
+
+  #require(entry: Entry, claim: string): void {
+    const tail = this.#tails.get(claim);
+    if (tail !== entry) block(entry, tail);
+    const others = this.#requiring.get(claim);
+    if (others === undefined) this.#requiring.set(claim, new Set([entry]));
+    else others.add(entry);
   }
 
   // At the end of the turn, not at once: all requests that were read in it share the commit, and one message to the
@@ -278,16 +292,30 @@ export class GroupCommit {
     }
   }
 
+  #forget(entry: Entry, claim: string): void {
+    const requiring = this.#requiring.get(claim);
+    requiring?.delete(entry);
+    if (requiring?.size === 0) this.#requiring.delete(claim);
+  }
+
   /** Lets those go next that waited for these. */
   #release(batch: readonly Entry[]): void {
     for (const entry of batch) {
       for (const token of entry.tokens) if (this.#tails.get(token) === entry) this.#tails.delete(token);
+      if (entry.required !== undefined) this.#forget(entry, entry.required);
       for (const successor of entry.successors) {
         successor.blockers -= 1;
         if (successor.blockers === 0) this.#ready.push(successor);
       }
     }
   }
+}
+
+/** The entry waits for the other to be settled. */
+function block(entry: Entry, before: Entry | undefined): void {
+  if (before === undefined) return;
+  before.successors.push(entry);
+  entry.blockers += 1;
 }
 
 function nextTurn(): Promise<void> {
@@ -297,6 +325,10 @@ function nextTurn(): Promise<void> {
 /** Keys begin with a slash, claims with a number. */
 function tokensOf({ key, kind, unique }: Operation): readonly string[] {
   if (!unique) return [key];
-  const claims = [...unique.add, ...unique.remove].map(([index, value]) => `${kind}/${index}/${value}`);
+  const claims = [...unique.add, ...unique.remove].map((claim) => tokenOf(kind, claim));
   return [key, ...new Set(claims)];
+}
+
+function tokenOf(kind: number, [index, value]: Claim): string {
+  return `${kind}/${index}/${value}`;
 }

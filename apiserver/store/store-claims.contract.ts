@@ -170,3 +170,78 @@ export function describeKindClaims(store: () => Store): void {
     );
   });
 }
+
+/** Claims that an operation names, of another object as a rule: what holds when it is committed. */
+export function describeRequiredClaims(store: () => Store): void {
+  const term: Claim = [1, 'first'];
+  const leases = { kind: 2 };
+  const lease = (add: readonly Claim[]): Operation => ({ ...create('lease', '', add), ...leases });
+  const requires = { ...leases, claim: term };
+
+  it('writes what requires a claim while somebody holds it', async () => {
+    await written(store(), lease([term]));
+    const [a = 0] = await written(store(), { ...create('a', '1'), requires });
+    const update: Operation = { op: 'update', key: key('a'), kind, expect: a, data: bytes('2'), requires };
+    const [next = 0] = await written(store(), update, { ...create('b', '3', [[1, 'own']]), requires }, create('c', ''));
+    await written(store(), { op: 'delete', key: key('a'), kind, expect: next, requires });
+  });
+
+  it('writes nothing of what requires a claim that nobody holds, and claims and releases nothing for it', async () => {
+    const [held = 0] = await written(store(), lease([term]));
+    const [a = 0] = await written(store(), create('a', '1', [[1, 'own']]));
+    const change = { add: [[1, 'second']] as Claim[], remove: [term] };
+    await written(store(), {
+      op: 'update',
+      key: key('lease'),
+      ...leases,
+      expect: held,
+      data: bytes(''),
+      unique: change,
+    });
+    const outcomes = await committed(store(), [
+      { ...create('b', '2', [[1, 'won']]), requires },
+      {
+        op: 'update',
+        key: key('a'),
+        kind,
+        expect: a,
+        data: bytes('3'),
+        unique: { add: [], remove: [[1, 'own']] },
+        requires,
+      },
+      create('c', '4'),
+      { ...create('d', '5'), requires: { ...leases, claim: [1, 'second'] } },
+    ]);
+    expect(outcomes.slice(0, 2)).to.deep.equal([{ conflict: 'requires' }, { conflict: 'requires' }]);
+    expect(outcomes.slice(2).map(revisionOf)).to.have.lengthOf(2);
+    expect(await committed(store(), [create('e', '', [[1, 'own']])])).to.have.nested.property('[0].holder', key('a'));
+    await written(store(), create('f', '', [[1, 'won']]));
+  });
+
+  it('refuses for the missing claim before all else, and tells claims apart by kind and index', async () => {
+    await written(store(), lease([term]));
+    const missing = [
+      { kind, claim: term },
+      { ...leases, claim: [2, 'first'] as const },
+      { ...leases, claim: [1, 'x'.repeat(300)] as const },
+    ];
+    for (const each of missing) {
+      const stale: Operation = { op: 'update', key: key('gone'), kind, expect: 1, data: bytes(''), requires: each };
+      expect(await committed(store(), [stale])).to.deep.equal([{ conflict: 'requires' }]);
+    }
+    const [taken] = await committed(store(), [{ ...lease([]), requires: { kind, claim: term } }]);
+    expect(taken).to.deep.equal({ conflict: 'requires' });
+  });
+
+  it('refuses once the object that held the claim is gone', async () => {
+    const [held = 0] = await written(store(), lease([term]));
+    await written(store(), {
+      op: 'delete',
+      key: key('lease'),
+      ...leases,
+      expect: held,
+      unique: { add: [], remove: [term] },
+    });
+    expect(await committed(store(), [{ ...create('a', '1'), requires }])).to.deep.equal([{ conflict: 'requires' }]);
+  });
+}

@@ -13,7 +13,7 @@ import {
   written,
 } from './store-operations.fixture.ts';
 import type { Claim, OpenedStore, Operation, Store } from './store.ts';
-import { describeClaims, describeKindClaims } from './store-claims.contract.ts';
+import { describeClaims, describeKindClaims, describeRequiredClaims } from './store-claims.contract.ts';
 import { describeChanges, describeCompaction, describeGroups } from './store-history.contract.ts';
 import { describeStoreModel } from './store-model.contract.ts';
 
@@ -42,6 +42,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeCommits(store);
     describeClaims(store);
     describeKindClaims(store);
+    describeRequiredClaims(store);
     describeChanges(store);
     describeCompaction(store);
     describeScan(store);

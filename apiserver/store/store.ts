@@ -17,11 +17,19 @@ export interface Operation {
    * and does not write. Absent: not checked.
    */
   readonly generation?: number;
+  /** A claim, of any kind, that somebody has to hold when this is committed. Absent: none. */
+  readonly requires?: RequiredClaim;
+}
+
+export interface RequiredClaim {
+  /** Number of the kind that it is a claim of. */
+  readonly kind: number;
+  readonly claim: Claim;
 }
 
 export type Outcome =
   | { readonly revision: number }
-  | { readonly conflict: 'revision' | 'exists' | 'notFound' | 'generation' }
+  | { readonly conflict: 'revision' | 'exists' | 'notFound' | 'generation' | 'requires' }
   | {
       readonly conflict: 'unique';
       /** Key of the object that has the value. */ readonly holder: string;
@@ -111,7 +119,7 @@ export interface Store {
   /** Other processes may write to the same database: who keeps anything in memory has to follow {@link changes}. */
   readonly isShared: boolean;
   open(): Promise<OpenedStore>;
-  /** One transaction. At most one operation a key, and none that share a claim. */
+  /** One transaction. At most one operation a key, none that share a claim, and none that requires what another changes. */
   commit(batch: readonly Operation[]): Promise<Committed>;
   /** Present rows in pages, by key; all kinds, or one. */
   scan(kind?: number): AsyncIterable<readonly Row[]>;

@@ -5,6 +5,7 @@ import { IndexSpecs } from './index-specs.ts';
 import { ModelError } from './model-error.ts';
 import type { ModelDescriptor } from './model.ts';
 import { checkDnsLabel, checkDnsSubdomain } from './names.ts';
+import { brokenVersionsRule } from './check-versions.ts';
 
 export interface DescriptorRules {
   /** The service's own domain; it and what is below it are reserved (spec 2.1). */
@@ -41,6 +42,8 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
   ['categories', ({ categories }) => firstOf(categories, mustBeLabel)],
   ['printerColumns', ({ printerColumns }) => brokenColumnRule(printerColumns)],
   ['validate', brokenValidateRule],
+  ['deprecated', brokenDeprecationRule],
+  ['versions', brokenVersionsRule],
   [
     'schemaName',
     ({ schemaName, components }) =>
@@ -60,6 +63,7 @@ export function checkDescriptor(descriptor: ModelDescriptor, rules: DescriptorRu
   }
   checkSchemas(model, descriptor.components);
   new IndexSpecs(model, descriptor.indexes);
+  for (const version of descriptor.versions ?? []) checkDescriptor(version.model, rules);
 }
 
 function brokenGroupRule({ group }: ModelDescriptor, rules: DescriptorRules): string | undefined {
@@ -87,6 +91,12 @@ function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): 
 /** The types say so already; this is for authors without them. */
 function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
   return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
+}
+
+/** It becomes a header. */
+function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefined {
+  const isSaid = typeof deprecated !== 'string' || /^[\x20-\x7e]{1,256}$/.test(deprecated);
+  return isSaid ? undefined : must(deprecated, 'must be true, or 1 to 256 printable ASCII characters');
 }
 
 /** Each path leads to a field of its own part of the object, and not into lists. */

@@ -89,6 +89,11 @@ export function isConflict(error: unknown): boolean {
   return reasonOf(error) === 'Conflict';
 }
 
+/** A write of a leader whose term is over (409, cause FormerLeader): nothing was written, and nothing else will be. */
+export function isFormerLeader(error: unknown): boolean {
+  return isConflict(error) && (error as ApiError).causes.some(({ reason }) => reason === 'FormerLeader');
+}
+
 export function isAlreadyExists(error: unknown): boolean {
   return reasonOf(error) === 'AlreadyExists';
 }

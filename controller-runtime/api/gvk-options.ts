@@ -18,6 +18,10 @@ export interface ResourceOptions {
   readonly categories?: readonly string[];
   /** Columns of tables, besides the name. Default `Age`: the time since creation. */
   readonly printerColumns?: readonly PrinterColumn[];
+  /** False: objects may be stored in this version, and are not offered in it. Default true. */
+  readonly served?: boolean;
+  /** True, or the warning that each answer in this version bears. Default false. */
+  readonly deprecated?: boolean | string;
 }
 
 /** Attributes of `@GVK` (spec 2.1). */

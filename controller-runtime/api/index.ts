@@ -3,10 +3,13 @@ export { formatKey, keyOf, parseKey } from './object.ts';
 export type { ApiObject, ManagedFieldsEntry, NewObject, ObjectKey, ObjectMeta, OwnerReference } from './object.ts';
 export { apiVersionOf } from './model.ts';
 export type {
+  Conversion,
+  Converted,
   ExtensionClass,
   GroupVersionKind,
   Model,
   ModelDescriptor,
+  ModelVersion,
   PrinterColumn,
   ScaleSubresource,
 } from './model.ts';
@@ -20,6 +23,7 @@ export {
   isApiError,
   isConflict,
   isExpired,
+  isFormerLeader,
   isInvalid,
   isNotFound,
   reasonOf,
@@ -31,6 +35,8 @@ export type { CauseReason, FieldCause, Status, StatusReason } from './status.ts'
 export type { Requirement, Selector, SelectorOperator } from './selector.ts';
 export type { ObjectList, WatchEvent } from './watch-event.ts';
 export type { Clock, Timer } from './clock.ts';
+export { formatLeaderEpoch, leaderHeader, parseLeaderEpoch } from './leader-epoch.ts';
+export type { LeaderEpoch } from './leader-epoch.ts';
 export { silentLogger } from './logger.ts';
 export type { Logger } from './logger.ts';
 export {
@@ -66,6 +72,8 @@ export { defineModel } from './define-model.ts';
 export type { IndexDeclaration, ModelOptions, ObjectOf, PathIndex } from './define-model.ts';
 export type { FieldPath } from './field-path.ts';
 export type { FromSchema } from './from-schema.ts';
+export { defineVersions } from './define-versions.ts';
+export type { VersionOptions } from './define-versions.ts';
 export { descriptorOf } from './descriptor.ts';
 export { checkDescriptor } from './check-descriptor.ts';
 export type { DescriptorRules } from './check-descriptor.ts';

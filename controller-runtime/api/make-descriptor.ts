@@ -30,6 +30,8 @@ export function makeDescriptor<T extends ApiObject>(
     scope,
     nameFormat,
     subresources: [...subresources],
+    ...(options.served === undefined ? {} : { served: options.served }),
+    ...(options.deprecated === undefined ? {} : { deprecated: options.deprecated }),
     ...(options.scale === undefined ? {} : { scale: { ...options.scale } }),
     shortNames: [...shortNames],
     categories: [...categories],

@@ -98,12 +98,14 @@ describe('validateMetadata', () => {
   });
 
   it('requires what identifies an owner', () => {
-    const ownerReferences = [owner, JSON.parse('{"apiVersion": "g/", "kind": null}') as OwnerReference];
+    const broken = JSON.parse('{"apiVersion": "g/", "kind": null}') as OwnerReference;
+    const ownerReferences = [owner, broken, { ...owner, apiVersion: 'a/b/v1', controller: false }];
     expect(fieldsOf({ name: 'a', ownerReferences }, cluster)).to.deep.equal([
       'metadata.ownerReferences[1].apiVersion',
       'metadata.ownerReferences[1].kind',
       'metadata.ownerReferences[1].name',
       'metadata.ownerReferences[1].uid',
+      'metadata.ownerReferences[2].apiVersion',
     ]);
   });
 });

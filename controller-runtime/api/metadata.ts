@@ -66,7 +66,7 @@ function* ownerCauses(owners: readonly OwnerReference[], field: string): Generat
 
 function* oneOwnerCauses(owner: Partial<OwnerReference>, field: string): Generator<FieldCause> {
   const { apiVersion, kind, name, uid } = owner;
-  if (!apiVersion || apiVersion.endsWith('/')) {
+  if (!apiVersion || !/^([^/]*\/)?[^/]+$/.test(apiVersion)) {
     yield invalidValue(`${field}.apiVersion`, apiVersion ?? '', 'version must not be empty');
   }
   if (!kind) yield invalidValue(`${field}.kind`, '', 'must not be empty');

@@ -62,8 +62,40 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly indexes: readonly IndexSpec<T>[];
   /** The model's own rules, after those of the schema. */
   readonly validate?: ModelValidation<T>;
+  /** False: objects may be stored in this version, and are not offered in it. Default true. */
+  readonly served?: boolean;
+  /** Each answer in this version warns of it, in these words, or in Kubernetes'. Default false. */
+  readonly deprecated?: boolean | string;
+  /** Other versions of the kind, which this one is stored in. Default none. */
+  readonly versions?: readonly ModelVersion<T>[];
   /** Never there at run time: it carries T for inference. */
   readonly objectType?: T;
+}
+
+/**
+ * What a conversion answers: the fields of an object. apiVersion and kind are the server's; of metadata, labels and
+ * annotations may be other ones, and all else stays, as it does where metadata is left out.
+ */
+export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
+
+/**
+ * How objects of one version become those of the version that they are stored in (`S`), and back; both functions, or
+ * neither: then only apiVersion changes. Each gets a deeply frozen object and answers synchronously; what it answers is
+ * copied, given the defaults of its schema, and rid of what that does not know. One that throws refuses a write (422),
+ * and fails a read (500), in the words of the error.
+ */
+export interface Conversion<S extends ApiObject, V extends ApiObject> {
+  toStorage?(this: void, object: V): Converted<S>;
+  fromStorage?(this: void, object: S): Converted<V>;
+}
+
+/** Another version of a kind; see `defineVersions`. */
+export interface ModelVersion<S extends ApiObject = ApiObject, V extends ApiObject = ApiObject> extends Conversion<
+  S,
+  V
+> {
+  /** Without indexes: those of the version that objects are stored in hold for all. */
+  readonly model: ModelDescriptor<V>;
 }
 
 /** A class that extends AbstractExtension and bears `@GVK`. */

@@ -33,6 +33,7 @@ export type CauseReason =
   | 'FieldValueTooMany'
   | 'FieldValueNotFound'
   | 'FieldManagerConflict'
+  | 'FormerLeader'
   | 'NamespaceTerminating'
   | 'ResourceVersionTooLarge'
   | 'UnexpectedServerResponse';

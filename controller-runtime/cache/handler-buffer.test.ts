@@ -8,12 +8,14 @@ import type { InformerHandler } from '../client/informer.ts';
 
 const added = (name: string, revision = '1'): HandlerEvent<Person> => ({
   kind: 'add',
+  key: name,
   object: person(name, revision),
   initial: false,
 });
 
 const updated = (name: string, from: number, to: number): HandlerEvent<Person> => ({
   kind: 'update',
+  key: name,
   previous: person(name, `${from}`),
   object: person(name, `${to}`),
 });

@@ -11,15 +11,17 @@ const state = (text: string): Person => {
 };
 const add = (object: string, initial = false): HandlerEvent<Person> => ({
   kind: 'add',
+  key: 'a',
   object: state(object),
   initial,
 });
 const update = (previous: string, object: string): HandlerEvent<Person> => ({
   kind: 'update',
+  key: 'a',
   previous: state(previous),
   object: state(object),
 });
-const gone = (object: string): HandlerEvent<Person> => ({ kind: 'delete', object: state(object) });
+const gone = (object: string): HandlerEvent<Person> => ({ kind: 'delete', key: 'a', object: state(object) });
 
 describe('coalesce', () => {
   const cases: readonly (readonly [string, HandlerEvent<Person>[], HandlerEvent<Person>[]])[] = [
@@ -47,7 +49,7 @@ describe('coalesce', () => {
     const other = person('b', '7');
     const events: HandlerEvent<Person>[] = [
       update('u@1', 'u@2'),
-      { kind: 'add', object: other, initial: false },
+      { kind: 'add', key: 'b', object: other, initial: false },
       update('u@2', 'u@3'),
     ];
     expect(coalesce(events)).to.deep.equal([update('u@1', 'u@3'), events[1]]);

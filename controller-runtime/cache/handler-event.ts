@@ -1,49 +1,104 @@
-import { formatKey, keyOf } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
 
+/** An object and its key. The object may be an accessor that parses it. */
+export interface KeyedObject<T extends ApiObject> {
+  readonly key: string;
+  readonly object: T;
+}
+
 /**
- * What waits to be told to a handler. `synced` is told to nobody: it marks the end of the initial objects. `key` is the
- * object's, for events whose objects are costly to read (an accessor may parse them when they are delivered).
+ * What waits to be told to a handler. `synced` is told to nobody: it marks the end of the initial objects. Objects are
+ * read when the event is delivered: many may wait, and each may have to be parsed.
  */
-export type HandlerEvent<T extends ApiObject> =
-  | { readonly kind: 'add'; readonly key?: string; readonly object: T; readonly initial: boolean }
-  | { readonly kind: 'update'; readonly key?: string; readonly previous: T; readonly object: T }
-  | { readonly kind: 'delete'; readonly key?: string; readonly object: T }
-  | { readonly kind: 'synced' };
+export type HandlerEvent<T extends ApiObject> = ObjectEvent<T> | { readonly kind: 'synced' };
+
+/** What happened to one object. */
+export type ObjectEvent<T extends ApiObject> =
+  | { readonly kind: 'add'; readonly key: string; readonly object: T; readonly initial: boolean }
+  | { readonly kind: 'update'; readonly key: string; readonly previous: T; readonly object: T }
+  | { readonly kind: 'delete'; readonly key: string; readonly object: T };
+
+/** Of an object that is there now. */
+export function additionOf<T extends ApiObject>(
+  state: KeyedObject<T>,
+  { initial }: { readonly initial: boolean },
+): ObjectEvent<T> {
+  return {
+    kind: 'add',
+    key: state.key,
+    initial,
+    get object() {
+      return state.object;
+    },
+  };
+}
+
+/** Of an object that was changed. */
+export function updateOf<T extends ApiObject>(previous: KeyedObject<T>, state: KeyedObject<T>): ObjectEvent<T> {
+  return {
+    kind: 'update',
+    key: state.key,
+    get previous() {
+      return previous.object;
+    },
+    get object() {
+      return state.object;
+    },
+  };
+}
+
+/** Of an object that is gone. */
+export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEvent<T> {
+  return {
+    kind: 'delete',
+    key: last.key,
+    get object() {
+      return last.object;
+    },
+  };
+}
 
 /**
  * The same changes with the steps in between left out: at most two events an object, each object at the place of its
  * first event. For a handler so far behind that all steps would not fit into memory; what it knows in the end is the same.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
-  const spans = new Map<string, { readonly first: HandlerEvent<T>; last: HandlerEvent<T> }>();
+  const spans = new Map<string, Span<T>>();
   for (const [index, event] of events.entries()) {
     // A key begins with no space: markers are never merged.
-    const key = event.kind === 'synced' ? ` ${index}` : (event.key ?? formatKey(keyOf(event.object)));
+    const key = event.kind === 'synced' ? ` ${index}` : event.key;
     const span = spans.get(key);
     if (span === undefined) spans.set(key, { first: event, last: event });
     else span.last = event;
   }
-  return [...spans.values()].flatMap(({ first, last }) => (first === last ? [first] : netChange(first, last)));
+  return [...spans.values()].flatMap(({ first, last }) =>
+    first === last || first.kind === 'synced' || last.kind === 'synced' ? [first] : netChange(first, last),
+  );
 }
 
-function netChange<T extends ApiObject>(first: HandlerEvent<T>, last: HandlerEvent<T>): HandlerEvent<T>[] {
+interface Span<T extends ApiObject> {
+  readonly first: HandlerEvent<T>;
+  last: HandlerEvent<T>;
+}
+
+function netChange<T extends ApiObject>(first: ObjectEvent<T>, last: ObjectEvent<T>): ObjectEvent<T>[] {
+  const { key } = first;
   const before = stateBefore(first);
-  const after = last.kind === 'add' || last.kind === 'update' ? last.object : undefined;
+  const after = last.kind === 'delete' ? undefined : last.object;
   if (before === undefined)
-    return after === undefined ? [] : [{ kind: 'add', object: after, initial: isInitial(first) }];
+    return after === undefined ? [] : [{ kind: 'add', key, object: after, initial: isInitial(first) }];
   const same = (other: T): boolean => other.metadata.uid === before.metadata.uid;
-  if (after !== undefined && same(after)) return [{ kind: 'update', previous: before, object: after }];
+  if (after !== undefined && same(after)) return [{ kind: 'update', key, previous: before, object: after }];
   const deleted = last.kind === 'delete' && same(last.object) ? last.object : before;
-  const deletion: HandlerEvent<T> = { kind: 'delete', object: deleted };
-  return after === undefined ? [deletion] : [deletion, { kind: 'add', object: after, initial: false }];
+  const deletion: ObjectEvent<T> = { kind: 'delete', key, object: deleted };
+  return after === undefined ? [deletion] : [deletion, { kind: 'add', key, object: after, initial: false }];
 }
 
-function stateBefore<T extends ApiObject>(event: HandlerEvent<T>): T | undefined {
+function stateBefore<T extends ApiObject>(event: ObjectEvent<T>): T | undefined {
   if (event.kind === 'update') return event.previous;
   return event.kind === 'delete' ? event.object : undefined;
 }
 
-function isInitial<T extends ApiObject>(event: HandlerEvent<T>): boolean {
+function isInitial<T extends ApiObject>(event: ObjectEvent<T>): boolean {
   return event.kind === 'add' && event.initial;
 }

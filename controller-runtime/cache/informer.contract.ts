@@ -1,10 +1,14 @@
 import { expect } from 'chai';
 import { keyOf } from '../api/index.ts';
 import { caseLabel, ContractSubject } from '../client/contract-subject.fixture.ts';
-import type { ContractCase, OpenClient } from '../client/contract-subject.fixture.ts';
-import { Person } from '../client/example-person.fixture.ts';
+import type { OpenClient } from '../client/contract-subject.fixture.ts';
+import type { Person } from '../client/example-person.fixture.ts';
+import type { HandlerRegistration } from '../client/informer.ts';
 import { eventually } from '../testing/eventually.ts';
-import type { HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
+import { FollowedCase, HandlerRecord } from './followed-case.fixture.ts';
+import { describeIndexes } from './informer-indexes.contract.ts';
+import { describeOptions } from './informer-options.contract.ts';
+import { describeRuns } from './informer-runs.contract.ts';
 
 /** What every Informer does, wherever its cache is. One server for the whole suite. */
 export function describeInformerContract(name: string, open: OpenClient): void {
@@ -14,81 +18,10 @@ export function describeInformerContract(name: string, open: OpenClient): void {
     afterEach('stop', () => followed.stop());
     describeCache(followed);
     describeHandlers(followed);
+    describeIndexes(followed);
+    describeOptions(followed);
     describeRuns(followed);
   });
-}
-
-/** An informer of the objects of one test, with a handler that records. */
-class FollowedCase {
-  readonly #subject: ContractSubject;
-  #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
-  one!: ContractCase;
-  informer!: Informer<Person>;
-
-  constructor(subject: ContractSubject) {
-    this.#subject = subject;
-  }
-
-  begin(): void {
-    this.one = this.#subject.newCase();
-    this.informer = this.#subject.client.informer(Person, { labelSelector: this.one.selector });
-    this.#stop = new AbortController();
-  }
-
-  /** Runs the informer; resolves when it has synced. */
-  async run(): Promise<void> {
-    this.#running = this.informer.run(this.#stop.signal);
-    await eventually(() => this.informer.hasSynced());
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  patch(base: string, patch: object): Promise<Person> {
-    return this.#subject.client.patch(Person, this.one.name(base), { type: 'merge', patch });
-  }
-
-  delete(base: string): Promise<Person | undefined> {
-    return this.#subject.client.delete(Person, this.one.name(base));
-  }
-
-  interrupt(): void {
-    this.#subject.interrupt();
-  }
-}
-
-/** Calls as `<what> <name>`, updates with both ages. */
-class HandlerRecord implements InformerHandler<Person> {
-  readonly calls: string[] = [];
-  readonly objects: Person[] = [];
-
-  onAdd(object: Person, { initial }: { readonly initial: boolean }): void {
-    this.#note(`${initial ? 'initial' : 'add'} ${object.spec.name}`, object);
-  }
-
-  onUpdate(previous: Person, object: Person): void {
-    this.#note(`update ${object.spec.name} ${previous.spec.age}-${object.spec.age}`, object);
-  }
-
-  onDelete(object: Person): void {
-    this.#note(`delete ${object.spec.name}`, object);
-  }
-
-  /** Resolves when there are so many calls, which it answers. */
-  async after(count: number): Promise<readonly string[]> {
-    await eventually(() => this.calls.length >= count, {
-      describe: () => `${count} calls, have ${this.calls.join(', ')}`,
-    });
-    return this.calls;
-  }
-
-  #note(call: string, object: Person): void {
-    this.calls.push(call);
-    this.objects.push(object);
-  }
 }
 
 function describeCache(followed: FollowedCase): void {
@@ -233,6 +166,27 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => slow.isIdle());
     });
 
+    it('are told of every object again each time their own period has passed', async () => {
+      await followed.one.createAll('a', 'b');
+      const [frequent, rare, never] = [new HandlerRecord(), new HandlerRecord(), new HandlerRecord()];
+      const registration = followed.informer.addHandler(frequent, { resyncMs: 20 });
+      followed.informer.addHandler(rare, { resyncMs: 3_600_000 });
+      followed.informer.addHandler(never);
+      await followed.run();
+      const calls = await frequent.after(6);
+      registration.remove();
+      expect(calls.slice(0, 2)).to.have.members(['initial a', 'initial b']);
+      expect(calls.slice(2, 4)).to.have.members(['resync a', 'resync b']);
+      expect(calls.slice(4, 6)).to.have.members(['resync a', 'resync b']);
+      for (const { calls: others } of [rare, never]) expect(others).to.have.members(['initial a', 'initial b']);
+    });
+
+    it('have a period above 0, or none', () => {
+      for (const resyncMs of [0, -1, Number.NaN]) {
+        expect(() => followed.informer.addHandler({}, { resyncMs })).to.throw(RangeError, /resyncMs must be above 0/);
+      }
+    });
+
     it('are called no more once removed', async () => {
       const removed = new HandlerRecord();
       const kept = new HandlerRecord();
@@ -245,44 +199,6 @@ function describeHandlers(followed: FollowedCase): void {
       await followed.one.create('b');
       await kept.after(2);
       expect(removed.calls).to.deep.equal(['add a']);
-    });
-  });
-}
-
-function describeRuns(followed: FollowedCase): void {
-  describe('its run', () => {
-    it('calls no handler after it has settled', async () => {
-      const record = new HandlerRecord();
-      followed.informer.addHandler(record);
-      await followed.run();
-      await followed.one.create('a');
-      await record.after(1);
-      await followed.stop();
-      await followed.one.create('b');
-      const witness = followed.one.watch({});
-      await eventually(() => witness.events.length === 2);
-      await witness.stop();
-      expect(record.calls).to.deep.equal(['add a']);
-    });
-
-    it('is shared by several callers and ends with the last', async () => {
-      await followed.run();
-      const record = new HandlerRecord();
-      followed.informer.addHandler(record);
-      const second = new AbortController();
-      const secondRun = followed.informer.run(second.signal);
-      await followed.stop();
-      await followed.one.create('a');
-      expect(await record.after(1)).to.deep.equal(['add a']);
-      second.abort();
-      await secondRun;
-    });
-
-    it('does nothing with a signal that has aborted', async () => {
-      const aborted = new AbortController();
-      aborted.abort();
-      await followed.informer.run(aborted.signal);
-      expect(followed.informer.hasSynced()).to.equal(false);
     });
   });
 }

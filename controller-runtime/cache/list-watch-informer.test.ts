@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../api/index.ts';
 import type { WatchEvent } from '../api/index.ts';
-import { Person, person } from '../client/example-person.fixture.ts';
+import { Badge, Person, person } from '../client/example-person.fixture.ts';
 import { RecordingClock } from '../client/recording-clock.fixture.ts';
 import { createRecordingLogger } from '../client/recording-logger.fixture.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -289,5 +289,58 @@ describe('an informer over list and watch', () => {
     run();
     await eventually(() => seen.length === 4);
     expect(seen.slice(2)).to.deep.equal(['update a@3 a@15', 'delete b@4']);
+  });
+
+  it('tells a handler of all objects again whenever its own period has passed, while it runs', async () => {
+    const often = recorder();
+    const seldom = recorder();
+    informer.addHandler(often.handler, { resyncMs: 1000 });
+    informer.addHandler(seldom.handler, { resyncMs: 2500 });
+    source.answerList('9', [person('a', '3')]);
+    run();
+    await eventually(() => often.seen.length === 1);
+    await clock.advance(2000);
+    await eventually(() => often.seen.length === 3);
+    expect(seldom.seen).to.deep.equal(['initial a@3']);
+    await clock.advance(500);
+    await eventually(() => seldom.seen.length === 2);
+    expect(often.seen).to.deep.equal(['initial a@3', 'update a@3 a@3', 'update a@3 a@3']);
+    expect(seldom.seen).to.deep.equal(['initial a@3', 'update a@3 a@3']);
+    stop.abort();
+    await running;
+    await clock.advance(10_000);
+    expect(often.seen).to.have.length(3);
+  });
+
+  describe('of several namespaces', () => {
+    const followed = (): Informer<Badge> => {
+      const parts = { client: source, clock, logger, random: () => 1 };
+      return createInformer({ ...parts, model: Badge, selection: { namespaces: ['x', 'y'] } });
+    };
+
+    it('is at the revision of the one that is furthest behind', async () => {
+      source.answerList('9', []);
+      source.answerList('12', []);
+      const first = source.nextWatch();
+      const badges = followed();
+      running = badges.run(stop.signal);
+      await eventually(() => badges.hasSynced());
+      expect(badges.resourceVersion).to.equal('9');
+      first.emit(bookmark('15'));
+      await eventually(() => badges.resourceVersion === '12');
+    });
+
+    it('has synced, and tells handlers, once all are listed', async () => {
+      source.answerList('9', []);
+      source.failList(down);
+      const badges = followed();
+      const registration = badges.addHandler({});
+      running = badges.run(stop.signal);
+      await eventually(() => clock.delaysMs.includes(800));
+      expect([badges.hasSynced(), registration.hasSynced()]).to.deep.equal([false, false]);
+      source.answerList('12', []);
+      await passDelay(800);
+      await eventually(() => badges.hasSynced() && registration.hasSynced());
+    });
   });
 });

@@ -1,13 +1,10 @@
 import { isExpired } from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, WatchEvent } from '../api/index.ts';
-import type { Client } from '../client/client.ts';
+import type { Client, ListOptions } from '../client/client.ts';
 import { listEverything } from '../client/list-everything.ts';
 import { ReconnectDelay } from '../client/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
-import type { InformerOptions } from '../client/informer.ts';
 
-/** After so long without a failure the next one waits the shortest time again. */
-const quietMs = 120_000;
 /** A watch that ends sooner, with nothing in it, is taken for a failure: it would be opened again and again. */
 const shortWatchMs = 1000;
 
@@ -30,7 +27,7 @@ export interface ReflectorSink<T extends ApiObject> {
 export interface ReflectorOptions<T extends ApiObject> {
   readonly client: Pick<Client, 'list' | 'watch'>;
   readonly model: Model<T>;
-  readonly selection: InformerOptions;
+  readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Jitter, in [0, 1). */
@@ -46,14 +43,13 @@ export class Reflector<T extends ApiObject> {
   readonly #sink: ReflectorSink<T>;
   readonly #delay: ReconnectDelay;
   #state: ReflectorState = { kind: 'listing' };
-  #failedAtMs = Number.NEGATIVE_INFINITY;
   /** Whether the last list was followed by any event; without one a second 410 in a row is a failure. */
   #progress = true;
 
   constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {
     this.#options = options;
     this.#sink = sink;
-    this.#delay = new ReconnectDelay(options.random);
+    this.#delay = new ReconnectDelay(options);
   }
 
   get state(): ReflectorState {
@@ -129,9 +125,6 @@ export class Reflector<T extends ApiObject> {
   #afterFailure(error: unknown, next: ReflectorState, signal: AbortSignal): ReflectorState {
     // What fails because it was stopped has not failed.
     if (signal.aborted) return next;
-    const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#failedAtMs > quietMs) this.#delay.reset();
-    this.#failedAtMs = nowMs;
     const delayMs = this.#delay.next();
     this.#options.logger.warn(
       { err: error, delayMs, next: next.kind },

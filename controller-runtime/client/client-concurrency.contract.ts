@@ -1,10 +1,51 @@
 import { expect } from 'chai';
 import { reasonOfRejection } from './contract-subject.fixture.ts';
+import type { NewObject } from '../api/index.ts';
 import type { ContractSubject } from './contract-subject.fixture.ts';
+import { createOrUpdate } from './create-or-update.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** ensure, and what several writers of one object see. */
+/** ensure, createOrUpdate, and what several writers of one object see. */
 export function describeConcurrency(subject: ContractSubject): void {
+  describe('createOrUpdate', () => {
+    const change = (present: Person | undefined): NewObject<Person> => ({
+      metadata: { name: '', labels: { counted: 'yes' } },
+      spec: { name: 'A', age: Math.min((present?.spec.age ?? 0) + 1, 3) },
+    });
+
+    it('makes the object of what it is, and tells what came of it', async () => {
+      const name = subject.newCase().name('alice');
+      const results: string[] = [];
+      for (let call = 0; call < 4; call += 1) {
+        const { object, result } = await createOrUpdate(subject.client, Person, { key: name, change });
+        results.push(`${result} ${object.spec.age} ${object.metadata.version}`);
+      }
+      expect(results).to.deep.equal(['created 1 1', 'updated 2 2', 'updated 3 3', 'unchanged 3 3']);
+      expect((await subject.client.get(Person, name)).metadata.labels).to.deep.equal({ counted: 'yes' });
+    });
+
+    it('loses no change of several at once', async () => {
+      const name = subject.newCase().name('alice');
+      const count = (present: Person | undefined): NewObject<Person> => ({
+        metadata: { name },
+        spec: { name: 'A', age: (present?.spec.age ?? 0) + 1 },
+      });
+      const all = Array.from({ length: 4 }, () => createOrUpdate(subject.client, Person, { key: name, change: count }));
+      await Promise.all(all);
+      expect((await subject.client.get(Person, name)).spec.age).to.equal(4);
+    });
+
+    it('refuses an object whose uid is another’s', async () => {
+      const { name } = (await subject.newCase().create('alice')).metadata;
+      const foreign = (): NewObject<Person> => ({
+        metadata: { name, uid: '00000000-0000-4000-8000-000000000000' },
+        spec: { name: 'B' },
+      });
+      const failure = createOrUpdate(subject.client, Person, { key: name, change: foreign });
+      expect(await reasonOfRejection(failure)).to.equal('Conflict');
+    });
+  });
+
   describe('ensure', () => {
     it('creates what is absent and merges into what is there', async () => {
       const name = subject.newCase().name('alice');

@@ -1,4 +1,4 @@
-import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
+import type { ApiObject, LeaderEpoch, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 
 export interface RequestOptions {
@@ -22,6 +22,8 @@ export interface WriteOptions extends NamespaceOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** At most 128 printable characters. */
   readonly fieldManager?: string;
+  /** As which leader: refused (Conflict, see `isFormerLeader`) unless that holds its lease when the write is committed. */
+  readonly leader?: LeaderEpoch;
 }
 
 export interface ListOptions extends NamespaceOptions {
@@ -120,8 +122,15 @@ export interface Client {
    * the server is resumed; history that is gone rejects the iteration with Expired.
    */
   watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
-  /** The cache of a kind that this client keeps, or makes. Options that differ make another. Started by `run`. */
-  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions): Informer<T>;
+  /**
+   * The cache of a kind that this client keeps, or makes. Options that differ make another. Started by `run`; when the last
+   * of those who run it has stopped, the client keeps it no longer. Throws BadRequest on a selection that cannot be.
+   */
+  informer<T extends ApiObject>(
+    model: Model<T>,
+    options: InformerOptions & { readonly metadataOnly: true },
+  ): Informer<ApiObject>;
+  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T>;
 }
 
 export type StatusOf<T extends ApiObject> = T extends { readonly status?: infer S } ? Exclude<S, undefined> : unknown;

@@ -1,19 +1,19 @@
 import type { ModelDescriptor, WatchEvent } from '../api/index.ts';
 import type { Client, WatchOptions } from './client.ts';
-import { Person } from './example-person.fixture.ts';
+import { Badge, Person } from './example-person.fixture.ts';
 
 export interface OpenedClient {
   readonly client: Client;
   /** Breaks the connections that are open now; absent where there are none. */
   readonly interrupt?: () => void;
+  /** Serves another kind, or one again. Resolves when that is so. */
+  readonly serve: (model: ModelDescriptor) => Promise<void>;
+  readonly withdraw: (model: ModelDescriptor) => void;
   readonly close: () => Promise<void>;
 }
 
-/**
- * Starts an empty server that serves the model (Cluster-scoped, no status subresource, indexes `spec.name` and
- * `spec.age`), and makes a client of it.
- */
-export type OpenClient = (model: ModelDescriptor<Person>) => Promise<OpenedClient>;
+/** Starts an empty server that serves the models, and makes a client of it. */
+export type OpenClient = (models: readonly ModelDescriptor[]) => Promise<OpenedClient>;
 
 /** The one label that keeps the objects of a test apart from those of others. */
 export const caseLabel = 'contract.example.com/case';
@@ -26,7 +26,7 @@ export class ContractSubject {
   /** Registers the hooks with the suite that is being described. */
   constructor(open: OpenClient) {
     before('open', async () => {
-      this.#opened = await open(Person);
+      this.#opened = await open([Person, Badge]);
     });
     after('close', async () => {
       await this.#opened?.close();
@@ -34,12 +34,24 @@ export class ContractSubject {
   }
 
   get client(): Client {
-    if (this.#opened === undefined) throw new Error('the client is opened before the first test');
-    return this.#opened.client;
+    return this.#open.client;
   }
 
   interrupt(): void {
-    this.#opened?.interrupt?.();
+    this.#open.interrupt?.();
+  }
+
+  serve(model: ModelDescriptor): Promise<void> {
+    return this.#open.serve(model);
+  }
+
+  withdraw(model: ModelDescriptor): void {
+    this.#open.withdraw(model);
+  }
+
+  get #open(): OpenedClient {
+    if (this.#opened === undefined) throw new Error('the client is opened before the first test');
+    return this.#opened;
   }
 
   /** Objects of one test. */

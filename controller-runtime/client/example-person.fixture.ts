@@ -39,6 +39,27 @@ export const Person: ModelDescriptor<Person> = defineModel({
   indexes: ['spec.name', 'spec.age'],
 }) as Model as ModelDescriptor<Person>;
 
+/** A Namespaced kind, of the same shape. */
+export interface Badge extends Person {}
+
+export const Badge: ModelDescriptor<Badge> = defineModel({
+  ...names,
+  kind: 'Badge',
+  plural: 'badges',
+  singular: 'badge',
+  scope: 'Namespaced',
+  schema,
+}) as Model as ModelDescriptor<Badge>;
+
+/** A kind that comes and goes. */
+export const Visitor: ModelDescriptor<Person> = defineModel({
+  ...names,
+  kind: 'Visitor',
+  plural: 'visitors',
+  singular: 'visitor',
+  schema,
+}) as Model as ModelDescriptor<Person>;
+
 /** Where its objects are. */
 export const personsPath = '/apis/people.example.com/v1alpha1/persons';
 

@@ -1,5 +1,5 @@
-import { apiVersionOf } from '../api/index.ts';
-import type { ApiObject, Clock, Logger, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
+import { apiVersionOf, formatLeaderEpoch, leaderHeader } from '../api/index.ts';
+import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
 import type {
   AppliedObject,
   ApplyOptions,
@@ -16,40 +16,34 @@ import type {
 } from './client.ts';
 import { ensureObject } from './ensure.ts';
 import { freezeDeep } from './freeze-deep.ts';
+import type { HttpReads } from './http-reads.ts';
 import type { HttpRequest, HttpTransport } from './http-transport.ts';
-import { watchOverHttp } from './http-watch.ts';
-import { listEverything } from './list-everything.ts';
 import { ModelResolver } from './model-resolver.ts';
-import { applyQuery, getQuery, listQuery, writeQuery } from './query.ts';
-import { collectionPath, creationPath, objectPath } from './resource-path.ts';
+import { applyQuery, getQuery, writeQuery } from './query.ts';
+import { creationPath, objectPath } from './resource-path.ts';
 
 export interface HttpClientParts {
   readonly transport: HttpTransport;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Jitter, in [0, 1). */
-  readonly random: () => number;
-  /** So long without a byte ends a watch's connection. */
-  readonly silenceMs: number;
+  readonly reads: HttpReads;
   /** Kinds that need no discovery. */
   readonly models: readonly Model[];
-  /** Makes {@link Client.informer}: caches are built on clients, not the other way round. */
-  readonly informersOf: (client: Client) => Client['informer'];
+  /** Makes {@link Client.informer}. */
+  readonly informer: Client['informer'];
 }
 
 /** A Client over HTTP. */
 export class HttpClient implements Client {
   readonly informer: Client['informer'];
-  readonly #parts: HttpClientParts;
   readonly #transport: HttpTransport;
+  readonly #reads: HttpReads;
   readonly #models: ModelResolver;
 
-  constructor(parts: HttpClientParts) {
-    this.#parts = parts;
-    this.#transport = parts.transport;
-    this.#models = new ModelResolver(parts.transport);
-    for (const model of parts.models) this.#models.remember(model);
-    this.informer = parts.informersOf(this);
+  constructor({ transport, reads, models, informer }: HttpClientParts) {
+    this.informer = informer;
+    this.#transport = transport;
+    this.#reads = reads;
+    this.#models = new ModelResolver(transport);
+    for (const model of models) this.#models.remember(model);
   }
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
@@ -58,15 +52,15 @@ export class HttpClient implements Client {
   }
 
   async list<T extends ApiObject>(model: Model<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
-    const path = collectionPath(this.#models.remember(model), options.namespace);
-    return this.#send({ method: 'GET', path, query: listQuery(options), signal: options.signal });
+    this.#models.remember(model);
+    return this.#reads.list(model, options);
   }
 
   async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
     const descriptor = this.#models.remember(model);
     const path = creationPath(descriptor, options.namespace ?? object.metadata.namespace);
     const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
-    return this.#send({ method: 'POST', path, body, query: writeQuery(options), signal: options.signal });
+    return this.#send({ method: 'POST', path, body, ...writeParts(options) });
   }
 
   async update<T extends ApiObject>(object: T, options: WriteOptions = {}): Promise<T> {
@@ -86,11 +80,11 @@ export class HttpClient implements Client {
     patch: Patch,
     options: PatchOptions = {},
   ): Promise<T> {
-    const { namespace, subresource, signal } = options;
+    const { namespace, subresource } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace, subresource });
     const body = patch.type === 'json' ? patch.operations : patch.patch;
     const contentType = `application/${patch.type}-patch+json`;
-    return this.#send({ method: 'PATCH', path, body, contentType, query: writeQuery(options), signal });
+    return this.#send({ method: 'PATCH', path, body, contentType, ...writeParts(options) });
   }
 
   async apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
@@ -99,8 +93,7 @@ export class HttpClient implements Client {
     const path = objectPath(descriptor, { name, namespace, subresource: options.subresource });
     const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
     const contentType = 'application/apply-patch+yaml';
-    const { signal } = options;
-    return this.#send({ method: 'PATCH', path, body, contentType, query: applyQuery(options), signal });
+    return this.#send({ method: 'PATCH', path, body, contentType, ...writeParts(options), query: applyQuery(options) });
   }
 
   async delete<T extends ApiObject>(
@@ -108,7 +101,7 @@ export class HttpClient implements Client {
     name: string,
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
-    const { namespace, dryRun, preconditions, propagationPolicy, signal } = options;
+    const { namespace, dryRun, preconditions, propagationPolicy } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace });
     // Where there is a body Kubernetes does not look at the query: dryRun goes into both, lest it be overlooked.
     const body = {
@@ -118,7 +111,7 @@ export class HttpClient implements Client {
       propagationPolicy,
       ...(dryRun === true ? { dryRun: ['All'] } : {}),
     };
-    const answer = await this.#send<ApiObject>({ method: 'DELETE', path, body, query: writeQuery(options), signal });
+    const answer = await this.#send<ApiObject>({ method: 'DELETE', path, body, ...writeParts(options) });
     return answer.kind === 'Status' && answer.apiVersion === 'v1' ? undefined : (answer as T);
   }
 
@@ -132,14 +125,8 @@ export class HttpClient implements Client {
   }
 
   watch<T extends ApiObject>(model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
-    const descriptor = this.#models.remember(model);
-    const { transport, clock, logger, random, silenceMs } = this.#parts;
-    const { allowBookmarks: _allow, sendInitialEvents: _send, ...selection } = options;
-    const everything = { ...selection, ...revisionMatch(options.resourceVersion) };
-    const path = collectionPath(descriptor, options.namespace);
-    const list = (signal: AbortSignal) => listEverything(this, model, { ...everything, signal });
-    const kind = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind };
-    return watchOverHttp({ transport, path, list, clock, logger, random, silenceMs, ...kind }, options);
+    this.#models.remember(model);
+    return this.#reads.watch(model, options);
   }
 
   async #put<T extends ApiObject>(object: T, request: PutRequest): Promise<T> {
@@ -147,7 +134,7 @@ export class HttpClient implements Client {
     const resource = await this.#models.resolve(object, options.signal);
     const { name, namespace = options.namespace } = object.metadata;
     const path = objectPath(resource, { name, namespace, subresource });
-    return this.#send({ method: 'PUT', path, body, query: writeQuery(options), signal: options.signal });
+    return this.#send({ method: 'PUT', path, body, ...writeParts(options) });
   }
 
   async #send<A extends object>(request: HttpRequest): Promise<A> {
@@ -161,7 +148,8 @@ interface PutRequest {
   readonly subresource?: 'status';
 }
 
-/** A watch that begins with the present objects wants them as they are at its revision, or later. */
-function revisionMatch(resourceVersion: string | undefined): Pick<ListOptions, 'resourceVersionMatch'> {
-  return resourceVersion === undefined || resourceVersion === '0' ? {} : { resourceVersionMatch: 'NotOlderThan' };
+/** What each write sends besides its object. */
+function writeParts({ leader, ...options }: WriteOptions): Pick<HttpRequest, 'query' | 'signal' | 'headers'> {
+  const headers = leader === undefined ? {} : { headers: { [leaderHeader]: formatLeaderEpoch(leader) } };
+  return { query: writeQuery(options), signal: options.signal, ...headers };
 }

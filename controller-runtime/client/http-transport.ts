@@ -1,6 +1,7 @@
 import { ApiError, isApiError, reasonOf } from '../api/index.ts';
 import type { Clock, Logger } from '../api/index.ts';
 import { sleep } from '../clock/sleep.ts';
+import { traceHeaders } from '../telemetry/tracing.ts';
 import { linkAbort } from './abort.ts';
 import { bodyOf, readText } from './bounded-body.ts';
 import { errorOfResponse } from './response-error.ts';
@@ -20,6 +21,8 @@ export interface TransportOptions {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told of each answer: its code, or `<error>`. */
+  readonly onAnswer?: (method: string, code: string) => void;
 }
 
 export interface HttpRequest {
@@ -30,6 +33,10 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Default application/json. */
   readonly contentType?: string;
+  /** Besides those of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default application/json, or what the headers of the transport say. */
+  readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -111,11 +118,14 @@ export class HttpTransport {
     const { fetch, headers, logger, clock } = this.#options;
     const query = request.query?.toString() ?? '';
     const hasBody = request.body !== undefined;
-    const response = await fetch(`${this.#base}${request.path}${query === '' ? '' : `?${query}`}`, {
+    const answer = fetch(`${this.#base}${request.path}${query === '' ? '' : `?${query}`}`, {
       method: request.method,
       headers: {
         accept: 'application/json',
+        ...traceHeaders(),
         ...headers,
+        ...request.headers,
+        ...(request.accept === undefined ? {} : { accept: request.accept }),
         ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },
       ...(hasBody ? { body: JSON.stringify(request.body) } : {}),
@@ -123,11 +133,24 @@ export class HttpTransport {
       redirect: 'manual',
       signal,
     });
+    const response = await this.#counted(request, answer);
     for (const warning of parseWarnings(response.headers.get('warning'))) {
       logger.warn({ method: request.method, path: request.path, warning }, 'the server warns');
     }
     if (!response.ok) throw await errorOfResponse(request, response, clock);
     return response;
+  }
+
+  async #counted(request: HttpRequest, answer: Promise<Response>): Promise<Response> {
+    const { onAnswer } = this.#options;
+    try {
+      const response = await answer;
+      onAnswer?.(request.method, String(response.status));
+      return response;
+    } catch (error) {
+      onAnswer?.(request.method, '<error>');
+      throw error;
+    }
   }
 }
 

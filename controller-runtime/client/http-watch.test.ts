@@ -155,16 +155,23 @@ describe('watch over HTTP', () => {
     expect((await opened(second)).get('resourceVersion')).to.equal('4');
   });
 
-  it('waits 800 ms, doubled by each failure up to 30 s, and begins anew after an event', async () => {
+  it('waits 800 ms, doubled by each failure up to 30 s, and begins anew after two quiet minutes', async () => {
     for (let answer = 0; answer < 7; answer += 1) server.answer({ status: 500 });
-    const stream = server.stream();
-    const last = server.stream();
+    const [hasty, calm, last] = [server.stream(), server.stream(), server.stream()];
     const seen = collect({ resourceVersion: '4' });
     for (const delayMs of [800, 1600, 3200, 6400, 12_800, 25_600, 30_000]) await passDelay(delayMs);
-    await stream.opened;
-    stream.write(watchLine('ADDED', person('a', '6')));
+    await hasty.opened;
+    hasty.write(watchLine('ADDED', person('a', '6')));
     await eventually(() => seen.events.length === 1);
-    stream.cut();
+    hasty.cut();
+    await passDelay(30_000);
+    await calm.opened;
+    for (const revision of [7, 8, 9]) {
+      calm.write(watchLine('MODIFIED', person('a', `${revision}`)));
+      await eventually(() => seen.events.at(-1) === `MODIFIED a@${revision}`);
+      await clock.advance(50_000);
+    }
+    calm.cut();
     await passDelay(800);
     await last.opened;
   });

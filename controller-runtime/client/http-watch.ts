@@ -21,6 +21,8 @@ export interface HttpWatchSource<T extends ApiObject> {
   readonly transport: HttpTransport;
   /** The list path. */
   readonly path: string;
+  /** The form in which events are asked for; default that of the transport. */
+  readonly accept?: string;
   readonly kind: string;
   readonly apiVersion: string;
   /** The present objects, for a watch that begins with them. */
@@ -63,7 +65,7 @@ class HttpWatch<T extends ApiObject> {
   constructor(source: HttpWatchSource<T>, options: WatchOptions) {
     this.#source = source;
     this.#options = options;
-    this.#delay = new ReconnectDelay(source.random);
+    this.#delay = new ReconnectDelay(source);
     this.#revision = options.resourceVersion ?? '0';
   }
 
@@ -120,14 +122,15 @@ class HttpWatch<T extends ApiObject> {
 
   /** One connection's events. Returns why it ended; undefined: the server ended it in order. */
   async *#connection(): AsyncGenerator<WatchEvent<T>, { readonly error: unknown } | undefined> {
-    const { transport, clock, silenceMs, path } = this.#source;
+    const { transport, clock, silenceMs, path, accept } = this.#source;
     const connection = new AbortController();
     const unlink = linkAbort(connection, this.#stop.signal);
     const startedMs = clock.monotonicMs();
     let received = 0;
     try {
       const query = watchQuery(this.#options, this.#revision);
-      const chunks = await transport.open({ method: 'GET', path, query }, connection);
+      const request = { method: 'GET', path, query, ...(accept === undefined ? {} : { accept }) } as const;
+      const chunks = await transport.open(request, connection);
       const onSilence = (): void => connection.abort(new WatchStreamError(`no byte came for ${silenceMs} ms`));
       for await (const line of readLines(watchSilence(chunks, { clock, silenceMs, onSilence }), maxLineBytes)) {
         if (line.trim() === '') continue;
@@ -148,7 +151,6 @@ class HttpWatch<T extends ApiObject> {
   #advance(line: string): WatchProgress<T> {
     const event = parseWatchLine<T>(line);
     this.#revision = event.object.metadata.resourceVersion;
-    this.#delay.reset();
     return event;
   }
 

@@ -1,9 +1,22 @@
 import type { ApiObject, ObjectKey } from '../api/index.ts';
 
-export interface InformerOptions {
-  readonly namespace?: string;
+/** What an informer follows, and what it keeps of it. Selections are checked at once: BadRequest names the option. */
+export interface InformerOptions<T extends ApiObject = ApiObject> {
+  /** Objects of these namespaces alone, at most 100; each is listed and watched by itself. Default all. */
+  readonly namespaces?: readonly string[];
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /**
+   * Follows metadata and nothing else: objects are `PartialObjectMetadata` of `meta.k8s.io/v1`, and over HTTP the rest is
+   * not sent. Default false.
+   */
+  readonly metadataOnly?: boolean;
+  /**
+   * What is kept of an object: fields that nobody reads need not be stored. Called with each state, which is frozen and
+   * not to be changed; must be pure, and keep name, namespace, uid and resourceVersion. When it throws or keeps them not,
+   * that is reported, and the object is kept whole. Informers with different functions are different caches.
+   */
+  transform?(this: void, object: T): T;
 }
 
 /**
@@ -15,8 +28,16 @@ export interface InformerHandler<T extends ApiObject> {
   onAdd?(object: T, info: { readonly initial: boolean }): void;
   /** Equal resourceVersions: a resync. */
   onUpdate?(previous: T, object: T): void;
-  /** The last known state, with the revision of the deletion. */
+  /** The last known state, with the revision of the deletion where that is known. */
   onDelete?(object: T): void;
+}
+
+export interface HandlerOptions {
+  /**
+   * Tells this handler of every cached object again, as an update that changes nothing, each time so many milliseconds
+   * have passed. Above 0, RangeError otherwise. Default never.
+   */
+  readonly resyncMs?: number;
 }
 
 export interface HandlerRegistration {
@@ -27,18 +48,31 @@ export interface HandlerRegistration {
   remove(): void;
 }
 
-/** A cache of one kind (or of a selection of it) that follows the server. */
+/** A cache of one kind (or of a selection of it) that follows the server. It is empty while nobody runs it. */
 export interface Informer<T extends ApiObject> {
   /** Reads the cache; undefined when absent. */
   get(key: ObjectKey): T | undefined;
   /** All cached objects, in no particular order. */
   list(): readonly T[];
-  /** The revision that the cache has reached; `0` before the first list. */
+  /** The revision that the cache has reached; `0` while it has not synced. */
   readonly resourceVersion: string;
-  /** The handler gets the present objects first, then every change. */
-  addHandler(handler: InformerHandler<T>): HandlerRegistration;
-  /** True once the first list is in the cache. */
+  /**
+   * Keeps an index: under which values an object is found. Throws RangeError when another function has that name. A
+   * function that throws is reported, and its object is found under no value.
+   */
+  addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
+  /** The objects under a value of an index, at a cost of their number alone. RangeError when there is no such index. */
+  byIndex(name: string, value: string): readonly T[];
+  /**
+   * The handler gets the present objects first, then every change. One that stays while the informer is not run is told
+   * the differences when it is run again.
+   */
+  addHandler(handler: InformerHandler<T>, options?: HandlerOptions): HandlerRegistration;
+  /** True while the cache holds all that there is. */
   hasSynced(): boolean;
-  /** Follows the server until the signal aborts; settles when all of it has stopped. Several callers share one run; it ends with the last. */
+  /**
+   * Follows the server until the signal aborts; settles when all of it has stopped. Several callers share one run; it
+   * ends with the last. Waits for a kind that is not served, and follows one that comes back. Never rejects.
+   */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -17,3 +17,6 @@ export const systemClock: Clock = Object.freeze({
 
 /** Real chance, handed in beside the real time: a random UUID at each call. */
 export const systemUuid: () => string = () => randomUUID();
+
+/** The same for numbers in [0, 1): jitter. */
+export const systemRandom: () => number = () => Math.random();

@@ -1,6 +1,6 @@
 import { formatKey, type ApiObject, type ObjectKey } from '../api/index.ts';
 import type { Informer } from '../client/informer.ts';
-import { compareRevisions } from './compare-revisions.ts';
+import { compareRevisions } from '../cache/compare-revisions.ts';
 import { kindIdOfObject } from './kind-id.ts';
 
 /** Which object: its kind and its key. */
@@ -32,6 +32,7 @@ export class CacheView {
   /** The newest state known; undefined when absent. */
   read(target: Target): ApiObject | undefined {
     const cached = this.#informers.get(target.kindId)?.get(target.key);
+    if (this.#written.size === 0) return cached;
     const id = idOf(target);
     const written = this.#written.get(id);
     if (written === undefined) return cached;

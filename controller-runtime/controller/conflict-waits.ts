@@ -1,4 +1,4 @@
-import { compareRevisions } from './compare-revisions.ts';
+import { compareRevisions } from '../cache/compare-revisions.ts';
 import { idOf, targetOf, type Target } from './cache-view.ts';
 import type { ApiObject } from '../api/index.ts';
 

@@ -1,5 +1,7 @@
 import { descriptorOf, type ApiObject, type Model, type ModelDescriptor, type ObjectKey } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
+import { checkBackoff, type BackoffOptions } from '../queue/backoff.ts';
+import type { KeySource } from './key-source.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 import type { Predicate } from './predicates.ts';
 import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconciler.ts';
@@ -29,10 +31,16 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /** Kinds whose objects this controller makes: a change of one enqueues its controller owner. */
   readonly owns?: readonly Model[];
   readonly watches?: readonly WatchSource[];
+  /** What else enqueues keys: an EventEmitter, an iteration, a poll. Made by `source` and `poll`. */
+  readonly sources?: readonly KeySource[];
+  /** Every object is reconciled again each time so long has passed, after all that happens meanwhile. Default: never. */
+  readonly resync?: Duration;
   /** Runs at once, each of another key. Default 4: runs mostly wait for writes, and waiting writes commit together. */
   readonly concurrency?: number;
   /** After this long a run's signal aborts and the run counts as failed. Default 2 minutes, so that every wait ends. */
   readonly timeoutMs?: Duration;
+  /** How a failing key is delayed. Default: 5 ms, doubling, 1000 s at most, each key for itself. */
+  readonly backoff?: BackoffOptions;
   /** Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000 s. */
   readonly retryLimit?: number;
   /**
@@ -57,8 +65,12 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly model: ModelDescriptor<T>;
   readonly owns: readonly ModelDescriptor[];
   readonly watches: readonly WatchSource[];
+  readonly sources: readonly KeySource[];
+  /** Infinity: never. */
+  readonly resyncMs: number;
   readonly concurrency: number;
   readonly timeoutMs: number;
+  readonly backoff: BackoffOptions;
   readonly retryLimit: number;
   readonly predicates: readonly Predicate<T>[] | undefined;
   readonly hotLoopRunsPerMinute: number;
@@ -73,20 +85,26 @@ export function controller<T extends ApiObject>(
   options: ControllerOptions<T>,
 ): ControllerDefinition<T> {
   const descriptor = descriptorOf(model);
-  const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], predicates, cleanup } = options;
-  const { concurrency = 4, timeoutMs = 120_000, retryLimit = Infinity, hotLoopRunsPerMinute = 100 } = options;
+  const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], sources = [], predicates, cleanup } = options;
+  const { concurrency = 4, timeoutMs = 120_000, hotLoopRunsPerMinute = 100 } = options;
+  const { backoff = {}, retryLimit = Infinity } = options;
   checkName(name);
   checkCount(name, { concurrency }, 1);
   if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
   checkCount(name, { hotLoopRunsPerMinute }, 1);
   checkFunctions(name, options);
+  checkBackoff(backoff);
+  checkSources(name, sources);
   return Object.freeze({
     name,
     model: descriptor,
     owns: Object.freeze(owns.map((owned) => descriptorOf(owned))),
     watches: Object.freeze([...watches]),
+    sources: Object.freeze([...sources]),
+    resyncMs: resyncMsOf(name, options),
     concurrency,
     timeoutMs: parseDuration(timeoutMs),
+    backoff: Object.freeze({ ...backoff }),
     retryLimit,
     predicates: predicates === undefined ? undefined : Object.freeze([...predicates]),
     hotLoopRunsPerMinute,
@@ -101,6 +119,20 @@ function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFun
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;
   return (context: ReconcileContext<T>) => reconcile.call(options, context);
+}
+
+function checkSources(name: string, sources: readonly KeySource[]): void {
+  for (const [index, each] of sources.entries()) {
+    if (typeof each?.name === 'string' && typeof each.keys === 'function') continue;
+    throw new TypeError(`controller "${name}": sources[${index}] is none, such as source(name, keys) makes`);
+  }
+}
+
+function resyncMsOf(name: string, { resync }: Pick<ControllerOptions, 'resync'>): number {
+  if (resync === undefined) return Infinity;
+  const resyncMs = parseDuration(resync);
+  if (resyncMs > 0) return resyncMs;
+  throw new RangeError(`controller "${name}": resync must be above 0`);
 }
 
 function checkName(name: string): void {

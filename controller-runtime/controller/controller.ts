@@ -1,22 +1,29 @@
 import PQueue from 'p-queue';
-import { parseKey, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../api/index.ts';
+import { keyOf, type ApiObject, type Clock, type Logger, type ModelDescriptor, type ObjectKey } from '../api/index.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
-import { WorkQueue } from '../queue/work-queue.ts';
+import { EventWriter } from '../events/event-recorder.ts';
+import { WorkQueue, type AddOptions } from '../queue/work-queue.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { CacheView } from './cache-view.ts';
 import { childLogger } from './child-logger.ts';
 import { ConflictWaits } from './conflict-waits.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
-import { EventSource } from './event-source.ts';
+import { backgroundPriority, EventSource } from './event-source.ts';
 import { followCache, waitFor } from './follow-caches.ts';
 import { HotLoopDetector } from './hot-loop.ts';
+import { source, type KeySource } from './key-source.ts';
 import { kindIdOf } from './kind-id.ts';
 import { OwnRevisions } from './own-revisions.ts';
-import { ReconcileRun } from './reconcile-run.ts';
+import { ReconcileRun, type RunParts } from './reconcile-run.ts';
+import type { RunRecord } from './run-history.ts';
+import { RunObserver } from './run-observer.ts';
+import { runSource } from './run-source.ts';
 import { settleRun } from './settle-run.ts';
+import { workKey } from './work-key.ts';
 
 export interface ControllerParts {
   readonly client: Client;
@@ -28,6 +35,7 @@ export interface ControllerParts {
   readonly cacheSyncTimeoutMs: number;
   /** How long a stop waits for runs under way. */
   readonly graceMs: number;
+  readonly metrics: Metrics;
 }
 
 /** Runs in a row before the event loop gets a turn, so that a million keys without I/O starve nobody. */
@@ -45,10 +53,12 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #waits: ConflictWaits;
   readonly #events: EventSource;
-  readonly #hotLoop: HotLoopDetector;
+  readonly #runParts: RunParts;
   readonly #pool: PQueue;
+  readonly #observer: RunObserver;
+  readonly #recorder: EventWriter;
   /** Runs under way. */
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, ReconcileRun>();
   #isWorking = false;
   #isAbandoned = false;
   #runsThisTurn = 0;
@@ -56,16 +66,30 @@ export class Controller {
   /** Asks the client for the informers; they are run by {@link run}. */
   constructor(definition: ControllerDefinition, parts: ControllerParts) {
     const { client, clock } = parts;
-    const { retryLimit, concurrency, hotLoopRunsPerMinute } = definition;
+    const { backoff, retryLimit, concurrency, hotLoopRunsPerMinute } = definition;
     this.#definition = definition;
     this.#parts = parts;
     this.#logger = childLogger(parts.logger, { controller: definition.name });
     this.#informers = informersOf(definition, client);
     this.#view = new CacheView(this.#informers);
-    this.#queue = new WorkQueue({ clock, retryLimit, onReady: () => this.#pump() });
+    const { metrics } = parts;
+    this.#observer = new RunObserver({ controller: definition, clock, metrics, depth: () => this.#queue.length });
+    this.#recorder = new EventWriter({ ...parts, logger: this.#logger, component: definition.name });
+    const observer = this.#observer.queue;
+    this.#queue = new WorkQueue({ clock, backoff, retryLimit, observer, onReady: () => this.#pump() });
     this.#waits = new ConflictWaits((key) => this.#queue.add(key, { reason: { type: 'retry' } }));
     this.#events = this.#createEvents();
-    this.#hotLoop = new HotLoopDetector(hotLoopRunsPerMinute);
+    this.#runParts = {
+      definition,
+      kindId: kindIdOf(definition.model),
+      client,
+      clock,
+      view: this.#view,
+      statusWrites: this.#statusWrites,
+      finalizerWrites: this.#finalizerWrites,
+      hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
+      events: this.#recorder,
+    };
     this.#pool = new PQueue({ concurrency });
     this.#pool.on('next', () => this.#pump());
   }
@@ -78,6 +102,7 @@ export class Controller {
     const following = new AbortController();
     const parts = { clock: this.#parts.clock, logger: this.#logger, signal: following.signal };
     const caches = [...this.#informers].map(([kindId, informer]) => followCache(informer, kindId, parts));
+    const sources = this.#runSources(signal);
     try {
       this.#events.start();
       if (await this.#waitForSync(signal)) await this.#work(signal);
@@ -85,19 +110,37 @@ export class Controller {
     } finally {
       this.#events.stop();
       following.abort();
-      await Promise.all(caches);
+      await Promise.all([...caches, ...sources]);
+      await this.#recorder.close();
+      this.#observer.stop();
     }
+  }
+
+  /** Every cache of it has the objects that were there, and its handlers have seen them. */
+  hasSynced(): boolean {
+    return this.#events.hasSynced();
   }
 
   /** No key is ready or being processed, and no event waits to be delivered. Keys that wait for their time do not count. */
   isIdle(): boolean {
     const { length, processing } = this.#queue;
-    return this.#isWorking && length === 0 && processing === 0 && this.#waits.size === 0 && this.#events.isIdle();
+    const waiting = length + processing + this.#waits.size;
+    return this.#isWorking && waiting === 0 && this.#events.isIdle() && this.#recorder.isIdle();
   }
 
   /** Where each key stands, the first `limit` of them. */
   keys(limit?: number): readonly KeyState[] {
     return this.#queue.snapshot(limit);
+  }
+
+  /** Where one key stands; undefined when it waits for nothing. */
+  stateOf(key: string): KeyState | undefined {
+    return this.#queue.stateOf(key);
+  }
+
+  /** The last runs of a key, the newest first; without a key, the last run of each, `limit` of them. */
+  runs(key: string | undefined, limit: number): readonly RunRecord[] {
+    return key === undefined ? this.#observer.history.last(limit) : this.#observer.history.of(key);
   }
 
   sizes(): QueueSizes {
@@ -118,6 +161,21 @@ export class Controller {
       },
       logger: this.#logger,
     });
+  }
+
+  #runSources(signal: AbortSignal): readonly Promise<void>[] {
+    const { client, clock, graceMs } = this.#parts;
+    const { model, resyncMs, sources } = this.#definition;
+    const context = { client, clock, signal, logger: this.#logger };
+    const run = (keys: KeySource, options: AddOptions): Promise<void> => {
+      const enqueue = (key: string | ObjectKey): void => this.#queue.add(workKey(key, model), options);
+      return runSource(keys, { context, enqueue, graceMs });
+    };
+    const running = sources.map((keys) => run(keys, { reason: { type: 'event', detail: `source ${keys.name}` } }));
+    const informer = this.#informers.get(kindIdOf(model));
+    if (informer === undefined || resyncMs === Infinity) return running;
+    const resync = run(resyncSource(informer, resyncMs), { priority: backgroundPriority, reason: { type: 'resync' } });
+    return [...running, resync];
   }
 
   async #waitForSync(signal: AbortSignal): Promise<boolean> {
@@ -165,34 +223,13 @@ export class Controller {
     const { key } = item;
     const reconcileID = this.#parts.uuid();
     const logger = childLogger(this.#logger, { key, reconcileID });
-    const abort = new AbortController();
-    this.#running.set(key, abort);
-    this.#watchHotLoop(key, logger);
-    const outcome = await new ReconcileRun(this.#runParts(), { item, reconcileID, logger, abort }).run();
+    const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
+    this.#running.set(key, run);
+    const outcome = await this.#observer.observe({ item, reconcileID }, () => run.run());
     this.#running.delete(key);
     if (!this.#isAbandoned)
       settleRun({ queue: this.#queue, view: this.#view, waits: this.#waits, logger }, item, outcome);
     this.#queue.done(key);
-  }
-
-  #runParts(): ConstructorParameters<typeof ReconcileRun>[0] {
-    const { client, clock } = this.#parts;
-    return {
-      definition: this.#definition,
-      client,
-      clock,
-      view: this.#view,
-      statusWrites: this.#statusWrites,
-      finalizerWrites: this.#finalizerWrites,
-    };
-  }
-
-  #watchHotLoop(key: string, logger: Logger): void {
-    const object = this.#view.read({ kindId: kindIdOf(this.#definition.model), key: parseKey(key) });
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (!this.#hotLoop.countRun(key, object?.metadata.generation, nowMs)) return;
-    const runsPerMinute = this.#definition.hotLoopRunsPerMinute;
-    logger.warn({ runsPerMinute }, `hot loop: "${key}" ran more often than that though its spec did not change`);
   }
 
   /** Runs that outlast the grace are told to end and left behind: their outcome no longer counts. */
@@ -208,14 +245,24 @@ export class Controller {
       { keys: [...this.#running.keys()], graceMs },
       'runs did not end within the grace; they are abandoned',
     );
-    for (const abort of this.#running.values()) abort.abort(new Error('the controller has stopped'));
+    for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
   }
+}
+
+function resyncSource(informer: Informer<ApiObject>, resyncMs: number): KeySource {
+  return source('resync', async function* resync({ clock, signal }) {
+    await sleep(clock, resyncMs, signal);
+    while (!signal.aborted) {
+      yield* informer.list().map(keyOf);
+      await sleep(clock, resyncMs, signal);
+    }
+  });
 }
 
 /** One informer a kind, however often the controller names it. */
 function informersOf({ model, owns, watches }: ControllerDefinition, client: Client): Map<string, Informer<ApiObject>> {
   const informers = new Map<string, Informer<ApiObject>>();
-  const models: readonly ModelDescriptor[] = [model, ...owns, ...watches.map((source) => source.model)];
+  const models: readonly ModelDescriptor[] = [model, ...owns, ...watches.map((watched) => watched.model)];
   for (const each of models) {
     const kindId = kindIdOf(each);
     if (!informers.has(kindId)) informers.set(kindId, client.informer(each));

@@ -3,16 +3,18 @@ import type { HandlerRegistration, Informer, InformerHandler } from '../client/i
 import type { Client } from '../client/client.ts';
 import type { Reason, ReasonType } from '../queue/reason.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
+import { originOf } from '../telemetry/tracing.ts';
 import { idOf, targetOf } from './cache-view.ts';
 import type { ControllerDefinition, WatchSource } from './controller-definition.ts';
 import { groupOf, kindIdOf } from './kind-id.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import { controllerOf } from './owner-references.ts';
-import { isResync, judgeOwnEvent } from './own-event-filter.ts';
+import { isResync, judgeOwnEvent, type OwnEventVerdict } from './own-event-filter.ts';
 import type { ObjectChange } from './predicates.ts';
+import { workKey } from './work-key.ts';
 
 /** What was there at the start, and resyncs, give way to what happens now. */
-const backgroundPriority = -100;
+export const backgroundPriority = -100;
 
 export interface EventSourceParts {
   readonly definition: ControllerDefinition;
@@ -85,18 +87,32 @@ export class EventSource {
   }
 
   #onOwn(change: ObjectChange, priority: number): void {
-    const { definition, queue, statusWrites, finalizerWrites } = this.#parts;
+    const { queue, statusWrites, finalizerWrites } = this.#parts;
     const { object } = change;
     const { resourceVersion } = object.metadata;
     const id = idOf(targetOf(object));
     const reason = reasonFor('event', change, change.type);
     const run = (): void => queue.add(formatKey(keyOf(object)), { priority, reason });
-    const verdict = judgeOwnEvent(change, definition.predicates);
+    const verdict = this.#judge(change);
     if (verdict === 'run') run();
     else if (verdict === 'unlessOwnStatus') statusWrites.decide(id, resourceVersion, run);
     else if (verdict === 'unlessOwnFinalizers') finalizerWrites.decide(id, resourceVersion, run);
     statusWrites.observed(id, resourceVersion);
     finalizerWrites.observed(id, resourceVersion);
+  }
+
+  /** A predicate that throws is reported, and counts for nothing: a run too many does no harm, one too few may. */
+  #judge(change: ObjectChange): OwnEventVerdict {
+    const { definition, logger } = this.#parts;
+    try {
+      return judgeOwnEvent(change, definition.predicates);
+    } catch (error) {
+      logger.error(
+        { key: formatKey(keyOf(change.object)), err: error },
+        'a predicate failed; the object is reconciled',
+      );
+      return 'run';
+    }
   }
 
   /** The owner before and the owner now; the version of the reference's apiVersion does not matter, its group does. */
@@ -125,7 +141,7 @@ export class EventSource {
     for (const object of statesOf(change)) {
       try {
         for (const key of await map(object, { client })) {
-          queue.add(typeof key === 'string' ? key : formatKey(key), { priority, reason });
+          queue.add(workKey(key, definition.model), { priority, reason });
         }
       } catch (error) {
         const from = { kind: object.kind, key: formatKey(keyOf(object)) };
@@ -142,5 +158,10 @@ function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
 function reasonFor(type: ReasonType, change: ObjectChange, detail?: string): Reason {
   const { previous, object } = change;
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
-  return { type, detail: detail ?? `${object.kind} ${object.metadata.name}` };
+  const traceparent = originOf(object);
+  return {
+    type,
+    detail: detail ?? `${object.kind} ${object.metadata.name}`,
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
 }

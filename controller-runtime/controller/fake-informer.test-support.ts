@@ -15,6 +15,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
   readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
   readonly #cache = new Map<string, T>();
   readonly #handlers = new Set<Registration<T>>();
+  readonly #indexes = new Map<string, (object: T) => readonly string[]>();
   readonly #waiting: Change<T>[] = [];
   #isHeld = false;
   #isSynced = false;
@@ -33,6 +34,14 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
 
   hasSynced(): boolean {
     return this.#isSynced;
+  }
+
+  addIndex(name: string, valuesOf: (object: T) => readonly string[]): void {
+    this.#indexes.set(name, valuesOf);
+  }
+
+  byIndex(name: string, value: string): readonly T[] {
+    return this.list().filter((object) => this.#indexes.get(name)?.(object).includes(value));
   }
 
   addHandler(handler: InformerHandler<T>): HandlerRegistration {

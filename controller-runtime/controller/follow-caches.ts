@@ -9,7 +9,7 @@ export interface FollowParts {
   readonly signal: AbortSignal;
 }
 
-const restartBackoff = { baseMs: 800, maxMs: 30_000 };
+export const restartBackoff = { baseMs: 800, maxMs: 30_000 };
 
 /** Runs an informer until the signal aborts. One that ends before is reported and run again, after a back-off. Never rejects. */
 export async function followCache(informer: Informer<ApiObject>, kindId: string, parts: FollowParts): Promise<void> {

@@ -73,6 +73,8 @@ export class Harness {
   /** Starts the manager, and waits for nothing. */
   startOnly(): void {
     this.#running = this.manager.run(this.#abort.signal);
+    // A rejection is for `stop` to tell, which comes later.
+    this.#running.catch(() => undefined);
   }
 
   /** Waits until nothing is ready, processed or undelivered; time stands still. */

@@ -12,9 +12,12 @@ export type Outcome =
   | { readonly kind: 'conflict'; readonly error: unknown; readonly source: ConflictSource | undefined }
   | { readonly kind: 'terminal' | 'error' | 'timeout'; readonly error: unknown };
 
-/** What a reconciler's answer asks for. Throws RangeError on a delay that is none. */
+/** What a reconciler's answer asks for. Throws TypeError on what is no answer, RangeError on a delay that is none. */
 export function outcomeOfResult(result: ReconcileResult): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
+  if (typeof result !== 'object') {
+    throw new TypeError(`a reconciler answers nothing, or an object such as { after: "10m" }, not ${String(result)}`);
+  }
   if ('after' in result && result.after !== undefined) return { kind: 'after', delayMs: parseDuration(result.after) };
   if ('requeueAfter' in result && result.requeueAfter !== undefined) {
     const delayMs = parseDuration(result.requeueAfter);

@@ -1,4 +1,4 @@
-import { compareRevisions } from './compare-revisions.ts';
+import { compareRevisions } from '../cache/compare-revisions.ts';
 
 interface KeyRevisions {
   /** Writes sent and not answered. */

@@ -1,12 +1,13 @@
-import { parseKey, type ApiObject, type Clock, type Logger } from '../api/index.ts';
+import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
+import type { EventWriter } from '../events/event-recorder.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
 import type { CacheView } from './cache-view.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
 import { ensureDependent } from './ensure-dependent.ts';
 import { writeFinalizers } from './finalizer-writes.ts';
 import { addFinalizer, removeFinalizer } from './finalizers.ts';
-import { kindIdOf } from './kind-id.ts';
+import type { HotLoopDetector } from './hot-loop.ts';
 import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import type { ReconcileContext, ReconcileRequest, ReconcileResult } from './reconciler.ts';
@@ -15,11 +16,15 @@ import { writeStatus } from './write-status.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
+  /** Of the definition's model. */
+  readonly kindId: string;
   readonly client: Client;
   readonly clock: Clock;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
+  readonly hotLoop: HotLoopDetector;
+  readonly events: Pick<EventWriter, 'ofRun'>;
 }
 
 export interface RunOptions {
@@ -27,8 +32,6 @@ export interface RunOptions {
   readonly reconcileID: string;
   /** Knows the run already. */
   readonly logger: Logger;
-  /** Aborted by the timeout, or by whoever holds it. */
-  readonly abort: AbortController;
 }
 
 /** One run of one key, from reading the object to the outcome. */
@@ -36,12 +39,15 @@ export class ReconcileRun {
   readonly #parts: RunParts;
   readonly #options: RunOptions;
   readonly #client: RunClient;
+  /** Its signal is made when it is first asked for: that costs as much as all the rest of a run that does nothing. */
+  readonly #abort = new AbortController();
+  #timer: Timer | undefined;
 
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
     this.#options = options;
     const { client, view, statusWrites } = parts;
-    this.#client = new RunClient({ client, signal: options.abort.signal, view, statusWrites });
+    this.#client = new RunClient({ client, abort: this.#abort, view, statusWrites });
   }
 
   /**
@@ -51,14 +57,11 @@ export class ReconcileRun {
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
     const { timeoutMs } = definition;
-    const { abort } = this.#options;
     let timeout: Error | undefined;
-    const timer = clock.setTimeout(() => {
+    this.#timer = clock.setTimeout(() => {
       timeout = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
-      abort.abort(timeout);
+      this.#abort.abort(timeout);
     }, timeoutMs);
-    // A run that is abandoned leaves no timer behind.
-    abort.signal.addEventListener('abort', () => clock.clearTimeout(timer), { once: true });
     try {
       const outcome = outcomeOfResult(await this.#reconcile());
       return timeout === undefined ? outcome : { kind: 'timeout', error: timeout };
@@ -66,20 +69,35 @@ export class ReconcileRun {
       if (timeout !== undefined) return { kind: 'timeout', error: timeout };
       return outcomeOfError(error, this.#client.conflictSource(error));
     } finally {
-      clock.clearTimeout(timer);
+      clock.clearTimeout(this.#timer);
     }
   }
 
+  /** Tells the run to end, and leaves no timer of it. */
+  abandon(reason: Error): void {
+    this.#parts.clock.clearTimeout(this.#timer);
+    this.#abort.abort(reason);
+  }
+
   async #reconcile(): Promise<ReconcileResult> {
-    const { definition, view } = this.#parts;
+    const { definition, kindId, view } = this.#parts;
     const { reconcile } = definition;
     const request = this.#request();
+    const object = view.read({ kindId, key: request.key });
+    this.#watchHotLoop(object);
     if (typeof reconcile !== 'function') return reconcile.reconcile(request);
-    const object = view.read({ kindId: kindIdOf(definition.model), key: request.key });
     if (object === undefined) return undefined;
     if (object.metadata.deletionTimestamp !== undefined) return this.#cleanUp(request, object);
     const prepared = await this.#prepare(object);
     return prepared === undefined ? undefined : reconcile(this.#context(request, prepared));
+  }
+
+  #watchHotLoop(object: ApiObject | undefined): void {
+    const { item, logger } = this.#options;
+    const { clock, definition, hotLoop } = this.#parts;
+    if (!hotLoop.countRun(item.key, object?.metadata.generation, clock.monotonicMs())) return;
+    const runsPerMinute = definition.hotLoopRunsPerMinute;
+    logger.warn({ runsPerMinute }, `hot loop: "${item.key}" ran more often than that though its spec did not change`);
   }
 
   /** The finalizer is stored before the first reconcile; one that no cleanup stands behind any more is taken off. */
@@ -97,7 +115,7 @@ export class ReconcileRun {
     const result = await cleanup?.(this.#context(request, object));
     if (outcomeOfResult(result).kind !== 'success') return result;
     // A run that was told to end must not report a cleanup that may have been cut short.
-    this.#options.abort.signal.throwIfAborted();
+    this.#abort.signal.throwIfAborted();
     await this.#writeFinalizers(this.#parts.view.newest(object), (present) => removeFinalizer(present, finalizer));
     return undefined;
   }
@@ -107,20 +125,35 @@ export class ReconcileRun {
     return writeFinalizers({ client: this.#client, model: definition.model, finalizerWrites }, object, change);
   }
 
+  /** Written out, and not spread: at ten thousand runs a second and more, spreading is what they spend their time on. */
   #request(): ReconcileRequest {
-    const { item, logger, reconcileID, abort } = this.#options;
+    const { item, logger, reconcileID } = this.#options;
+    const abort = this.#abort;
     const key = parseKey(item.key);
-    return { ...key, key, client: this.#client, signal: abort.signal, reasons: item.reasons, logger, reconcileID };
+    const request = {
+      key,
+      name: key.name,
+      client: this.#client,
+      get signal() {
+        return abort.signal;
+      },
+      reasons: item.reasons,
+      recorder: this.#parts.events.ofRun(reconcileID),
+      logger,
+      reconcileID,
+    };
+    return key.namespace === undefined ? request : Object.assign(request, { namespace: key.namespace });
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
     const { definition, view } = this.#parts;
     const client = this.#client;
-    return {
-      ...request,
+    const verbs: Pick<ReconcileContext, 'object' | 'event' | 'ensure' | 'status'> = {
       object,
+      event: (type, reason, message) => request.recorder.event(object, type, reason, message),
       ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
       status: (partial) => writeStatus({ client, view, model: definition.model, object }, partial),
     };
+    return Object.assign(request, verbs);
   }
 }

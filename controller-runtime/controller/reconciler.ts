@@ -1,5 +1,6 @@
 import type { ApiObject, Logger, Model, ObjectKey } from '../api/index.ts';
 import type { Client, DeepPartial, Desired, StatusOf } from '../client/client.ts';
+import type { EventRecorder, EventType } from '../events/event-recorder.ts';
 import type { Reason } from '../queue/reason.ts';
 import type { Duration } from './parse-duration.ts';
 
@@ -24,6 +25,8 @@ export interface ReconcileRequest {
   readonly reasons: readonly Reason[];
   /** Adds controller, key and reconcileID to each line. */
   readonly logger: Logger;
+  /** Records what happens to objects, for people; its events bear the reconcileID. */
+  readonly recorder: EventRecorder;
   /** Of this run alone; a random UUID. */
   readonly reconcileID: string;
 }
@@ -32,6 +35,8 @@ export interface ReconcileRequest {
 export interface ReconcileContext<T extends ApiObject = ApiObject> extends ReconcileRequest {
   /** From the cache: frozen and shared. Never older than what this controller wrote. */
   readonly object: T;
+  /** {@link EventRecorder.event} of this object. */
+  event(this: void, type: EventType, reason: string, message: string): void;
   /**
    * Creates a dependent, or merges `desired` into it (RFC 7396), and makes this object its controller owner. A name
    * alone is taken in this object's namespace. Writes nothing when nothing differs; a lost race is tried again.

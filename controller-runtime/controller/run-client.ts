@@ -2,6 +2,7 @@ import {
   applyMergePatch,
   deepEqual,
   descriptorOf,
+  formatKey,
   isConflict,
   parseKey,
   type ApiObject,
@@ -27,6 +28,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '../client/client.ts';
+import { inSpan, type SpanOptions } from '../telemetry/tracing.ts';
 import { idOf, targetOf, type CacheView, type Target } from './cache-view.ts';
 import { kindIdOf } from './kind-id.ts';
 import type { OwnRevisions } from './own-revisions.ts';
@@ -39,8 +41,8 @@ export interface ConflictSource {
 
 export interface RunClientParts {
   readonly client: Client;
-  /** Requests that have no signal of their own end with the run. */
-  readonly signal: AbortSignal;
+  /** The run's: requests that have no signal of their own end with it. */
+  readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
 }
@@ -51,21 +53,21 @@ export interface RunClientParts {
  */
 export class RunClient implements Client {
   readonly #client: Client;
-  readonly #signal: AbortSignal;
+  readonly #abort: Pick<AbortController, 'signal'>;
   readonly #view: CacheView;
   readonly #statusWrites: OwnRevisions;
-  readonly #conflicts = new WeakMap<object, ConflictSource>();
+  #conflicts: WeakMap<object, ConflictSource> | undefined;
 
-  constructor({ client, signal, view, statusWrites }: RunClientParts) {
+  constructor({ client, abort, view, statusWrites }: RunClientParts) {
     this.#client = client;
-    this.#signal = signal;
+    this.#abort = abort;
     this.#view = view;
     this.#statusWrites = statusWrites;
   }
 
   /** What a conflict that this client rejected with was about; undefined for any other error. */
   conflictSource(error: unknown): ConflictSource | undefined {
-    return typeof error === 'object' && error !== null ? this.#conflicts.get(error) : undefined;
+    return typeof error === 'object' && error !== null ? this.#conflicts?.get(error) : undefined;
   }
 
   get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T> {
@@ -80,7 +82,7 @@ export class RunClient implements Client {
     return this.#client.watch(model, this.#bound(options));
   }
 
-  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions): Informer<T> {
+  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T> {
     return this.#client.informer(model, options);
   }
 
@@ -140,7 +142,7 @@ export class RunClient implements Client {
   }
 
   #bound<O extends RequestOptions>(options: O | undefined): O & { readonly signal: AbortSignal } {
-    return { signal: this.#signal, ...options } as O & { readonly signal: AbortSignal };
+    return { signal: this.#abort.signal, ...options } as O & { readonly signal: AbortSignal };
   }
 
   async #write<R extends ApiObject | undefined>(
@@ -150,13 +152,18 @@ export class RunClient implements Client {
   ): Promise<R> {
     const { target, revision } = 'target' in about ? about : { target: about, revision: '0' };
     try {
-      const result = await send();
+      const span = (): SpanOptions => ({
+        name: `write ${target.kindId}`,
+        kind: 'client',
+        attributes: { 'homeostat.key': formatKey(target.key) },
+      });
+      const result = await inSpan(span, send);
       if (options?.dryRun === true) return result;
       if (result === undefined) this.#view.recordGone(target);
       else this.#view.record(result);
       return result;
     } catch (error) {
-      if (isConflict(error)) this.#conflicts.set(error as object, { target, revision });
+      if (isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error as object, { target, revision });
       throw error;
     }
   }

@@ -1,28 +1,47 @@
 import { silentLogger, type Clock, type GroupVersionKind, type Logger } from '../api/index.ts';
+import { linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
-import { systemClock, systemUuid } from '../clock/system-clock.ts';
+import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts';
 import { Controller } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { parseDuration, type Duration } from '../controller/parse-duration.ts';
+import type { RunRecord } from '../controller/run-history.ts';
+import { electionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
+import { LeaderClient } from '../election/leader-client.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
+import { createLeaderStatus } from '../telemetry/leader-status.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { startProcessMetrics } from '../telemetry/process-metrics.ts';
+import { Candidacy } from './candidacy.ts';
+import { startPart, stopPart, stopParts, type Part } from './part.ts';
 import type { Runnable } from './runnable.ts';
+import { StandbyCaches } from './standby-caches.ts';
 
 export interface ManagerOptions {
   /** What the controllers read and write with; in process or over HTTP. */
   readonly client: Client;
   readonly controllers?: readonly ControllerDefinition[];
-  /** Started before the controllers, stopped after them. */
+  /** Long-living parts; those that need nothing are started before the controllers, and stopped after them. */
   readonly runnables?: readonly Runnable[];
+  /**
+   * Controllers work in one of all managers with the same lease, and their writes carry its term: what a former leader
+   * writes is refused (409), even when it does not know yet. Default: no election.
+   */
+  readonly leaderElection?: LeaderElectionOptions;
   /** Default: the real time. */
   readonly clock?: Clock;
   /** Default: silent. */
   readonly logger?: Logger;
   /** Makes the reconcileID of each run. Default: random UUIDs. */
   readonly uuid?: () => string;
+  /** Jitter of the election, in [0, 1). Default Math.random. */
+  readonly random?: () => number;
   /** How long caches may take to sync before an error names them; the wait goes on. Default 2 minutes. */
   readonly cacheSyncTimeoutMs?: Duration;
   /** How long a stop waits for reconciles under way before it abandons them. Default 30 s. */
   readonly graceMs?: Duration;
+  /** What the controllers count in. Default: metrics of this manager's own, which measure the process as well. */
+  readonly metrics?: Metrics;
 }
 
 /** A controller of a manager, as it is now. */
@@ -34,54 +53,92 @@ export interface ControllerStatus {
   readonly sizes: QueueSizes;
 }
 
-/** A part that the manager runs. */
-interface Part {
-  readonly abort: AbortController;
-  readonly stopped: Promise<void>;
-}
-
 const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0, ready: 0 });
 
 type ManagerState = 'created' | 'running' | 'stopped';
 
 /** Runs controllers and other long-living parts. What fails in one of them is logged by name, and touches no other. */
 export class Manager {
-  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid'>>;
+  readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid' | 'metrics'>>;
+  readonly #ownsMetrics: boolean;
   readonly #cacheSyncTimeoutMs: number;
   readonly #graceMs: number;
   readonly #runnables: readonly Runnable[];
+  readonly #candidacy: Candidacy | undefined;
+  readonly #caches: StandbyCaches | undefined;
   readonly #definitions = new Map<string, ControllerDefinition>();
   readonly #controllers = new Map<string, Controller>();
   readonly #parts = new Map<string, Part>();
   /** Names whose controller is on its way out. */
   readonly #leaving = new Set<string>();
+  /** What the controllers write with; undefined until they may work. */
+  #client: Client | undefined;
   #state: ManagerState = 'created';
 
   constructor(options: ManagerOptions) {
-    const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid } = options;
-    const { controllers = [], runnables = [] } = options;
-    this.#options = { client, clock, logger, uuid };
+    const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid, random = systemRandom } = options;
+    const { controllers = [], runnables = [], leaderElection, metrics = new Metrics() } = options;
+    this.#options = { client, clock, logger, uuid, metrics };
+    this.#ownsMetrics = options.metrics === undefined;
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
     this.#graceMs = parseDuration(options.graceMs ?? '30s');
     this.#runnables = [...runnables];
+    if (leaderElection !== undefined) {
+      const setLeader = createLeaderStatus(metrics, leaderElection.name);
+      const observe: LeaderElectionOptions['observe'] = (status) => {
+        setLeader(status.isLeader);
+        leaderElection.observe?.(status);
+      };
+      const settings = electionSettings({ ...leaderElection, observe }, uuid);
+      this.#candidacy = new Candidacy(settings, { client, clock, logger, random });
+    }
+    const needsCaches = leaderElection !== undefined || runnables.some(({ needs }) => needs === 'caches');
+    if (needsCaches) this.#caches = new StandbyCaches({ client, clock, logger });
     for (const definition of controllers) this.add(definition);
   }
 
   /**
-   * Starts everything, works until the signal aborts, and stops in reverse. Settles when all of it has stopped.
-   * Rejects when it was run before.
+   * Starts what needs nothing, the caches, what needs those, and, once elected, the controllers; works until the signal
+   * aborts, and stops in reverse: the lease is released last. Settles when all of it has stopped. Rejects when it was run
+   * before, and, as `isFormerLeader` tells, when the lease is lost: the process goes on, and a new manager may stand again.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
     this.#state = 'running';
-    const runnables = this.#runnables.map((runnable) =>
-      startPart((own) => this.#contain(runnable.name, () => runnable.run(own))),
-    );
-    for (const definition of this.#definitions.values()) this.#start(definition);
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    const stopMeasuring = this.#ownsMetrics ? startProcessMetrics(this.#options.metrics) : undefined;
+    const until = new AbortController();
+    const unlink = linkAbort(until, signal);
+    const first = this.#startRunnables('nothing');
+    const later: Part[] = [];
+    try {
+      for (const definition of this.#definitions.values()) this.#caches?.follow(definition);
+      if (this.#candidacy === undefined) this.#startControllers(this.#options.client);
+      await this.#caches?.synced(this.#cacheSyncTimeoutMs, until.signal);
+      if (!until.signal.aborted) later.push(...this.#startRunnables('caches'));
+      await this.#lead(until);
+    } finally {
+      unlink();
+      this.#state = 'stopped';
+      await stopParts(later);
+      await this.#caches?.stop();
+      await stopParts(first);
+      await this.#candidacy?.leave();
+      stopMeasuring?.();
+    }
+  }
+
+  /** Once elected, all that works for the leader alone; resolves when that has stopped. Rejects when the lease was lost. */
+  async #lead(until: AbortController): Promise<void> {
+    const term = await this.#candidacy?.stand(until.signal);
+    const unlink = linkAbort(until, term?.signal);
+    const isOurs = !until.signal.aborted && (this.#candidacy === undefined || term !== undefined);
+    if (term !== undefined && isOurs) this.#startControllers(new LeaderClient(this.#options.client, term));
+    const parts = isOurs ? this.#startRunnables('leadership') : [];
+    if (!until.signal.aborted) await new Promise((resolve) => until.signal.addEventListener('abort', resolve));
     this.#state = 'stopped';
-    await Promise.all([...this.#parts.values()].map(stopPart));
-    await Promise.all(runnables.map(stopPart));
+    await Promise.all([stopParts(this.#parts.values()), stopParts(parts)]);
+    unlink();
+    term?.check();
   }
 
   /** Adds a controller; a running manager starts it. Throws when one of that name is there, or after the stop. */
@@ -92,7 +149,9 @@ export class Manager {
       throw new Error(`there is a controller "${name}" already: give one of them another name`);
     }
     this.#definitions.set(name, definition);
-    if (this.#state === 'running') this.#start(definition);
+    if (this.#state !== 'running') return;
+    this.#caches?.follow(definition);
+    if (this.#client !== undefined) this.#start(definition, this.#client);
   }
 
   /** Stops a controller, within the grace, and takes it out. Resolves when it has stopped; at once when there is none. */
@@ -105,6 +164,7 @@ export class Manager {
       this.#parts.delete(name);
       this.#controllers.delete(name);
     } else await part?.stopped;
+    await this.#caches?.unfollow(name);
     this.#definitions.delete(name);
   }
 
@@ -122,36 +182,93 @@ export class Manager {
    * kind. Empty before it is started. Throws when there is none.
    */
   queue(nameOrKind: string, limit?: number): readonly KeyState[] {
-    const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
-    const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
-    if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
-    return this.#controllers.get(name)?.keys(limit) ?? [];
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
+  }
+
+  /** Where one key of a controller stands; undefined when it is not in the queue. Throws when there is no such controller. */
+  stateOf(nameOrKind: string, key: string): KeyState | undefined {
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.stateOf(key);
+  }
+
+  /**
+   * The last runs of a key (`name`, or `namespace/name`), at most ten, the newest first; without a key, the last run of each
+   * of the thousand keys that ran last. By the controller's name, or its kind. Throws when there is none.
+   */
+  runs(nameOrKind: string, options: { readonly key?: string; readonly limit?: number } = {}): readonly RunRecord[] {
+    const { key, limit = Infinity } = options;
+    return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
+  }
+
+  /** The metrics of its controllers, and of whatever else counts in the same, as text for Prometheus. */
+  metrics(): string {
+    return this.#options.metrics.text();
   }
 
   /**
    * All controllers work, no key of theirs is ready or being processed, and every event is delivered. Keys that wait
-   * for their time (`after`, back-off) or are parked do not count.
+   * for their time (`after`, back-off) or are parked do not count. Who waits for another leader to go is idle as well.
    */
   isIdle(): boolean {
-    return this.#state === 'running' && [...this.#controllers.values()].every((controller) => controller.isIdle());
+    if (this.#state !== 'running') return false;
+    if (this.#client === undefined) return this.#candidacy?.seesOther === true;
+    return [...this.#controllers.values()].every((controller) => controller.isIdle());
   }
 
-  #start(definition: ControllerDefinition): void {
+  /** What is wrong with a manager that had better be restarted; undefined when nothing is. */
+  healthProblem(): string | undefined {
+    return this.#candidacy?.healthProblem();
+  }
+
+  /** Why it is not ready; undefined when it is. A manager that waits for another leader to go is ready. */
+  readinessProblem(): string | undefined {
+    if (this.#state !== 'running') return this.#state === 'created' ? 'not started' : 'stopped';
+    const unsynced = this.#caches?.unsynced() ?? this.#unsyncedControllers();
+    return unsynced.length === 0 ? undefined : `caches are not synced: ${unsynced.join(', ')}`;
+  }
+
+  #unsyncedControllers(): readonly string[] {
+    return [...this.#controllers].filter(([, controller]) => !controller.hasSynced()).map(([name]) => name);
+  }
+
+  #startControllers(client: Client): void {
+    this.#client = client;
+    for (const definition of this.#definitions.values()) this.#start(definition, client);
+  }
+
+  #nameOf(nameOrKind: string): string {
+    const byKind = [...this.#definitions.values()].find((definition) => definition.model.kind === nameOrKind);
+    const name = this.#definitions.has(nameOrKind) ? nameOrKind : byKind?.name;
+    if (name === undefined) throw new Error(`there is no controller "${nameOrKind}"`);
+    return name;
+  }
+
+  #start(definition: ControllerDefinition, client: Client): void {
     const { name } = definition;
     this.#parts.set(
       name,
-      startPart((signal) => this.#contain(name, () => this.#createController(definition).run(signal))),
+      startPart((signal) => this.#contain(name, () => this.#createController(definition, client).run(signal))),
     );
   }
 
-  #createController(definition: ControllerDefinition): Controller {
+  #createController(definition: ControllerDefinition, client: Client): Controller {
+    const candidacy = this.#candidacy;
+    const graceMs = this.#graceMs;
     const controller = new Controller(definition, {
       ...this.#options,
+      client,
       cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
-      graceMs: this.#graceMs,
+      // Read at the stop. Who has lost the lease has nothing to finish: another is at it already.
+      get graceMs() {
+        return candidacy?.hasLost === true ? 0 : graceMs;
+      },
     });
     this.#controllers.set(definition.name, controller);
     return controller;
+  }
+
+  #startRunnables(needs: Runnable['needs']): Part[] {
+    const runnables = this.#runnables.filter((runnable) => (runnable.needs ?? 'nothing') === needs);
+    return runnables.map((runnable) => startPart((own) => this.#contain(runnable.name, () => runnable.run(own))));
   }
 
   async #contain(part: string, work: () => Promise<void>): Promise<void> {
@@ -167,14 +284,4 @@ export class Manager {
 /** Makes a manager; nothing happens before its `run`. */
 export function createManager(options: ManagerOptions): Manager {
   return new Manager(options);
-}
-
-function startPart(run: (signal: AbortSignal) => Promise<void>): Part {
-  const abort = new AbortController();
-  return { abort, stopped: run(abort.signal) };
-}
-
-async function stopPart({ abort, stopped }: Part): Promise<void> {
-  abort.abort();
-  await stopped;
 }

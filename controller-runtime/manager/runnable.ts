@@ -2,6 +2,11 @@
 export interface Runnable {
   /** Unique within a manager. */
   readonly name: string;
+  /**
+   * What has to be there before it starts: `nothing` (default; HTTP endpoints, say), the `caches` of all controllers, or
+   * `leadership`, with the controllers. It stops before what it needs. Without an election every manager leads.
+   */
+  readonly needs?: 'nothing' | 'caches' | 'leadership';
   /** Works until the signal aborts, and settles when all of it has stopped. A rejection is logged and ends this part alone. */
   run(signal: AbortSignal): Promise<void>;
 }

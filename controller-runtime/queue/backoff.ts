@@ -3,11 +3,69 @@ export interface BackoffOptions {
   readonly baseMs?: number;
   /** No delay is longer. Default 1,000,000 ms (1000 s). */
   readonly maxMs?: number;
+  /**
+   * Retries of all keys together, on average: a key then waits for its own delay, or for its turn, whichever is longer.
+   * Default: no limit.
+   */
+  readonly perSecond?: number;
+  /** Retries that need not wait for their turn after a time without any. Default 100. */
+  readonly burst?: number;
 }
 
+const defaults = { baseMs: 5, maxMs: 1_000_000, perSecond: Infinity, burst: 100 } as const;
+
 /** Delay after so many failures in a row (from 1): the base, doubled by each further failure, up to the maximum. */
-export function backoffDelayMs(failures: number, options: BackoffOptions = {}): number {
-  const { baseMs = 5, maxMs = 1_000_000 } = options;
+export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, 'baseMs' | 'maxMs'> = {}): number {
+  const { baseMs = defaults.baseMs, maxMs = defaults.maxMs } = options;
   // 2 ** 1024 is Infinity, of which the minimum is still maxMs: no failure count overflows.
   return Math.min(baseMs * 2 ** (Math.max(1, failures) - 1), maxMs);
+}
+
+/** Throws RangeError that names the option it does not like. */
+export function checkBackoff(options: BackoffOptions): void {
+  const { baseMs, maxMs, perSecond, burst } = { ...defaults, ...options };
+  const check = (option: string, value: number, isValid: boolean): void => {
+    if (!isValid) throw new RangeError(`backoff.${option} must not be ${value}`);
+  };
+  check('baseMs', baseMs, baseMs > 0 && baseMs < Infinity);
+  check('maxMs', maxMs, maxMs >= baseMs && maxMs < Infinity);
+  check('perSecond', perSecond, perSecond > 0);
+  check('burst', burst, Number.isSafeInteger(burst) && burst >= 1);
+}
+
+/** The delays of a queue's failing keys. */
+export class Backoff {
+  readonly #options: BackoffOptions;
+  readonly #maxMs: number;
+  readonly #perMs: number;
+  readonly #burst: number;
+  /** Retries that could go at once, as of {@link #asOfMs}; negative: how many are waiting for their turn. */
+  #tokens: number;
+  #asOfMs = -Infinity;
+
+  /** Throws RangeError that names the option it does not like. */
+  constructor(options: BackoffOptions) {
+    checkBackoff(options);
+    const { maxMs, perSecond, burst } = { ...defaults, ...options };
+    this.#options = options;
+    this.#maxMs = maxMs;
+    this.#perMs = perSecond / 1000;
+    this.#burst = burst;
+    this.#tokens = burst;
+  }
+
+  /** The delay after so many failures of a key in a row, the last of them now. Takes a turn. */
+  delayMs(failures: number, nowMs: number): number {
+    return Math.max(backoffDelayMs(failures, this.#options), this.#turnMs(nowMs));
+  }
+
+  /** Turns are given for no longer than the maximum ahead. */
+  #turnMs(nowMs: number): number {
+    if (this.#perMs === Infinity) return 0;
+    const gained = this.#asOfMs === -Infinity ? 0 : (nowMs - this.#asOfMs) * this.#perMs;
+    this.#asOfMs = nowMs;
+    const left = Math.min(this.#burst, this.#tokens + gained) - 1;
+    this.#tokens = Math.max(left, -this.#maxMs * this.#perMs);
+    return Math.max(0, -this.#tokens / this.#perMs);
+  }
 }

@@ -38,6 +38,8 @@ export class QueueEntry {
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */
   dueMs = 0;
+  /** Monotonic time at which it became ready; kept where somebody observes the queue. */
+  readyMs = 0;
   /** Ties of dueMs go first in, first out. */
   order = 0;
   /** Position in the delay heap; -1 outside. */

@@ -8,6 +8,8 @@ export interface Reason {
   readonly type: ReasonType;
   /** What it was, for people: `ADDED`, `Badge ada`. */
   readonly detail?: string;
+  /** W3C traceparent of the write that caused it, where that is traced. */
+  readonly traceparent?: string;
 }
 
 /** A key that is added more often than this keeps the first eight distinct reasons. */
@@ -26,7 +28,11 @@ export function withReason(reasons: readonly Reason[], reason: Reason): readonly
   if (reasons.length === 0) return [reason];
   if (reasons.length >= maxReasons) return reasons;
   for (const known of reasons) {
-    if (known === reason || (known.type === reason.type && known.detail === reason.detail)) return reasons;
+    if (known === reason || isSame(known, reason)) return reasons;
   }
   return [...reasons, reason];
+}
+
+function isSame(a: Reason, b: Reason): boolean {
+  return a.type === b.type && a.detail === b.detail && a.traceparent === b.traceparent;
 }

@@ -1,8 +1,9 @@
 import type { Clock, Timer } from '../api/index.ts';
-import { backoffDelayMs, type BackoffOptions } from './backoff.ts';
+import { Backoff, type BackoffOptions } from './backoff.ts';
 import { DelayHeap } from './delay-heap.ts';
 import { keyStateOf, type KeyState, type QueueSizes } from './key-state.ts';
 import { QueueEntry, type WorkItem } from './queue-entry.ts';
+import type { QueueObserver } from './queue-observer.ts';
 import { ReadyList } from './ready-list.ts';
 import { isChange, noReasons, withReason, type Reason } from './reason.ts';
 
@@ -27,6 +28,8 @@ export interface WorkQueueOptions {
   readonly backoff?: BackoffOptions;
   /** Retries after which a failing key is parked. Default: no limit. */
   readonly retryLimit?: number;
+  /** Default: nobody. */
+  readonly observer?: QueueObserver;
 }
 
 const manual: Reason = Object.freeze({ type: 'manual' });
@@ -42,8 +45,9 @@ const retry: Reason = Object.freeze({ type: 'retry' });
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #onReady: () => void;
-  readonly #backoff: BackoffOptions;
+  readonly #backoff: Backoff;
   readonly #retryLimit: number;
+  readonly #observer: QueueObserver | undefined;
   readonly #entries = new Map<string, QueueEntry>();
   readonly #ready = new ReadyList();
   readonly #delayed = new DelayHeap();
@@ -53,12 +57,14 @@ export class WorkQueue {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
 
+  /** Throws RangeError that names the option of back-off that it does not like. */
   constructor(options: WorkQueueOptions) {
     const { clock, onReady = () => {}, backoff = {}, retryLimit = Infinity } = options;
     this.#clock = clock;
     this.#onReady = onReady;
-    this.#backoff = backoff;
+    this.#backoff = new Backoff(backoff);
     this.#retryLimit = retryLimit;
+    this.#observer = options.observer;
   }
 
   /** Ready keys; delayed, parked and processed ones are not counted. */
@@ -97,6 +103,7 @@ export class WorkQueue {
   /** Counts a failure and adds the key after its back-off; answers `parked` when that exceeds the retry limit. */
   addRateLimited(key: string, options: RetryOptions = {}): 'delayed' | 'parked' {
     const entry = this.#entryOf(key);
+    this.#observer?.retried();
     entry.attempts += 1;
     entry.lastError = options.error ?? entry.lastError;
     if (entry.attempts > this.#retryLimit && options.unlimited !== true) {
@@ -104,7 +111,8 @@ export class WorkQueue {
       return 'parked';
     }
     const { priority = this.#requeuePriority(key, options), reason = retry } = options;
-    this.addAfter(key, backoffDelayMs(entry.attempts, this.#backoff), { priority, reason });
+    const delayMs = this.#backoff.delayMs(entry.attempts, this.#clock.monotonicMs());
+    this.addAfter(key, delayMs, { priority, reason });
     return 'delayed';
   }
 
@@ -142,6 +150,7 @@ export class WorkQueue {
     entry.changed = false;
     entry.next = 'nothing';
     this.#processing += 1;
+    this.#observer?.taken(this.#clock.monotonicMs() - entry.readyMs);
     return item;
   }
 
@@ -162,15 +171,13 @@ export class WorkQueue {
 
   /** Refuses new keys and hands out no more. Releases drains that wait. */
   shutdown(): void {
-    this.#shutDown = true;
-    this.#clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#close();
     this.#releaseDrains();
   }
 
   /** As shutdown; resolves when no run is under way any more, or when `shutdown` is called after it. */
   async shutdownWithDrain(): Promise<void> {
-    this.shutdown();
+    this.#close();
     if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
@@ -195,6 +202,19 @@ export class WorkQueue {
       }
     }
     return states;
+  }
+
+  /** Where one key stands; undefined when it is in none of these states. */
+  stateOf(key: string): KeyState | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.state === 'idle') return undefined;
+    return keyStateOf(entry, this.#clock.now() - this.#clock.monotonicMs());
+  }
+
+  #close(): void {
+    this.#shutDown = true;
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #entryOf(key: string): QueueEntry {
@@ -238,6 +258,10 @@ export class WorkQueue {
     this.#unlink(entry);
     entry.state = 'ready';
     this.#ready.push(entry, entry.priority ?? 0);
+    if (this.#observer !== undefined) {
+      entry.readyMs = this.#clock.monotonicMs();
+      this.#observer.added();
+    }
     this.#onReady();
   }
 

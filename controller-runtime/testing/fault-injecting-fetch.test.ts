@@ -1,7 +1,12 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { ScriptedServer } from '../client/scripted-server.fixture.ts';
 import { createFaultInjectingFetch } from './fault-injecting-fetch.ts';
 import type { FaultInjectingFetch } from './fault-injecting-fetch.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const failureOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -84,5 +89,22 @@ describe('a fault-injecting fetch', () => {
     expect(await reading).to.equal('fetch failed');
     await stream.closed;
     expect(faulty.cutAll()).to.equal(0);
+  });
+
+  it('ends a body when its signal aborts, garbage collected or not', async () => {
+    const stop = new AbortController();
+    const stream = server.stream();
+    const { body } = await faulty.fetch(server.url, { signal: stop.signal });
+    const reader = body?.getReader();
+    stream.write('a');
+    await reader?.read();
+    for (let turn = 0; turn < 5; turn += 1) {
+      collectGarbage();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const reading = failureOf(reader?.read() ?? Promise.resolve());
+    stop.abort();
+    expect(await reading).to.match(/aborted/);
+    await stream.closed;
   });
 });

@@ -52,7 +52,11 @@ class Faults {
   readonly requests: RecordedRequest[] = [];
   readonly waiting: { readonly fault: Fault; readonly matches: (request: RecordedRequest) => boolean }[] = [];
   readonly #inner: typeof fetch;
-  readonly #open = new Set<() => void>();
+  /**
+   * How to cut each body that is being read. Its request is held for so long: on Node 20 one that was collected as garbage
+   * passes the abort of its signal on no more, and the body would never end.
+   */
+  readonly #open = new Map<() => void, Request>();
 
   constructor(inner: typeof fetch) {
     this.#inner = inner;
@@ -70,7 +74,7 @@ class Faults {
 
   cutAll(): number {
     const count = this.#open.size;
-    for (const cut of this.#open) cut();
+    for (const cut of this.#open.keys()) cut();
     return count;
   }
 
@@ -87,18 +91,18 @@ class Faults {
         throw connectionLost();
       case 'delay':
         await fault.until;
-        return this.#cuttable(await this.#inner(request));
+        return this.#cuttable(request, await this.#inner(request));
       case 'cut':
-        return this.#cuttable(await this.#inner(request), fault.afterBytes);
+        return this.#cuttable(request, await this.#inner(request), fault.afterBytes);
       case undefined:
-        return this.#cuttable(await this.#inner(request));
+        return this.#cuttable(request, await this.#inner(request));
     }
   }
 
-  #cuttable(response: Response, afterBytes: number = Number.POSITIVE_INFINITY): Response {
+  #cuttable(request: Request, response: Response, afterBytes: number = Number.POSITIVE_INFINITY): Response {
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
-    return new Response(cuttableStream(response.body, { afterBytes, open: this.#open }), {
+    return new Response(cuttableStream(response.body, { afterBytes, request, open: this.#open }), {
       status,
       statusText,
       headers,
@@ -108,8 +112,9 @@ class Faults {
 
 interface CuttableOptions {
   readonly afterBytes: number;
+  readonly request: Request;
   /** Holds how to cut the stream for as long as it is being read. */
-  readonly open: Set<() => void>;
+  readonly open: Map<() => void, Request>;
 }
 
 function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptions): ReadableStream<Uint8Array> {
@@ -124,7 +129,7 @@ function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptio
         // The inner stream may have failed already, in which case there is nothing to close.
         void reader.cancel().catch(() => {});
       };
-      options.open.add(cut);
+      options.open.set(cut, options.request);
     },
     pull: async (controller) => {
       const { done, value } = await reader.read().catch((error: unknown) => {

@@ -69,7 +69,7 @@ interface FollowedKind {
 
 /** The client, but for that it notes which informers are asked for. */
 function trackInformers(client: Client, followed: FollowedKind[]): Client {
-  const informer: Client['informer'] = (model, selection = {}) => {
+  const informer = <T extends ApiObject>(model: Model<T>, selection: InformerOptions<T> = {}): Informer<T> => {
     const made = client.informer(model, selection);
     followed.push({ informer: made, model, selection });
     return made;
@@ -87,7 +87,11 @@ function trackInformers(client: Client, followed: FollowedKind[]): Client {
 /** By content, not by revision: that of an informer over HTTP moves only with changes of its own kind. */
 async function haveCaughtUp(client: Client, followed: readonly FollowedKind[]): Promise<boolean> {
   for (const { informer, model, selection } of followed) {
-    const { items } = await client.list(model, selection);
+    const { namespaces, transform: _transform, metadataOnly: _metadataOnly, ...selectors } = selection;
+    const listed = await client.list(model, selectors);
+    const items = listed.items.filter(
+      ({ metadata }) => namespaces === undefined || namespaces.includes(metadata.namespace ?? ''),
+    );
     const cached = new Map(
       informer.list().map((object) => [formatKey(keyOf(object)), object.metadata.resourceVersion]),
     );

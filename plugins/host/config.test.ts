@@ -51,9 +51,26 @@ describe('the configuration of serve', () => {
     expect(() => read({ 'history-mib': '20000' })).to.throw('--history-mib: must be a whole number from 1 to 16384');
   });
 
+  it('reads how long events live, as a time with its unit', () => {
+    expect(['90s', '30m', '24h'].map((time) => read({ 'event-ttl': time }).eventTtlMs)).to.deep.equal([
+      90_000, 1_800_000, 86_400_000,
+    ]);
+    for (const time of ['60', '0s', '1d', '-1h', '8761h', '1h30m']) {
+      expect(() => read({ 'event-ttl': time }), time).to.throw('--event-ttl: must be a time such as 90s, 30m or 24h');
+    }
+  });
+
   it('splits lists of the environment at commas, and switches on with true', () => {
     const config = read({}, { HOMEOSTAT_PLUGIN: '/a,/b', HOMEOSTAT_INSECURE: 'true', HOMEOSTAT_HOST: '0.0.0.0' });
     expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
+  });
+
+  it('tells a switch that is off from one that nobody set, where the default is not off', () => {
+    expect(read({})).not.to.have.property('leaderElection');
+    expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
+    expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);
+    expect(read({}, { HOMEOSTAT_LEADER_ELECT: 'false' }).leaderElection).to.equal(false);
+    expect(() => read({ 'leader-elect': 'no' })).to.throw('--leader-elect: must be true or false, not "no"');
   });
 
   it('names the place of every bad value, at once', async () => {

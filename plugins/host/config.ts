@@ -24,6 +24,10 @@ export interface ServeConfig {
   readonly insecure: boolean;
   /** What is absent has the server's default. */
   readonly retention: Partial<Retention>;
+  /** Absent: the server's default. */
+  readonly eventTtlMs?: number;
+  /** Absent: where the database may be shared. */
+  readonly leaderElection?: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
 }
@@ -31,6 +35,12 @@ export interface ServeConfig {
 export type LogLevel = (typeof logLevels)[number];
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const unitsMs: ReadonlyMap<string, number> = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+const maxDurationMs = 365 * 24 * 3_600_000;
 const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
 /** Values that cannot be used; each problem says where its value came from. */
@@ -69,6 +79,8 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     );
   }
   const token = values.token();
+  const eventTtlMs = values.durationMs('event-ttl');
+  const leaderElection = values.switch('leader-elect');
   const config: ServeConfig = {
     database: database.value,
     databaseOrigin: database.origin,
@@ -81,6 +93,8 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     ...(tls === undefined ? {} : { tls }),
     insecure,
     retention: readRetention(values),
+    ...(eventTtlMs === undefined ? {} : { eventTtlMs }),
+    ...(leaderElection === undefined ? {} : { leaderElection }),
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
   };
@@ -154,13 +168,17 @@ class ConfigValues {
     return typeof value === 'string' && value !== '' ? { ...found, value } : this.refuse(found, 'must be a text');
   }
 
-  /** From the environment, and from a flag, everything is a text. */
   isOn(option: ServeOptionName): boolean {
+    return this.switch(option) ?? false;
+  }
+
+  /** From the environment, and from a flag, everything is a text. */
+  switch(option: ServeOptionName): boolean | undefined {
     const found = this.#find(option);
-    if (found === undefined || found.value === false || found.value === 'false') return false;
+    if (found === undefined) return undefined;
+    if (found.value === false || found.value === 'false') return false;
     if (found.value === true || found.value === 'true') return true;
-    this.refuse(found, `must be true or false, not ${JSON.stringify(found.value)}`);
-    return false;
+    return this.refuse(found, `must be true or false, not ${JSON.stringify(found.value)}`);
   }
 
   list(option: ServeOptionName): readonly (Given & { readonly value: string })[] {
@@ -185,6 +203,20 @@ class ConfigValues {
     return Number.isInteger(number) && number >= least && number <= most
       ? number
       : this.refuse(found, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
+  }
+
+  /** `90s`, `30m` or `24h`: from a second to a year. */
+  durationMs(option: ServeOptionName): number | undefined {
+    const found = this.text(option);
+    if (found === undefined) return undefined;
+    const [, count, unit = ''] = /^([1-9]\d{0,8})([smh])$/.exec(found.value) ?? [];
+    const ms = Number(count) * (unitsMs.get(unit) ?? NaN);
+    return ms <= maxDurationMs
+      ? ms
+      : this.refuse(
+          found,
+          `must be a time such as 90s, 30m or 24h, a year at most, not ${JSON.stringify(found.value)}`,
+        );
   }
 
   domain(): string | undefined {

@@ -1,14 +1,16 @@
 import type { DebugPage } from '@homeostat/apiserver';
-import type { ControllerStatus, KeyState, Manager } from '@homeostat/controller-runtime';
+import type { ControllerStatus, KeyState, Manager, RunRecord } from '@homeostat/controller-runtime';
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 
+export type PluginManager = Pick<Manager, 'controllers' | 'queue' | 'stateOf' | 'runs'>;
+
 /** The managers of the plugins that run, by the plugins' names. */
-export type PluginManagers = ReadonlyMap<string, Pick<Manager, 'controllers' | 'queue'>>;
+export type PluginManagers = ReadonlyMap<string, PluginManager>;
 
 interface PluginController {
   /** `<plugin>/<controller>`: two plugins may have controllers of one name. */
   readonly fullName: string;
-  readonly plugin: string;
+  readonly manager: PluginManager;
   readonly status: ControllerStatus;
 }
 
@@ -17,27 +19,47 @@ const maxErrorLength = 1024;
 
 /**
  * `/debug/controllers`: the controllers of all plugins that run. An item is named `<plugin>/<controller>`, or by the
- * controller alone where one plugin only has such a one.
+ * controller alone where one plugin only has such a one; with `/<key>` behind it, it is an object of that controller.
  */
 export function controllersPage(managers: () => PluginManagers): DebugPage {
   return {
     name: 'controllers',
     index: () => ({ items: controllersOf(managers()).map(summaryOf) }),
     item(name, limit) {
-      const present = managers();
-      const found = findController(controllersOf(present), name);
-      if (found === undefined) return undefined;
-      const keys = present.get(found.plugin)?.queue(found.status.name, limit) ?? [];
-      const total = Object.values(found.status.sizes).reduce((sum, size) => sum + size, 0);
-      return { ...summaryOf(found), total, keys: keys.map(keyOf) };
+      const present = controllersOf(managers());
+      const found = findController(present, name);
+      return found === undefined ? objectPage(present, name) : controllerPage(found, limit);
     },
   };
 }
 
 function controllersOf(managers: PluginManagers): readonly PluginController[] {
   return [...managers].flatMap(([plugin, manager]) =>
-    manager.controllers().map((status) => ({ fullName: `${plugin}/${status.name}`, plugin, status })),
+    manager.controllers().map((status) => ({ fullName: `${plugin}/${status.name}`, manager, status })),
   );
+}
+
+function controllerPage(found: PluginController, limit: number): object {
+  const { manager, status } = found;
+  const total = Object.values(status.sizes).reduce((sum, size) => sum + size, 0);
+  const keys = manager.queue(status.name, limit).map(keyOf);
+  return { ...summaryOf(found), total, keys, lastRuns: manager.runs(status.name, { limit }).map(runOf) };
+}
+
+/** `<plugin>/<controller>/<key>` goes before `<controller>/<key>`, where a name could be read as both. */
+function objectPage(controllers: readonly PluginController[], name: string): object | undefined {
+  const segments = name.split('/');
+  for (const length of [2, 1]) {
+    const found = findController(controllers, segments.slice(0, length).join('/'));
+    const key = segments.slice(length).join('/');
+    if (found === undefined || key === '') continue;
+    const { manager, status, fullName } = found;
+    const state = manager.stateOf(status.name, key);
+    const runs = manager.runs(status.name, { key });
+    if (state === undefined && runs.length === 0) return undefined;
+    return { controller: fullName, key, queue: state === undefined ? null : keyOf(state), runs: runs.map(runOf) };
+  }
+  return undefined;
 }
 
 function findController(controllers: readonly PluginController[], name: string): PluginController | undefined {
@@ -58,4 +80,8 @@ function keyOf({ nextTime, lastError, ...state }: KeyState): object {
     ...(nextTime === undefined ? {} : { nextTime: new Date(nextTime).toISOString() }),
     ...(lastError === undefined ? {} : { lastError: lastError.slice(0, maxErrorLength) }),
   };
+}
+
+function runOf({ startTime, durationMs, ...run }: RunRecord): object {
+  return { ...run, startTime: new Date(startTime).toISOString(), durationMs: Math.round(durationMs * 1000) / 1000 };
 }

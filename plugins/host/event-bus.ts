@@ -1,7 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { contained } from './contained.ts';
-import type { EventType, PluginEvents } from './plugin-events.ts';
+import type { SharedEvent, PluginEvents } from './plugin-events.ts';
 import { parseSharedName } from './shared-name.ts';
 
 type Listener = (payload: unknown) => void;
@@ -64,7 +64,7 @@ function containedListener(event: string, listener: (payload: never) => unknown,
   return (payload) => contained(() => listener(payload as never), onError);
 }
 
-function checkedName({ name }: EventType<unknown>): string {
+function checkedName({ name }: SharedEvent<unknown>): string {
   parseSharedName('an event', name);
   return name;
 }

@@ -9,7 +9,7 @@ export type {
   PluginExtensions,
 } from './extension-point.ts';
 export { defineEvent } from './plugin-events.ts';
-export type { EventType, PluginEvents } from './plugin-events.ts';
+export type { PluginEvents, SharedEvent } from './plugin-events.ts';
 export type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 export type {
   Plugin,
@@ -56,6 +56,7 @@ export {
   ApiError,
   apiVersionOf,
   defineModel,
+  defineVersions,
   descriptorOf,
   formatKey,
   GVK,
@@ -81,6 +82,8 @@ export type {
   ApiObject,
   Clock,
   Condition,
+  Conversion,
+  Converted,
   ExtensionClass,
   FieldCause,
   FieldViolation,
@@ -96,6 +99,7 @@ export type {
   ModelDescriptor,
   ModelOptions,
   ModelValidation,
+  ModelVersion,
   NewCondition,
   NewObject,
   ObjectKey,
@@ -107,6 +111,7 @@ export type {
   ScaleSubresource,
   SchemaAttributes,
   StatusReason,
+  VersionOptions,
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
 export {
@@ -116,29 +121,40 @@ export {
   controller,
   controllerFor,
   controllerOf,
+  controllerReferenceTo,
   createClient,
+  createOrUpdate,
   generationChanged,
   isTerminal,
   labelsChanged,
   not,
   on,
   or,
+  ownerReferenceTo,
+  poll,
   readKubeconfig,
   removeFinalizer,
   removeOwnerReference,
   resourceVersionChanged,
   setOwnerReference,
+  source,
   terminal,
 } from '@homeostat/controller-runtime';
 export type {
+  BackoffOptions,
   Client,
   ControllerDefinition,
   ControllerOptions,
+  CreatedOrUpdated,
+  CreateOrUpdateRequest,
   Desired,
   Duration,
+  EventRecorder,
+  EventType,
   HttpClientOptions,
   Informer,
   InformerHandler,
+  KeySource,
   KubeconfigAccess,
   ListOptions,
   MapFunction,
@@ -149,5 +165,6 @@ export type {
   Reconciler,
   ReconcileRequest,
   ReconcileResult,
+  SourceContext,
   WatchSource,
 } from '@homeostat/controller-runtime';

@@ -4,6 +4,7 @@ import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
 import type { PluginManagers } from './controllers-page.ts';
+import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
 import { hostVersion } from './host-version.ts';
 import { checkRequires } from './manifest.ts';
@@ -20,7 +21,12 @@ import type { PluginPhase } from './plugin-state.ts';
 import { SettingsObjects } from './settings-objects.ts';
 
 export interface PluginHostOptions {
-  readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client'>;
+  readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client' | 'sharesDatabase'>;
+  /**
+   * Whether the controllers of each plugin work in one replica at a time, by a lease of the plugin's, or in all. Default: in
+   * one where other servers may serve the same database.
+   */
+  readonly leaderElection?: boolean | LeaseTimes;
   /** Default: the real time. */
   readonly clock?: Clock;
   /** Default: silent. */
@@ -60,10 +66,16 @@ export class PluginHost {
 
   constructor(options: PluginHostOptions) {
     const { server, clock = systemClock, logger = silentLogger } = options;
+    const { leaderElection = server.sharesDatabase } = options;
+    const times = leaderElection === true ? {} : leaderElection;
     this.#parts = { server, clock, logger };
     const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
     this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
-    const parts = { ...this.#parts, settings: this.#settings };
+    const parts = {
+      ...this.#parts,
+      settings: this.#settings,
+      ...(times === false ? {} : { leaderElection: times }),
+    };
     this.#fleet = new PluginFleet({ parts, onChange: (instance) => this.#onChange(instance) });
     const onDesired = async (name: string, enabled: boolean): Promise<void> => this.#onDesired(name, enabled);
     this.#objects = new PluginObjects({ server, clock, logger, onDesired });

@@ -1,14 +1,17 @@
 import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
-import { createManager } from '@homeostat/controller-runtime';
-import type { Client, ControllerDefinition, Manager } from '@homeostat/controller-runtime';
+import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { createDeclaredObjects } from './create-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
+import { ElectedControllers } from './elected-controllers.ts';
+import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
 import type { EventBus, OwnedEvents } from './event-bus.ts';
 import type { ExtensionTable, OwnedExtensions } from './extension-table.ts';
 import { orAbort } from './or-abort.ts';
+import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
 import type { PluginSettings } from './plugin-settings.ts';
@@ -24,12 +27,14 @@ export const pluginDeadlineMs = 30_000;
 export interface PluginRunParts {
   readonly server: Pick<
     ApiServer,
-    'schemeManager' | 'endpoints' | 'assets' | 'createPluginClient' | 'whenReady' | 'indexingProgress'
+    'schemeManager' | 'endpoints' | 'assets' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
   >;
   readonly settings: Pick<SettingsObjects, 'forRun'>;
   readonly extensions: ExtensionTable;
   readonly events: EventBus;
   readonly clock: Clock;
+  /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
+  readonly leaderElection?: LeaseTimes;
   /** The plugin's own. */
   readonly logger: Logger;
   /** As {@link awaitServed} calls it. */
@@ -50,7 +55,7 @@ export class PluginRun {
   readonly #extensions: OwnedExtensions;
   readonly #events: OwnedEvents;
   readonly #client: Client;
-  readonly #manager: Manager;
+  readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
   readonly #abort = new AbortController();
   readonly #stopControllers = new AbortController();
@@ -71,7 +76,11 @@ export class PluginRun {
     this.#extensions = parts.extensions.forPlugin(source.manifest, parts.logger);
     this.#events = parts.events.forPlugin(parts.logger);
     this.#client = parts.server.createPluginClient(name);
-    this.#manager = createManager({ client: this.#client, clock: parts.clock, logger: parts.logger });
+    const { clock, logger, leaderElection: times } = parts;
+    const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
+    const leaderElection = times === undefined ? {} : { leaderElection: { ...times, name: lease } };
+    const metrics = new Metrics({ metrics: parts.server.metrics, labels: { plugin: name } });
+    this.#manager = new ElectedControllers({ client: this.#client, clock, logger, metrics, ...leaderElection });
   }
 
   /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
@@ -108,7 +117,7 @@ export class PluginRun {
   }
 
   /** What runs its controllers. */
-  get manager(): Pick<Manager, 'controllers' | 'queue'> {
+  get manager(): PluginManager {
     return this.#manager;
   }
 

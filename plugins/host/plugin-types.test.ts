@@ -54,7 +54,7 @@ describe('the types of what a plugin is given', () => {
       events.emit(ordered, { id: 7 });
       // @ts-expect-error -- an id is a number
       events.emit(ordered, { id: 'seven' });
-      // @ts-expect-error -- not the type of an event
+      // @ts-expect-error -- not the payload of the event
       events.on(ordered, (payload: string) => payload);
     };
     expect(checkPlugin(definePlugin({ start }))).to.have.property('start', start);

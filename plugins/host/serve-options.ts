@@ -23,6 +23,8 @@ export type ServeOptionName =
   | 'history-seconds'
   | 'history-changes'
   | 'history-mib'
+  | 'event-ttl'
+  | 'leader-elect'
   | 'log-level'
   | 'hints';
 
@@ -95,6 +97,17 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description: 'but no more of them than this, in MiB of objects (default: 256)',
+  },
+  'event-ttl': {
+    kind: 'text',
+    value: '<time>',
+    description: 'events are deleted so long after they last occurred: 90s, 30m or 24h, say (default: 1h)',
+  },
+  'leader-elect': {
+    kind: 'switch',
+    value: '[true|false]',
+    description:
+      'of all servers on one database, let one run the controllers of a plugin (default: true for PostgreSQL and MySQL)',
   },
   'log-level': {
     kind: 'text',

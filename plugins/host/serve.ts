@@ -35,7 +35,8 @@ async function serve(config: ServeConfig, exit: (code: number) => void): Promise
   shutdown.listen();
   try {
     const server = await startServer(config, logger);
-    host = new PluginHost({ server, logger });
+    const { leaderElection } = config;
+    host = new PluginHost({ server, logger, ...(leaderElection === undefined ? {} : { leaderElection }) });
     await runUntilStopped(config, { server, host, logger, signal: shutdown.signal });
     logger.info({}, 'stopped');
     return shutdown.exitCode;

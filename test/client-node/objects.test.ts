@@ -42,7 +42,7 @@ describe('client-node, over TLS with a token', () => {
     return { code, kind: status.kind, reason: status.reason };
   }
 
-  it('creates, reads, replaces, patches and deletes by KubernetesObjectApi', async () => {
+  it('creates, reads, replaces, patches and deletes by KubernetesObjectApi [compat discovery, create, replace, patch, delete, selectors]', async () => {
     const api = KubernetesObjectApi.makeApiClient(config);
     const ada = person('ada', { name: 'Ada', age: 36 }) as unknown as Person;
     const header = { apiVersion, kind: 'Person', metadata: { name: 'ada' } };
@@ -85,7 +85,7 @@ describe('client-node, over TLS with a token', () => {
     expect(statusOf(await refusal(api.read(header)))).to.deep.equal({ code: 404, kind: 'Status', reason: 'NotFound' });
   });
 
-  it('does the same by CustomObjectsApi, status and collections included', async () => {
+  it('does the same by CustomObjectsApi, status and collections included [compat create, replace, patch, delete, selectors, status]', async () => {
     const api = config.makeApiClient(CustomObjectsApi);
     const machine = { ...kind, plural: machines.split('/').at(-1)! };
     for (const name of ['one', 'two']) {
@@ -111,7 +111,25 @@ describe('client-node, over TLS with a token', () => {
     expect((await api.listClusterCustomObject(machine)) as object).to.deep.include({ items: [] });
   });
 
-  it('is refused with another token, and told nothing else', async () => {
+  it('applies by the server, and is told of fields that others own [compat server-side-apply]', async () => {
+    const api = KubernetesObjectApi.makeApiClient(config);
+    const apply = (manager: string, age: number, force?: boolean): Promise<Person> =>
+      api.patch<Person>(
+        { apiVersion, kind: 'Person', metadata: { name: 'eve' }, spec: { name: 'Eve', age } },
+        undefined,
+        undefined,
+        manager,
+        force,
+        PatchStrategy.ServerSideApply,
+      );
+    expect((await apply('one', 1)).spec).to.include({ name: 'Eve', age: 1 });
+    expect(statusOf(await refusal(apply('two', 2)))).to.deep.equal({ code: 409, kind: 'Status', reason: 'Conflict' });
+    const forced = await apply('two', 2, true);
+    expect(forced.spec.age).to.equal(2);
+    expect(forced.metadata?.managedFields?.map(({ manager }) => manager)).to.have.members(['one', 'two']);
+  });
+
+  it('is refused with another token, and told nothing else [compat credentials]', async () => {
     const other = new KubeConfig();
     other.loadFromFile(server.kubeconfig);
     other.users = [{ name: 'homeostat', token: 'incorrect-horse-battery-staple' }];
@@ -120,7 +138,7 @@ describe('client-node, over TLS with a token', () => {
     expect(error).to.include({ code: 401, body: undefined });
   });
 
-  it('does not speak to a server for which another authority vouches', async () => {
+  it('does not speak to a server for which another authority vouches [compat credentials]', async () => {
     const other = await SecureServer.start();
     const cluster = { ...config.getCurrentCluster()!, server: other.http.api.url };
     const mixed = new KubeConfig();

@@ -66,7 +66,7 @@ function deviationOf({ method, url, contentType, body, status }: Recorded): stri
 }
 
 for (const [client, requests] of Object.entries(recordings)) {
-  describe(`the recorded requests of ${client}`, () => {
+  describe(`the recorded requests of ${client} [compat recorded]`, () => {
     let server: TestServer;
 
     before(async () => {

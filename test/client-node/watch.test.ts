@@ -2,6 +2,7 @@ import { CustomObjectsApi, KubeConfig, makeInformer, Watch } from '@kubernetes/c
 import type { Informer, KubernetesListObject, KubernetesObject, ObjectCache } from '@kubernetes/client-node';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { person, persons } from '../support/models.ts';
 import { passCompactions } from '../support/pass-time.ts';
 import { SecureServer } from '../support/secure-server.ts';
@@ -44,7 +45,7 @@ describe('client-node, watching over TLS with a token', () => {
     return list.metadata!.resourceVersion!;
   }
 
-  describe('by Watch', () => {
+  describe('by Watch [compat watch]', () => {
     let events: Wire[];
     let ends: unknown[];
 
@@ -102,7 +103,7 @@ describe('client-node, watching over TLS with a token', () => {
     });
   });
 
-  describe('by makeInformer', () => {
+  describe('by makeInformer [compat informers]', () => {
     let lists: number;
     let connects: number;
     let seen: string[];
@@ -152,6 +153,33 @@ describe('client-node, watching over TLS with a token', () => {
       await eventually(() => seen.length === 3);
       expect(seen).to.deep.equal(['add ann', 'add bob', 'add cem']);
       expect(lists).to.equal(1);
+    });
+
+    it('goes on where it was, without another list, when its connection is cut', async () => {
+      const proxy = await TcpProxy.start(server.http.api.url);
+      const through = new KubeConfig();
+      through.loadFromFile(server.kubeconfig);
+      through.clusters = through.clusters.map((cluster) => ({ ...cluster, server: proxy.url.replace(/\/$/, '') }));
+      const api = through.makeApiClient(CustomObjectsApi);
+      const names: string[] = [];
+      let listed = 0;
+      const cut = makeInformer<KubernetesObject>(through, persons, async () => {
+        listed += 1;
+        return (await api.listClusterCustomObject(kind)) as KubernetesListObject<KubernetesObject>;
+      });
+      cut.on('add', ({ metadata }) => void names.push(metadata!.name!));
+      // It leaves it to its user to go on after an error.
+      cut.on('error', (error: unknown) => void ((error as Error).name === 'AbortError' || cut.start()));
+      await cut.start();
+      proxy.down();
+      await create('bob');
+      proxy.up();
+      await create('cem');
+      await eventually(() => names.length === 3);
+      expect(names).to.deep.equal(['ann', 'bob', 'cem']);
+      expect(listed).to.equal(1);
+      await cut.stop();
+      await proxy.close();
     });
 
     it('lists again when its history is gone', async () => {

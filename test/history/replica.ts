@@ -1,6 +1,6 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { freePort, KillableServer } from '../support/killable-server.ts';
-import { DatabaseProxy } from './database-proxy.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import type { HistoryDatabase } from './database.ts';
 import type { Mutant } from './mutants.ts';
 
@@ -8,11 +8,11 @@ import type { Mutant } from './mutants.ts';
 export class Replica {
   readonly port: number;
   /** Between it and its database, where that is a server. */
-  readonly proxy: DatabaseProxy | undefined;
+  readonly proxy: TcpProxy | undefined;
   readonly #args: readonly string[];
   #server: KillableServer | undefined;
 
-  private constructor(port: number, options: { proxy: DatabaseProxy | undefined; args: readonly string[] }) {
+  private constructor(port: number, options: { proxy: TcpProxy | undefined; args: readonly string[] }) {
     this.port = port;
     this.proxy = options.proxy;
     this.#args = options.args;
@@ -20,7 +20,7 @@ export class Replica {
 
   /** Not started yet. */
   static async create({ url, server }: HistoryDatabase, mutant?: Mutant): Promise<Replica> {
-    const proxy = server === undefined ? undefined : await DatabaseProxy.start(url);
+    const proxy = server === undefined ? undefined : await TcpProxy.start(url, 5432);
     const port = await freePort();
     const args = [proxy?.url ?? url, String(port), ...(mutant === undefined ? [] : [mutant])];
     return new Replica(port, { proxy, args });

@@ -14,64 +14,62 @@ describe('kubectl and the built-in kinds (skipped without kubectl, unless CI is 
 
   after(() => kubectl?.stop());
 
-  async function printed(...args: readonly string[]): Promise<string> {
-    const { exit, stdout, stderr } = await kubectl.run(...args);
-    expect([exit, stderr], args.join(' ')).to.deep.equal([0, '']);
-    return stdout;
-  }
-
-  it('create, get and delete a namespace', async () => {
-    expect(await printed('create', 'namespace', 'blue')).to.equal('namespace/blue created\n');
-    expect(await printed('get', 'ns', 'blue')).to.match(/^NAME +STATUS +AGE\nblue +Active +\d+s\n$/);
-    expect(await printed('get', 'ns', '-o', 'name'))
+  it('create, get and delete a namespace [compat namespaces]', async () => {
+    expect(await kubectl.succeeds('create', 'namespace', 'blue')).to.equal('namespace/blue created\n');
+    expect(await kubectl.succeeds('get', 'ns', 'blue')).to.match(/^NAME +STATUS +AGE\nblue +Active +\d+s\n$/);
+    expect(await kubectl.succeeds('get', 'ns', '-o', 'name'))
       .to.contain('namespace/default\n')
       .and.to.contain('namespace/blue\n');
-    expect(await printed('describe', 'ns', 'blue')).to.match(/^Name: +blue\n/);
-    expect(await printed('label', 'ns', 'blue', 'team=red')).to.equal('namespace/blue labeled\n');
-    expect(await printed('delete', 'ns', 'blue')).to.equal('namespace "blue" deleted\n');
+    expect(await kubectl.succeeds('describe', 'ns', 'blue')).to.match(/^Name: +blue\n/);
+    expect(await kubectl.succeeds('label', 'ns', 'blue', 'team=red')).to.equal('namespace/blue labeled\n');
+    expect(await kubectl.succeeds('delete', 'ns', 'blue')).to.equal('namespace "blue" deleted\n');
     expect((await kubectl.run('get', 'ns', 'blue')).stderr).to.equal(
       'Error from server (NotFound): namespaces "blue" not found\n',
     );
   });
 
-  it('create a namespace as a dry run, by apply and by a file', async () => {
-    expect(await printed('create', 'ns', 'dry', '--dry-run=server')).to.contain('namespace/dry created');
+  it('create a namespace as a dry run, by apply and by a file [compat namespaces]', async () => {
+    expect(await kubectl.succeeds('create', 'ns', 'dry', '--dry-run=server')).to.contain('namespace/dry created');
     const path = await kubectl.file('ns.json', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'applied' } });
-    expect(await printed('apply', '-f', path)).to.equal('namespace/applied created\n');
-    expect(await printed('apply', '-f', path)).to.contain('namespace/applied ');
-    expect(await printed('wait', '--for=jsonpath={.status.phase}=Active', 'ns/applied', '--timeout=5s')).to.contain(
-      'met',
-    );
-    expect(await printed('delete', '-f', path)).to.equal('namespace "applied" deleted\n');
-    expect(await printed('get', 'ns', '-o', 'name')).to.equal('namespace/default\n');
+    expect(await kubectl.succeeds('apply', '-f', path)).to.equal('namespace/applied created\n');
+    expect(await kubectl.succeeds('apply', '-f', path)).to.contain('namespace/applied ');
+    expect(
+      await kubectl.succeeds('wait', '--for=jsonpath={.status.phase}=Active', 'ns/applied', '--timeout=5s'),
+    ).to.contain('met');
+    expect(await kubectl.succeeds('delete', '-f', path)).to.equal('namespace "applied" deleted\n');
+    expect(await kubectl.succeeds('get', 'ns', '-o', 'name')).to.equal('namespace/default\n');
   });
 
-  it('-n and -A: objects by their namespace, which has to be there', async () => {
-    await printed('create', 'ns', 'post');
+  it('-n and -A: objects by their namespace, which has to be there [compat namespaces]', async () => {
+    await kubectl.succeeds('create', 'ns', 'post');
     const letter = await kubectl.file('letter.json', newLetter('hello'));
-    expect(await printed('create', '-n', 'post', '-f', letter)).to.equal('letter.people.example.com/hello created\n');
-    expect(await printed('get', 'letters', '-A')).to.match(/^NAMESPACE +NAME +AGE\npost +hello +\d+s\n$/);
-    expect(await printed('get', 'letters', '-n', 'post', '-o', 'name')).to.equal('letter.people.example.com/hello\n');
+    expect(await kubectl.succeeds('create', '-n', 'post', '-f', letter)).to.equal(
+      'letter.people.example.com/hello created\n',
+    );
+    expect(await kubectl.succeeds('get', 'letters', '-A')).to.match(/^NAMESPACE +NAME +AGE\npost +hello +\d+s\n$/);
+    expect(await kubectl.succeeds('get', 'letters', '-n', 'post', '-o', 'name')).to.equal(
+      'letter.people.example.com/hello\n',
+    );
     const { exit, stderr } = await kubectl.run('create', '-n', 'nowhere', '-f', letter);
     expect(exit).to.equal(1);
     expect(stderr).to.contain('namespaces "nowhere" not found');
   });
 
-  it('delete a namespace with what is in it, and wait --for=delete', async () => {
+  it('delete a namespace with what is in it, and wait --for=delete [compat namespaces, wait]', async () => {
     const path = `${letters.replace('letters', 'namespaces/post/letters')}/hello`;
     await kubectl.server.patch(path, { metadata: { finalizers: ['example.com/wait'] } });
-    expect(await printed('delete', 'ns', 'post', '--wait=false')).to.equal('namespace "post" deleted\n');
-    expect(await printed('get', 'ns', 'post')).to.match(/^post +Terminating /m);
+    expect(await kubectl.succeeds('delete', 'ns', 'post', '--wait=false')).to.equal('namespace "post" deleted\n');
+    expect(await kubectl.succeeds('get', 'ns', 'post')).to.match(/^post +Terminating /m);
     await eventually(async () => (await kubectl.server.get(path)).body.metadata.deletionTimestamp !== undefined);
-    const waiting = printed('wait', '--for=delete', 'ns/post', '--timeout=10s');
+    const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', '--timeout=10s');
     await kubectl.server.patch(path, { metadata: { finalizers: null } });
     // It says nothing where the namespace is gone before it asks.
     expect(await waiting).to.be.oneOf(['namespace/post condition met\n', '']);
     expect((await kubectl.run('get', 'ns', 'post')).stderr).to.contain('not found');
-    expect(await printed('get', 'letters', '-A', '--ignore-not-found')).to.equal('');
+    expect(await kubectl.succeeds('get', 'letters', '-A', '--ignore-not-found')).to.equal('');
   });
 
-  it('events, get events and describe show what happened to an object', async () => {
+  it('events, get events and describe show what happened to an object [compat events, describe]', async () => {
     const { uid } = (await kubectl.server.get('/apis/demo.example.com/v1alpha1/persons/ann')).body.metadata;
     const time = new Date(kubectl.clock.now()).toISOString().replace(/\.\d+/, '');
     await kubectl.server.create(events, {
@@ -87,31 +85,34 @@ describe('kubectl and the built-in kinds (skipped without kubectl, unless CI is 
       lastTimestamp: time,
       count: 2,
     });
-    expect(await printed('get', 'events')).to.match(
+    expect(await kubectl.succeeds('get', 'events')).to.match(
       /^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n\S+ +Normal +Greeted +person\/ann +Said hello\n$/,
     );
-    expect(await printed('events')).to.match(/Normal +Greeted +Person\/ann +Said hello\n$/);
-    expect(await printed('events', '--for', 'person/ann')).to.contain('Said hello');
-    expect(await printed('describe', 'person', 'ann')).to.match(/Events:[^]*Normal +Greeted +\S+.*greeter +Said hello/);
-    expect(await printed('describe', 'person', 'bob')).to.match(/Events: +<none>/);
+    expect(await kubectl.succeeds('events')).to.match(/Normal +Greeted +Person\/ann +Said hello\n$/);
+    expect(await kubectl.succeeds('events', '--for', 'person/ann')).to.contain('Said hello');
+    expect(await kubectl.succeeds('describe', 'person', 'ann')).to.match(
+      /Events:[^]*Normal +Greeted +\S+.*greeter +Said hello/,
+    );
+    expect(await kubectl.succeeds('describe', 'person', 'bob')).to.match(/Events: +<none>/);
   });
 
-  it('auth can-i, can-i --list and whoami', async () => {
-    expect((await kubectl.run('auth', 'can-i', 'get', 'persons')).stdout).to.equal('yes\n');
+  it('auth can-i, can-i --list and whoami [compat reviews]', async () => {
+    const { exit, stdout } = await kubectl.run('auth', 'can-i', 'get', 'persons');
+    expect([exit, stdout]).to.deep.equal([0, 'yes\n']);
     expect((await kubectl.run('auth', 'can-i', 'get', '/metrics')).stdout).to.equal('yes\n');
-    expect(await printed('auth', 'can-i', '--list')).to.match(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
-    expect(await printed('auth', 'whoami')).to.match(/^Username +system:anonymous$/m);
+    expect(await kubectl.succeeds('auth', 'can-i', '--list')).to.match(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
+    expect(await kubectl.succeeds('auth', 'whoami')).to.match(/^Username +system:anonymous$/m);
   });
 
-  it('get leases, and explain what they are', async () => {
+  it('get leases, and explain what they are [compat leases]', async () => {
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'op.example.com' } };
     const path = await kubectl.file('lease.json', {
       ...lease,
       spec: { holderIdentity: 'me', leaseDurationSeconds: 4 },
     });
-    expect(await printed('create', '-f', path)).to.equal('lease.coordination.k8s.io/op.example.com created\n');
-    expect(await printed('get', 'leases')).to.match(/^NAME +HOLDER +AGE\nop.example.com +me +\d+s\n$/);
-    expect(await printed('explain', 'lease.spec.holderIdentity')).to.contain('Who holds the lease');
-    expect(await printed('explain', 'ns')).to.contain('KIND: ');
+    expect(await kubectl.succeeds('create', '-f', path)).to.equal('lease.coordination.k8s.io/op.example.com created\n');
+    expect(await kubectl.succeeds('get', 'leases')).to.match(/^NAME +HOLDER +AGE\nop.example.com +me +\d+s\n$/);
+    expect(await kubectl.succeeds('explain', 'lease.spec.holderIdentity')).to.contain('Who holds the lease');
+    expect(await kubectl.succeeds('explain', 'ns')).to.contain('KIND: ');
   });
 });

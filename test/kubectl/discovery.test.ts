@@ -10,7 +10,7 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
 
   after(() => kubectl?.stop());
 
-  it('api-resources', async () => {
+  it('api-resources [compat discovery]', async () => {
     const { exit, stdout } = await kubectl.run('api-resources', '--sort-by=name');
     expect(exit).to.equal(0);
     expect(stdout.split('\n')).to.deep.equal([
@@ -38,7 +38,7 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     expect(named.stdout).to.equal('persons.demo.example.com\n');
   });
 
-  it('api-versions', async () => {
+  it('api-versions [compat discovery]', async () => {
     const printed = await kubectl.run('api-versions');
     expect(printed).to.deep.equal({
       exit: 0,
@@ -56,21 +56,23 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     });
   });
 
-  it('version', async () => {
+  it('version [compat version]', async () => {
     const { exit, stdout } = await kubectl.run('version', '-o', 'json');
     expect(exit).to.equal(0);
     const { serverVersion } = JSON.parse(stdout) as { serverVersion: object };
     expect(serverVersion).to.deep.equal((await kubectl.server.get('/version')).body);
+    const { gitVersion } = serverVersion as { gitVersion: string };
+    expect((await kubectl.succeeds('version')).split('\n')).to.include(`Server Version: ${gitVersion}`);
   });
 
-  it('explain of a kind', async () => {
+  it('explain of a kind [compat explain]', async () => {
     const { exit, stdout } = await kubectl.run('explain', 'persons', '--api-version=demo.example.com/v1alpha1');
     expect(exit).to.equal(0);
     expect(stdout).to.match(/^GROUP: +demo.example.com\nKIND: +Person\nVERSION: +v1alpha1\n/);
     expect(stdout).to.contain('Person is a demo kind.').and.contain('spec\t<PersonSpec> -required-');
   });
 
-  it('explain of a field, through a kind that refers to itself', async () => {
+  it('explain of a field, through a kind that refers to itself [compat explain]', async () => {
     const args = ['explain', '--api-version=demo.example.com/v1alpha1'];
     const { exit, stdout } = await kubectl.run(...args, 'persons.spec.otherPerson.spec.name');
     expect(exit).to.equal(0);
@@ -81,13 +83,13 @@ describe('kubectl about the server (skipped without kubectl, unless CI is set)',
     expect([missing.exit, missing.stderr]).to.deep.equal([1, 'error: field "nothing" does not exist\n']);
   });
 
-  it('explain --recursive ends, though the kind refers to itself', async () => {
+  it('explain --recursive ends, though the kind refers to itself [compat explain]', async () => {
     const { exit, stdout } = await kubectl.run('explain', 'ps', '--recursive');
     expect(exit).to.equal(0);
     expect(stdout).to.contain('  metadata\t<ObjectMeta>').and.contain('    otherPerson\t<Person>');
   });
 
-  it('describe', async () => {
+  it('describe [compat describe]', async () => {
     const { exit, stdout } = await kubectl.run('describe', 'ps', 'ann');
     expect(exit).to.equal(0);
     expect(stdout).to.match(/^Name: +ann\nNamespace:\nLabels: +team=red\nAnnotations: +<none>\nAPI Version: +demo/);

@@ -20,7 +20,7 @@ describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
     return kubectl.server.patch(`${demoPersons}/${name}`, { spec: { age } });
   }
 
-  it('get -w prints the table, then a row for each change', async () => {
+  it('get -w prints the table, then a row for each change [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', '-w');
     const before = await printed(lines(3));
     await setAge('ann', 31);
@@ -35,7 +35,7 @@ describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
     expect(before[0]).to.match(/^NAME +AGE +READY +CREATED$/);
   });
 
-  it('get NAME -w prints the object, then each of its changes', async () => {
+  it('get NAME -w prints the object, then each of its changes [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', 'bob', '-w', '--no-headers');
     await printed(lines(1));
     await setAge('ann', 32);
@@ -44,7 +44,7 @@ describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
     expect(rows.filter((row) => !row.startsWith('bob'))).to.deep.equal([]);
   });
 
-  it('get --watch-only prints what changes alone', async () => {
+  it('get --watch-only prints what changes alone [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', '--watch-only', '-o', 'name');
     // Whether it watches already, only a change can tell.
     let isSettled = false;
@@ -55,7 +55,7 @@ describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
     expect(new Set(await first)).to.deep.equal(new Set(['person.demo.example.com/ann']));
   });
 
-  it('get -w -o json --output-watch-events', async () => {
+  it('get -w -o json --output-watch-events [compat watch]', async () => {
     const printed = kubectl.watch(
       'get',
       'ps',
@@ -69,14 +69,14 @@ describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
     expect((await printed(lines(3))).at(-1)).to.equal('MODIFIED:bob');
   });
 
-  it('wait --for=condition, met while it waits', async () => {
+  it('wait --for=condition, met while it waits [compat wait]', async () => {
     const printed = kubectl.watch('wait', '--for=condition=Ready', 'ps/bob', '--timeout=20s');
     const status = { conditions: [{ type: 'Ready', status: 'True' }] };
     await kubectl.server.patch(`${demoPersons}/bob/status`, { status });
     expect(await printed(lines(1))).to.deep.equal(['person.demo.example.com/bob condition met']);
   });
 
-  it('wait --for=jsonpath, --for=create and --for=delete', async () => {
+  it('wait --for=jsonpath, --for=create and --for=delete [compat wait]', async () => {
     const met = { exit: 0, stdout: 'person.demo.example.com/ann condition met\n', stderr: '' };
     expect(await kubectl.run('wait', '--for=jsonpath={.spec.gender}=FEMALE', 'ps/ann', '--timeout=5s')).to.deep.equal(
       met,
@@ -85,7 +85,7 @@ describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
     expect((await kubectl.run('wait', '--for=delete', 'ps/cat', '--timeout=5s')).exit).to.equal(0);
   });
 
-  it('wait that is in vain ends by its timeout', async () => {
+  it('wait that is in vain ends by its timeout [compat wait]', async () => {
     const { exit, stderr } = await kubectl.run('wait', '--for=jsonpath={.spec.gender}=X', 'ps/ann', '--timeout=100ms');
     expect([exit, stderr]).to.deep.equal([1, 'error: timed out waiting for the condition on persons/ann\n']);
   });

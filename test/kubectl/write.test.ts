@@ -1,3 +1,4 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
@@ -19,50 +20,38 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     return (await kubectl.server.get(`${demoPersons}/${name}`)).body;
   }
 
-  /** Runs what has to succeed, and answers what it printed. */
-  async function done(...args: readonly string[]): Promise<string> {
-    const { exit, stdout, stderr } = await kubectl.run(...args);
-    expect([exit, stderr], args.join(' ')).to.deep.equal([0, '']);
-    return stdout;
-  }
-
-  /** Runs what has to fail, and answers why. */
-  async function refused(...args: readonly string[]): Promise<string> {
-    const { exit, stderr } = await kubectl.run(...args);
-    expect(exit, args.join(' ')).to.equal(1);
-    return stderr;
-  }
-
-  it('create -f', async () => {
+  it('create -f [compat create]', async () => {
     const file = await kubectl.file('cat.json', newDemoPerson('cat', { age: 3 }));
-    expect(await done('create', '-f', file)).to.equal(`${ref}/cat created\n`);
+    expect(await kubectl.succeeds('create', '-f', file)).to.equal(`${ref}/cat created\n`);
     expect((await stored('cat')).spec).to.deep.equal({ name: 'CAT', age: 3 });
-    expect(await refused('create', '-f', file)).to.match(
+    expect(await kubectl.fails('create', '-f', file)).to.match(
       /^Error from server \(AlreadyExists\): .*"cat" already exists\n$/,
     );
   });
 
-  it('create -f with generateName', async () => {
+  it('create -f with generateName [compat create]', async () => {
     const file = await kubectl.file('gen.json', { ...newDemoPerson(''), metadata: { generateName: 'gen-' } });
-    expect(await done('create', '-f', file)).to.match(/^person\.demo\.example\.com\/gen-\w{5} created\n$/);
+    expect(await kubectl.succeeds('create', '-f', file)).to.match(/^person\.demo\.example\.com\/gen-\w{5} created\n$/);
   });
 
-  it('create --dry-run=server stores nothing', async () => {
+  it('create --dry-run=server stores nothing [compat create, dry-run]', async () => {
     const file = await kubectl.file('dry.json', newDemoPerson('dry'));
-    expect(await done('create', '--dry-run=server', '-f', file)).to.equal(`${ref}/dry created (server dry run)\n`);
+    expect(await kubectl.succeeds('create', '--dry-run=server', '-f', file)).to.equal(
+      `${ref}/dry created (server dry run)\n`,
+    );
     expect((await stored('dry')).reason).to.equal('NotFound');
   });
 
-  it('create -f of what breaks the schema tells each field', async () => {
+  it('create -f of what breaks the schema tells each field [compat validation]', async () => {
     const file = await kubectl.file('bad.json', newDemoPerson('bad', { age: 999, gender: 'X' }));
-    const error = await refused('create', '-f', file);
+    const error = await kubectl.fails('create', '-f', file);
     expect(error).to.contain('The Person "bad" is invalid:');
     expect(error).to.contain('* spec.age: Invalid value: 999:').and.contain('* spec.gender: Unsupported value: "X"');
   });
 
-  it('create -f with an unknown field is refused, or warns, or is silent, by --validate', async () => {
+  it('create -f with an unknown field is refused, or warns, or is silent, by --validate [compat validation]', async () => {
     const file = await kubectl.file('odd.json', newDemoPerson('odd', { bogus: 1 }));
-    expect(await refused('create', '-f', file)).to.contain('unknown field "spec.bogus"');
+    expect(await kubectl.fails('create', '-f', file)).to.contain('unknown field "spec.bogus"');
     const warned = await kubectl.run('create', '--validate=warn', '-f', file);
     expect(warned).to.deep.equal({
       exit: 0,
@@ -70,41 +59,47 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
       stderr: 'Warning: unknown field "spec.bogus"\n',
     });
     const other = await kubectl.file('odd2.json', newDemoPerson('odd2', { bogus: 1 }));
-    expect(await done('create', '--validate=false', '-f', other)).to.equal(`${ref}/odd2 created\n`);
+    expect(await kubectl.succeeds('create', '--validate=false', '-f', other)).to.equal(`${ref}/odd2 created\n`);
   });
 
-  it('apply -f creates, changes, leaves alone, and takes away what is no longer in the file', async () => {
+  it('apply -f creates, changes, leaves alone, and takes away what is no longer in the file [compat client-side-apply]', async () => {
     const apply = async (spec: object): Promise<string> =>
-      done('apply', '-f', await kubectl.file('dan.json', newDemoPerson('dan', spec)));
+      kubectl.succeeds('apply', '-f', await kubectl.file('dan.json', newDemoPerson('dan', spec)));
     expect(await apply({ age: 30, gender: 'MALE' })).to.equal(`${ref}/dan created\n`);
     expect(await apply({ age: 31, gender: 'MALE' })).to.equal(`${ref}/dan configured\n`);
     expect(await apply({ age: 31, gender: 'MALE' })).to.equal(`${ref}/dan unchanged\n`);
     expect(await apply({ age: 31 })).to.equal(`${ref}/dan configured\n`);
     expect((await stored('dan')).spec).to.deep.equal({ name: 'DAN', age: 31 });
-    const viewed = await done('apply', 'view-last-applied', 'ps', 'dan');
+    const viewed = await kubectl.succeeds('apply', 'view-last-applied', 'ps', 'dan');
     expect(viewed).to.contain('  age: 31\n').and.not.contain('gender');
   });
 
-  it('apply -f with an unknown field is refused, and changes nothing', async () => {
-    await done('apply', '-f', await kubectl.file('eve.json', newDemoPerson('eve')));
+  it('apply -f with an unknown field is refused, and changes nothing [compat client-side-apply, validation, dry-run]', async () => {
+    await kubectl.succeeds('apply', '-f', await kubectl.file('eve.json', newDemoPerson('eve')));
     const before = await stored('eve');
-    const error = await refused('apply', '-f', await kubectl.file('eve2.json', newDemoPerson('eve', { bogus: 1 })));
+    const error = await kubectl.fails(
+      'apply',
+      '-f',
+      await kubectl.file('eve2.json', newDemoPerson('eve', { bogus: 1 })),
+    );
     expect(error).to.contain('unknown field "spec.bogus"');
     expect(await stored('eve')).to.deep.equal(before);
     const dry = await kubectl.file('eve3.json', newDemoPerson('eve', { age: 5 }));
-    expect(await done('apply', '--dry-run=server', '-f', dry)).to.equal(`${ref}/eve configured (server dry run)\n`);
+    expect(await kubectl.succeeds('apply', '--dry-run=server', '-f', dry)).to.equal(
+      `${ref}/eve configured (server dry run)\n`,
+    );
     expect(await stored('eve')).to.deep.equal(before);
   });
 
-  it('apply set-last-applied', async () => {
+  it('apply set-last-applied [compat client-side-apply]', async () => {
     const file = await kubectl.file('ann.json', newDemoPerson('ann', { age: 30 }));
-    expect(await done('apply', 'set-last-applied', '-f', file, '--create-annotation')).to.equal(
+    expect(await kubectl.succeeds('apply', 'set-last-applied', '-f', file, '--create-annotation')).to.equal(
       `${ref}/ann configured\n`,
     );
   });
 
-  it('diff shows what apply would change, by its exit code too', async () => {
-    await done('apply', '-f', await kubectl.file('fay.json', newDemoPerson('fay', { age: 1 })));
+  it('diff shows what apply would change, by its exit code too [compat diff]', async () => {
+    await kubectl.succeeds('apply', '-f', await kubectl.file('fay.json', newDemoPerson('fay', { age: 1 })));
     const { exit, stdout } = await kubectl.run(
       'diff',
       '-f',
@@ -112,24 +107,28 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     );
     expect(exit).to.equal(1);
     expect(stdout).to.contain('\n-  age: 1\n+  age: 2\n');
-    expect(await done('diff', '-f', await kubectl.file('fay.json', newDemoPerson('fay', { age: 1 })))).to.equal('');
+    expect(
+      await kubectl.succeeds('diff', '-f', await kubectl.file('fay.json', newDemoPerson('fay', { age: 1 }))),
+    ).to.equal('');
   });
 
-  it('replace, replace --force and replace --subresource=status', async () => {
+  it('replace, replace --force and replace --subresource=status [compat replace, status]', async () => {
     await kubectl.server.create(demoPersons, newDemoPerson('gus', { age: 1 }));
     const { uid } = (await stored('gus')).metadata;
     const file = await kubectl.file('gus.json', { ...newDemoPerson('gus', { age: 2 }), status: { phase: 'Up' } });
-    expect(await done('replace', '-f', file)).to.equal(`${ref}/gus replaced\n`);
+    expect(await kubectl.succeeds('replace', '-f', file)).to.equal(`${ref}/gus replaced\n`);
     expect(await stored('gus'))
       .to.deep.include({ spec: { name: 'GUS', age: 2 } })
       .and.not.have.property('status');
-    expect(await done('replace', '--subresource=status', '-f', file)).to.equal(`${ref}/gus replaced\n`);
+    expect(await kubectl.succeeds('replace', '--subresource=status', '-f', file)).to.equal(`${ref}/gus replaced\n`);
     expect((await stored('gus')).status).to.deep.equal({ phase: 'Up' });
-    expect(await done('replace', '--force', '-f', file)).to.equal(`${ref} "gus" deleted\n${ref}/gus replaced\n`);
+    expect(await kubectl.succeeds('replace', '--force', '-f', file)).to.equal(
+      `${ref} "gus" deleted\n${ref}/gus replaced\n`,
+    );
     expect((await stored('gus')).metadata.uid).not.to.equal(uid);
   });
 
-  it('edit, and edit that changes nothing', async () => {
+  it('edit, and edit that changes nothing [compat edit]', async () => {
     const edited = await kubectl.runWith({ KUBE_EDITOR: 'sed -i s/age:.20/age:\\ 21/' }, 'edit', 'ps', 'bob');
     expect(edited).to.deep.equal({ exit: 0, stdout: `${ref}/bob edited\n`, stderr: '' });
     expect((await stored('bob')).spec.age).to.equal(21);
@@ -142,90 +141,135 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     ['json', '[{"op":"replace","path":"/spec/age","value":51}]', 51],
     ['strategic', '{"spec":{"age":52}}', 52],
   ] as const) {
-    it(`patch --type=${type}`, async () => {
+    it(`patch --type=${type} [compat patch]`, async () => {
       const args = ['patch', 'ps', 'ann', `--type=${type}`, '-p', patch];
-      expect(await done(...args, '--dry-run=server')).to.contain('patched');
+      expect(await kubectl.succeeds(...args, '--dry-run=server')).to.contain('patched');
       expect((await stored('ann')).spec.age).not.to.equal(age);
-      expect(await done(...args)).to.equal(`${ref}/ann patched\n`);
+      expect(await kubectl.succeeds(...args)).to.equal(`${ref}/ann patched\n`);
       expect((await stored('ann')).spec.age).to.equal(age);
-      expect(await done(...args)).to.equal(`${ref}/ann patched (no change)\n`);
+      expect(await kubectl.succeeds(...args)).to.equal(`${ref}/ann patched (no change)\n`);
     });
   }
 
-  it('patch without a type, and of the status', async () => {
-    expect(await done('patch', 'ps', 'ann', '-p', '{"spec":{"age":53}}')).to.equal(`${ref}/ann patched\n`);
+  it('patch without a type, and of the status [compat patch, status]', async () => {
+    expect(await kubectl.succeeds('patch', 'ps', 'ann', '-p', '{"spec":{"age":53}}')).to.equal(`${ref}/ann patched\n`);
     const patch = '{"status":{"phase":"Active"},"spec":{"age":1}}';
-    expect(await done('patch', 'ps', 'ann', '--subresource=status', '--type=merge', '-p', patch)).to.equal(
+    expect(await kubectl.succeeds('patch', 'ps', 'ann', '--subresource=status', '--type=merge', '-p', patch)).to.equal(
       `${ref}/ann patched\n`,
     );
     expect(await stored('ann'))
       .to.deep.include({ status: { phase: 'Active' } })
       .and.nested.include({ 'spec.age': 53 });
-    const error = await refused('patch', 'ps', 'ann', '--type=merge', '-p', '{"spec":{"age":-1}}');
+    const error = await kubectl.fails('patch', 'ps', 'ann', '--type=merge', '-p', '{"spec":{"age":-1}}');
     expect(error).to.contain('The Person "ann" is invalid: spec.age: Invalid value: -1:');
   });
 
-  it('label and annotate set, refuse to overwrite, overwrite, list and take away', async () => {
-    expect(await done('label', 'ps', 'ann', 'tier=gold')).to.equal(`${ref}/ann labeled\n`);
-    expect(await refused('label', 'ps', 'ann', 'tier=tin')).to.contain(
+  it('label and annotate set, refuse to overwrite, overwrite, list and take away [compat label]', async () => {
+    expect(await kubectl.succeeds('label', 'ps', 'ann', 'tier=gold')).to.equal(`${ref}/ann labeled\n`);
+    expect(await kubectl.fails('label', 'ps', 'ann', 'tier=tin')).to.contain(
       'already has a value (gold), and --overwrite is false',
     );
-    expect(await done('label', '--overwrite', 'ps', 'ann', 'tier=tin')).to.equal(`${ref}/ann labeled\n`);
-    expect((await done('label', 'ps', 'ann', '--list')).split('\n')).to.include('tier=tin');
-    expect(await done('label', 'ps', 'ann', 'tier-')).to.equal(`${ref}/ann unlabeled\n`);
-    expect(await refused('label', 'ps', 'ann', 'a=b', '--resource-version=1')).to.contain(
+    expect(await kubectl.succeeds('label', '--overwrite', 'ps', 'ann', 'tier=tin')).to.equal(`${ref}/ann labeled\n`);
+    expect((await kubectl.succeeds('label', 'ps', 'ann', '--list')).split('\n')).to.include('tier=tin');
+    expect(await kubectl.succeeds('label', 'ps', 'ann', 'tier-')).to.equal(`${ref}/ann unlabeled\n`);
+    expect(await kubectl.fails('label', 'ps', 'ann', 'a=b', '--resource-version=1')).to.contain(
       'Error from server (Conflict)',
     );
-    expect(await done('annotate', 'ps', 'ann', 'note=hi')).to.equal(`${ref}/ann annotated\n`);
+    expect(await kubectl.succeeds('annotate', 'ps', 'ann', 'note=hi')).to.equal(`${ref}/ann annotated\n`);
     expect((await stored('ann')).metadata)
       .to.deep.include({ labels: { team: 'red' } })
       .and.nested.include({ 'annotations.note': 'hi' });
-    expect(await done('annotate', 'ps', 'ann', 'note-')).to.equal(`${ref}/ann annotated\n`);
-    expect(await done('label', 'ps', '-l', 'team=red', 'seen=yes')).to.equal(`${ref}/ann labeled\n`);
+    expect(await kubectl.succeeds('annotate', 'ps', 'ann', 'note-')).to.equal(`${ref}/ann annotated\n`);
+    expect(await kubectl.succeeds('label', 'ps', '-l', 'team=red', 'seen=yes')).to.equal(`${ref}/ann labeled\n`);
   });
 
-  it('create, replace and delete --raw', async () => {
+  it('create, replace and delete --raw [compat raw]', async () => {
     const file = await kubectl.file('hal.json', newDemoPerson('hal'));
-    expect(JSON.parse(await done('create', '--raw', demoPersons, '-f', file))).to.have.nested.property('metadata.uid');
-    const changed = await kubectl.file('hal2.json', newDemoPerson('hal', { age: 9 }));
-    expect(JSON.parse(await done('replace', '--raw', `${demoPersons}/hal`, '-f', changed))).to.have.nested.property(
-      'spec.age',
-      9,
+    expect(JSON.parse(await kubectl.succeeds('create', '--raw', demoPersons, '-f', file))).to.have.nested.property(
+      'metadata.uid',
     );
-    expect(JSON.parse(await done('delete', '--raw', `${demoPersons}/hal`))).to.include({ status: 'Success' });
+    const changed = await kubectl.file('hal2.json', newDemoPerson('hal', { age: 9 }));
+    expect(
+      JSON.parse(await kubectl.succeeds('replace', '--raw', `${demoPersons}/hal`, '-f', changed)),
+    ).to.have.nested.property('spec.age', 9);
+    expect(JSON.parse(await kubectl.succeeds('delete', '--raw', `${demoPersons}/hal`))).to.include({
+      status: 'Success',
+    });
   });
 
-  it('delete by name, by file, by selector, without waiting, as a dry run, and of what is not there', async () => {
+  it('delete by name, by file, by selector, without waiting, as a dry run, and of what is not there [compat delete, dry-run]', async () => {
     for (const name of ['x1', 'x2', 'x3', 'x4', 'x5']) {
       await kubectl.server.create(demoPersons, newDemoPerson(name, { gender: 'MALE' }, { labels: { gone: name } }));
     }
     const gone = (name: string): string => `${ref} "${name}" deleted\n`;
-    expect(await done('delete', 'ps', 'x1', '--dry-run=server')).to.equal(`${ref} "x1" deleted (server dry run)\n`);
+    expect(await kubectl.succeeds('delete', 'ps', 'x1', '--dry-run=server')).to.equal(
+      `${ref} "x1" deleted (server dry run)\n`,
+    );
     expect((await stored('x1')).kind).to.equal('Person');
-    expect(await done('delete', 'ps', 'x1')).to.equal(gone('x1'));
+    expect(await kubectl.succeeds('delete', 'ps', 'x1')).to.equal(gone('x1'));
     expect((await stored('x1')).reason).to.equal('NotFound');
-    expect(await done('delete', '-f', await kubectl.file('x2.json', newDemoPerson('x2')))).to.equal(gone('x2'));
-    expect(await done('delete', 'ps', '-l', 'gone=x3')).to.equal(gone('x3'));
-    expect(await done('delete', 'ps', '--field-selector', 'metadata.name=x4')).to.equal(gone('x4'));
-    expect(await done('delete', 'ps', 'x5', '--wait=false', '--cascade=orphan')).to.equal(gone('x5'));
-    expect(await refused('delete', 'ps', 'x1')).to.equal(
+    expect(await kubectl.succeeds('delete', '-f', await kubectl.file('x2.json', newDemoPerson('x2')))).to.equal(
+      gone('x2'),
+    );
+    expect(await kubectl.succeeds('delete', 'ps', '-l', 'gone=x3')).to.equal(gone('x3'));
+    expect(await kubectl.succeeds('delete', 'ps', '--field-selector', 'metadata.name=x4')).to.equal(gone('x4'));
+    expect(await kubectl.succeeds('delete', 'ps', 'x5', '--wait=false', '--cascade=orphan')).to.equal(gone('x5'));
+    expect(await kubectl.fails('delete', 'ps', 'x1')).to.equal(
       'Error from server (NotFound): persons.demo.example.com "x1" not found\n',
     );
-    expect(await done('delete', 'ps', 'x1', '--ignore-not-found')).to.equal('');
+    expect(await kubectl.succeeds('delete', 'ps', 'x1', '--ignore-not-found')).to.equal('');
   });
 
-  it('delete waits for the finalizers', async () => {
+  it('delete waits for the finalizers [compat delete]', async () => {
     await kubectl.server.create(demoPersons, newDemoPerson('ivy', {}, { finalizers: ['demo.example.com/x'] }));
     const deletion = kubectl.run('delete', 'ps', 'ivy');
     const printed = kubectl.watch('wait', '--for=jsonpath={.metadata.deletionTimestamp}', 'ps/ivy', '--timeout=10s');
     await printed(/condition met/);
-    await done('patch', 'ps', 'ivy', '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]');
+    await kubectl.succeeds(
+      'patch',
+      'ps',
+      'ivy',
+      '--type=json',
+      '-p',
+      '[{"op":"remove","path":"/metadata/finalizers"}]',
+    );
     expect(await deletion).to.deep.equal({ exit: 0, stdout: `${ref} "ivy" deleted\n`, stderr: '' });
     expect((await stored('ivy')).reason).to.equal('NotFound');
   });
 
-  it('delete --all', async () => {
-    const printed = await done('delete', 'ps', '--all');
+  it('delete --cascade=background, foreground and orphan [compat delete]', async () => {
+    const make = async (): Promise<void> => {
+      const { apiVersion, kind, metadata } = await kubectl.server.create(demoPersons, newDemoPerson('owner'));
+      const owner = { apiVersion, kind, name: 'owner', uid: metadata.uid, blockOwnerDeletion: true };
+      const held = { ownerReferences: [owner], finalizers: ['demo.example.com/x'] };
+      await kubectl.server.create(demoPersons, newDemoPerson('owned', {}, held));
+    };
+    const release = '[{"op":"remove","path":"/metadata/finalizers"}]';
+    const gone = `${ref} "owner" deleted\n`;
+
+    await make();
+    expect(await kubectl.succeeds('delete', 'ps', 'owner', '--cascade=background')).to.equal(gone);
+    await kubectl.succeeds('wait', '--for=jsonpath={.metadata.deletionTimestamp}', 'ps/owned', '--timeout=10s');
+    await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
+
+    await make();
+    const foreground = kubectl.run('delete', 'ps', 'owner', '--cascade=foreground');
+    await eventually(async () => (await stored('owned')).metadata.deletionTimestamp !== undefined);
+    expect((await stored('owner')).metadata.finalizers).to.deep.equal(['foregroundDeletion']);
+    await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
+    expect(await foreground).to.deep.equal({ exit: 0, stdout: gone, stderr: '' });
+    expect((await stored('owner')).reason).to.equal('NotFound');
+
+    await make();
+    expect(await kubectl.succeeds('delete', 'ps', 'owner', '--cascade=orphan')).to.equal(gone);
+    const { metadata } = await stored('owned');
+    expect(metadata.deletionTimestamp).to.equal(undefined);
+    expect(metadata.ownerReferences).to.equal(undefined);
+    await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
+  });
+
+  it('delete --all [compat delete]', async () => {
+    const printed = await kubectl.succeeds('delete', 'ps', '--all');
     expect(printed).to.contain('"ann" deleted');
     expect((await kubectl.server.get(demoPersons)).body.total).to.equal(0);
   });

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
 import { demoPerson, demoPersons, newDemoPerson } from './demo-person.ts';
 import { TestServer } from './test-server.ts';
 
@@ -91,7 +92,21 @@ export class KubectlSetup {
     return this.runWith({}, ...args);
   }
 
-  /** The same with more environment. */
+  /** Runs what has to succeed and to warn of nothing; answers what it printed. */
+  async succeeds(...args: readonly string[]): Promise<string> {
+    const { exit, stdout, stderr } = await this.run(...args);
+    expect([exit, stderr], args.join(' ')).to.deep.equal([0, '']);
+    return stdout;
+  }
+
+  /** Runs what has to fail; answers why. */
+  async fails(...args: readonly string[]): Promise<string> {
+    const { exit, stderr } = await this.run(...args);
+    expect(exit, args.join(' ')).to.equal(1);
+    return stderr;
+  }
+
+  /** Runs a command with more environment. */
   runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Printed> {
     return new Promise((resolve, reject) => {
       const options = { env: { ...this.#env(), ...env }, timeout: timeoutMs, cwd: this.#home };

@@ -79,6 +79,10 @@ export async function conditionOf(server: TestServer, name: string, type: string
 /** Creates a definition, and waits until its kind is served. */
 export async function establish(server: TestServer, definition: object = widgetDefinition()): Promise<void> {
   const { metadata } = await server.create(definitions, definition);
-  const { name } = metadata as { name: string };
+  await established(server, (metadata as { name: string }).name);
+}
+
+/** Waits until the kind of a definition is served. */
+export async function established(server: TestServer, name: string): Promise<void> {
   await eventually(async () => (await conditionOf(server, name, 'Established'))?.status === 'True');
 }

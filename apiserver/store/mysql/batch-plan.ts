@@ -79,6 +79,7 @@ export function planBatch(batch: readonly Operation[], state: BatchState): Batch
   let { revision } = state;
   const outcomes = batch.map((operation): Outcome => {
     const conflict =
+      missingClaim(operation, holders) ??
       generationConflict(operation, state.generations) ??
       stateConflict(operation, state.revisions.get(operation.key)) ??
       lostClaim(operation, holders);
@@ -106,6 +107,11 @@ function generationConflict(
 ): Outcome | undefined {
   if (generation === undefined || generation === (generations.get(kind) ?? 0)) return undefined;
   return { conflict: 'generation' };
+}
+
+function missingClaim({ requires }: Operation, holders: ReadonlyMap<string, string>): Outcome | undefined {
+  if (requires === undefined || holders.has(claimId(rowOf(requires, requires.claim)))) return undefined;
+  return { conflict: 'requires' };
 }
 
 function stateConflict({ op, expect }: Operation, revision: number | undefined): Outcome | undefined {
@@ -153,10 +159,11 @@ function claimChanges(
 }
 
 function claimRowsOf(operation: Operation): ClaimRow[] {
-  const { add = [], remove = [] } = operation.unique ?? {};
-  return [...add, ...remove].map((claim) => rowOf(operation, claim));
+  const { unique: { add, remove } = { add: [], remove: [] }, requires } = operation;
+  const own = [...add, ...remove].map((claim) => rowOf(operation, claim));
+  return requires === undefined ? own : [...own, rowOf(requires, requires.claim)];
 }
 
-function rowOf({ kind }: Operation, [index, value]: Claim): ClaimRow {
+function rowOf({ kind }: Pick<Operation, 'kind'>, [index, value]: Claim): ClaimRow {
   return { kind, index, value: storedClaimValue(value) };
 }

@@ -5,6 +5,7 @@ import { channel, type Statement } from './postgres-statements.ts';
 interface CommitParts {
   readonly generations?: typeof generations;
   readonly claims?: typeof claims;
+  readonly required?: typeof required;
 }
 
 /** Whether an operation's generation is that of its kind. The array is made once, of the few that a batch names. */
@@ -51,6 +52,18 @@ const claims = {
     ),`,
 };
 
+/** $22 is each operation's number among the required claims, $23 to $25 are those. */
+const required = {
+  values: ', $22::integer[]',
+  column: ', required',
+  decide: `required AS MATERIALIZED (
+      SELECT array_agg(u.key IS NOT NULL ORDER BY r.number) AS holds
+      FROM unnest($23::integer[], $24::integer[], $25::text[]) WITH ORDINALITY AS r (kind, idx, value, number)
+        LEFT JOIN homeostat_uniq u ON u.kind = r.kind AND u.idx = r.idx AND u.value = r.value
+    ),`,
+  conflict: `WHEN (SELECT holds FROM required)[i.required] IS FALSE THEN ${conflictCodes.requires}`,
+};
+
 /**
  * A batch in one statement, which begins, and so looks, after the counter is locked. Every part of it sees the state
  * before it: conflicts are decided before anything is written, and only operations without one get a revision and are
@@ -60,15 +73,16 @@ const claims = {
  * Joins are nested loops, by index (see the session's settings): nothing here joins two parts by position, which would be
  * quadratic, but for claims that are lost.
  */
-function commitText({ generations: g, claims: c }: CommitParts): string {
+function commitText({ generations: g, claims: c, required: r }: CommitParts): string {
   const data = 'CASE WHEN n.length >= 0 THEN substring($7::bytea FROM n.start FOR n.length) END';
   return `WITH input AS (
       SELECT * FROM unnest($1::smallint[], $2::integer[], $3::text[], $4::bigint[], $5::integer[], $6::integer[]
-        ${g?.values ?? ''}) WITH ORDINALITY AS i (op, kind, key, expect, start, length ${g?.column ?? ''}, position)
-    ), ${g?.decide ?? ''} ${c?.decide ?? ''} decided AS (
+        ${g?.values ?? ''} ${r?.values ?? ''}) WITH ORDINALITY
+        AS i (op, kind, key, expect, start, length ${g?.column ?? ''} ${r?.column ?? ''}, position)
+    ), ${g?.decide ?? ''} ${c?.decide ?? ''} ${r?.decide ?? ''} decided AS (
       SELECT i.*, kv.revision AS previous_revision, kv.data AS previous,
         ${c ? 't.holder, t.claim' : 'NULL::text AS holder, NULL::bigint AS claim'},
-        CASE ${g?.conflict ?? ''}
+        CASE ${r?.conflict ?? ''} ${g?.conflict ?? ''}
              WHEN i.op = ${operationCodes.create} THEN
                CASE WHEN kv.revision IS NOT NULL THEN ${conflictCodes.exists} ${c?.conflict ?? ''} END
              WHEN kv.revision IS NULL THEN ${conflictCodes.notFound}
@@ -111,3 +125,9 @@ export const commitOfGenerations: Statement = { name: 'commit_generations', text
 
 /** Operations with claims, $1 to $21; who claims names a generation as a rule. */
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
+
+/** Operations of which some require a claim, $1 to $25: those of elected controllers. */
+export const commitRequired: Statement = {
+  name: 'commit_required',
+  text: commitText({ generations, claims, required }),
+};

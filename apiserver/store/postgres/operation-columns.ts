@@ -1,12 +1,19 @@
 import { storedClaimValue } from '../claim-value.ts';
-import type { Claim, Operation, Outcome } from '../store.ts';
+import type { Claim, Operation, Outcome, RequiredClaim } from '../store.ts';
 
 /** As they stand in `log.op`, in every dialect. */
 export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
 export const operationNames = ['create', 'update', 'delete'] as const;
 
 /** How a statement tells a conflict from a revision. */
-export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4, generation: -5 } as const;
+export const conflictCodes = {
+  revision: -1,
+  exists: -2,
+  notFound: -3,
+  unique: -4,
+  generation: -5,
+  requires: -6,
+} as const;
 
 /**
  * A batch as columns, a value an operation: a statement takes a few arrays, whatever the size of the batch. All payloads
@@ -25,6 +32,7 @@ export interface OperationColumns {
   readonly bytes: Buffer;
   readonly generations: GenerationColumns | undefined;
   readonly claims: ClaimColumns | undefined;
+  readonly required: RequiredColumns | undefined;
 }
 
 /** Generations as columns: the distinct ones of the kinds, and of each operation its number among them, from 1. */
@@ -33,6 +41,15 @@ interface GenerationColumns {
   readonly requirements: readonly (number | undefined)[];
   readonly kinds: readonly number[];
   readonly values: readonly number[];
+}
+
+/** Claims that are required, as columns: the distinct ones, and of each operation its number among them, from 1. */
+interface RequiredColumns {
+  /** undefined: requires none. */
+  readonly numbers: readonly (number | undefined)[];
+  readonly kinds: readonly number[];
+  readonly indexes: readonly number[];
+  readonly values: readonly string[];
 }
 
 /** Claims as columns: first those to add, then those to remove. `positions`: of their operation in the batch, from 1. */
@@ -72,6 +89,7 @@ export function operationColumns(batch: readonly Operation[]): OperationColumns 
     bytes,
     generations: generationColumns(batch),
     claims: claimColumns(batch),
+    required: requiredColumns(batch),
   };
 }
 
@@ -93,6 +111,26 @@ function generationColumns(batch: readonly Operation[]): GenerationColumns | und
   return kinds.length > 0 ? { requirements, kinds, values } : undefined;
 }
 
+/** undefined when no operation requires any. */
+function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefined {
+  const distinct = new Map<string, RequiredClaim>();
+  const positions = new Map<string, number>();
+  const numbers = batch.map(({ requires }) => {
+    if (requires === undefined) return undefined;
+    const id = `${requires.kind} ${claimId(requires.claim)}`;
+    if (!distinct.has(id)) positions.set(id, distinct.set(id, requires).size);
+    return positions.get(id);
+  });
+  if (distinct.size === 0) return undefined;
+  const claims = [...distinct.values()];
+  return {
+    numbers,
+    kinds: claims.map(({ kind }) => kind),
+    indexes: claims.map(({ claim: [index] }) => index),
+    values: claims.map(({ claim: [, value] }) => storedClaimValue(value)),
+  };
+}
+
 /** undefined when no operation has any: most change no unique value, and shall not pay for those that do. */
 function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
   const columns = { added: emptyColumn(), removed: emptyColumn(), wanted: [] as Claim[] };
@@ -110,7 +148,7 @@ function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
   return columns.added.positions.length + columns.removed.positions.length > 0 ? columns : undefined;
 }
 
-function emptyColumn(): ClaimColumn {
+export function emptyColumn(): ClaimColumn {
   return { positions: [], kinds: [], keys: [], indexes: [], values: [] };
 }
 
@@ -140,6 +178,7 @@ export function outcomeOf({ code, holder, claim }: OutcomeRow, claims: ClaimColu
   if (code === conflictCodes.exists) return { conflict: 'exists' };
   if (code === conflictCodes.notFound) return { conflict: 'notFound' };
   if (code === conflictCodes.generation) return { conflict: 'generation' };
+  if (code === conflictCodes.requires) return { conflict: 'requires' };
   const lost = claims?.wanted[(claim ?? 0) - 1];
   if (code === conflictCodes.unique && lost) return { conflict: 'unique', holder: holder ?? '', claim: lost };
   return { conflict: 'revision' };

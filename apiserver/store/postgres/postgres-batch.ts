@@ -1,5 +1,11 @@
 import * as commits from './commit-statements.ts';
-import { type OperationColumns, operationColumns, outcomeOf, type OutcomeRow } from './operation-columns.ts';
+import {
+  emptyColumn,
+  type OperationColumns,
+  operationColumns,
+  outcomeOf,
+  type OutcomeRow,
+} from './operation-columns.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isAfterFailure, isServerError } from './postgres-errors.ts';
 import * as sql from './postgres-statements.ts';
@@ -59,20 +65,23 @@ async function endOf(connection: PostgresConnection, commit: Promise<string>): P
   }
 }
 
-function statementOf({ generations, claims }: OperationColumns): sql.Statement {
+function statementOf({ generations, claims, required }: OperationColumns): sql.Statement {
+  if (required) return commits.commitRequired;
   if (claims) return commits.commitClaims;
   return generations ? commits.commitOfGenerations : commits.commit;
 }
 
 /** In the order of the statement's numbers. */
 function parametersOf(columns: OperationColumns, commitId: string): unknown[] {
-  const { codes, kinds, keys, expects, starts, lengths, bytes, generations, claims } = columns;
+  const { codes, kinds, keys, expects, starts, lengths, bytes, generations, claims, required } = columns;
   const parameters = [codes, kinds, keys, expects, starts, lengths, bytes, commitId];
-  if (!claims && !generations) return parameters;
+  if (!claims && !generations && !required) return parameters;
   const { requirements, kinds: kindsOf, values } = generations ?? { requirements: [], kinds: [], values: [] };
   parameters.push(requirements, kindsOf, values);
-  for (const each of claims ? [claims.added, claims.removed] : []) {
+  if (!claims && !required) return parameters;
+  for (const each of [claims?.added ?? emptyColumn(), claims?.removed ?? emptyColumn()]) {
     parameters.push(each.positions, each.kinds, each.keys, each.indexes, each.values);
   }
+  if (required) parameters.push(required.numbers, required.kinds, required.indexes, required.values);
   return parameters;
 }

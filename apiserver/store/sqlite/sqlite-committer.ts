@@ -11,7 +11,7 @@ import {
   type UniqueConflict,
 } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
-import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims } from '../store.ts';
+import type { Claim, ClaimsOutcome, Operation, RequiredClaim, StoredClaim, StoredClaims } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 interface PackedOperation {
@@ -23,6 +23,7 @@ interface PackedOperation {
   readonly unique: Operation['unique'];
   /** -1: not to be checked. */
   readonly generation: number;
+  readonly requires: RequiredClaim | undefined;
 }
 
 /** The writing side of a database: all transactions go through here, one after the other. */
@@ -138,7 +139,8 @@ export class SqliteCommitter {
 
   /** The revision written, or a conflict's code with nothing written. */
   #apply(operation: PackedOperation, revision: number, onLost: (holder: string, claim: Claim) => void): number {
-    const { kind, key, unique } = operation;
+    const { kind, key, unique, requires } = operation;
+    if (requires && this.#holderOf(requires.kind, requires.claim) === undefined) return conflictCodes.requires;
     const row = this.#statements.findRow.get(kind, key) as { id: number; revision: number } | undefined;
     if (operation.generation >= 0 && operation.generation !== this.#generationOf(kind)) return conflictCodes.generation;
     const conflict = stateConflict(operation, row);
@@ -160,11 +162,15 @@ export class SqliteCommitter {
 
   #firstTaken({ kind, key }: PackedOperation, claims: readonly Claim[]): { holder: string; claim: Claim } | undefined {
     for (const claim of claims) {
-      const found = this.#statements.findClaim.get(kind, claim[0], storedClaimValue(claim[1])) as
-        { key: string } | undefined;
-      if (found && found.key !== key) return { holder: found.key, claim };
+      const holder = this.#holderOf(kind, claim);
+      if (holder !== undefined && holder !== key) return { holder, claim };
     }
     return undefined;
+  }
+
+  #holderOf(kind: number, [index, value]: Claim): string | undefined {
+    const found = this.#statements.findClaim.get(kind, index, storedClaimValue(value)) as { key: string } | undefined;
+    return found?.key;
   }
 
   #write({ op, kind, key, data }: PackedOperation, revision: number, id: number): void {
@@ -235,8 +241,9 @@ function stateConflict(
   return row.revision === expect ? undefined : conflictCodes.revision;
 }
 
-function operationsOf({ keys, numbers, bytes, unique }: PackedBatch): PackedOperation[] {
+function operationsOf({ keys, numbers, bytes, unique, required }: PackedBatch): PackedOperation[] {
   const claims = unique && new Map(unique);
+  const requirements = required && new Map(required);
   let offset = 0;
   return keys.map((key, position) => {
     const at = position * batchStride;
@@ -245,6 +252,15 @@ function operationsOf({ keys, numbers, bytes, unique }: PackedBatch): PackedOper
     offset += Math.max(length, 0);
     const op = operationNames[numbers[at] ?? -1];
     const [, kind = 0, expect = NaN, , generation = -1] = numbers.subarray(at, at + batchStride);
-    return { op, key, kind, expect, data, unique: claims?.get(position), generation };
+    return {
+      op,
+      key,
+      kind,
+      expect,
+      data,
+      unique: claims?.get(position),
+      generation,
+      requires: requirements?.get(position),
+    };
   });
 }

@@ -7,6 +7,7 @@ import type {
   OpenedStore,
   Operation,
   Outcome,
+  RequiredClaim,
   Row,
   StoredClaims,
 } from '../store.ts';
@@ -56,6 +57,8 @@ export interface PackedBatch {
   readonly bytes: ArrayBuffer;
   /** By position; absent when no operation has any. */
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
+  /** The same. */
+  readonly required?: readonly (readonly [position: number, requires: RequiredClaim])[];
 }
 
 /** `codes`: the revision, or a number below zero for a conflict. */
@@ -81,7 +84,14 @@ export interface PackedPage {
 }
 
 export const operationNames = ['create', 'update', 'delete'] as const;
-export const conflictCodes = { revision: -1, exists: -2, notFound: -3, unique: -4, generation: -5 } as const;
+export const conflictCodes = {
+  revision: -1,
+  exists: -2,
+  notFound: -3,
+  unique: -4,
+  generation: -5,
+  requires: -6,
+} as const;
 export const batchStride = 5;
 const pageStride = 6;
 
@@ -89,6 +99,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
   const keys: string[] = [];
   const numbers = new Float64Array(batch.length * batchStride);
   const unique: [number, NonNullable<Operation['unique']>][] = [];
+  const required: [number, RequiredClaim][] = [];
   let total = 0;
   for (const { data } of batch) total += data?.byteLength ?? 0;
   // Never an empty buffer: node:sqlite of Node 22 takes a view of one for NULL.
@@ -106,8 +117,15 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
     if (data) bytes.set(data, offset);
     offset += data?.byteLength ?? 0;
     if (operation.unique) unique.push([position, operation.unique]);
+    if (operation.requires) required.push([position, operation.requires]);
   }
-  return { keys, numbers, bytes: bytes.buffer, ...(unique.length > 0 ? { unique } : {}) };
+  return {
+    keys,
+    numbers,
+    bytes: bytes.buffer,
+    ...(unique.length > 0 ? { unique } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
 }
 
 export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outcome[] {
@@ -117,6 +135,7 @@ export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outc
     else if (code === conflictCodes.exists) outcomes.push({ conflict: 'exists' });
     else if (code === conflictCodes.notFound) outcomes.push({ conflict: 'notFound' });
     else if (code === conflictCodes.generation) outcomes.push({ conflict: 'generation' });
+    else if (code === conflictCodes.requires) outcomes.push({ conflict: 'requires' });
     else outcomes.push({ conflict: 'revision' });
   }
   for (const { position, holder, claim } of unique) outcomes[position] = { conflict: 'unique', holder, claim };

@@ -7,7 +7,7 @@ import { settle } from '@homeostat/controller-runtime/testing';
 import type { SettleOptions } from '@homeostat/controller-runtime/testing';
 import { controllersPage } from '../controllers-page.ts';
 import { PluginHost } from '../plugin-host.ts';
-import type { PluginStatus } from '../plugin-host.ts';
+import type { PluginHostOptions, PluginStatus } from '../plugin-host.ts';
 import { pluginSource } from '../plugin-source.ts';
 import type { Plugin } from '../plugin.ts';
 
@@ -19,6 +19,8 @@ export interface TestServerOptions extends ApiServerOptions {
   readonly models?: readonly Model[];
   /** Controllers of a plugin named `test`. */
   readonly controllers?: readonly ControllerDefinition[];
+  /** Whether controllers work in one of all servers on the database, or in each. Default: in one where it is shared. */
+  readonly leaderElection?: PluginHostOptions['leaderElection'];
 }
 
 export interface TestServer {
@@ -44,13 +46,14 @@ export interface TestServer {
  * nothing left behind, when one of them cannot start.
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { plugins = [], models = [], controllers = [], ...rest } = options;
+  const { plugins = [], models = [], controllers = [], leaderElection, ...rest } = options;
   const server = await startApiServer({ database: 'memory:', port: 0, ...rest });
   const { clock, logger, token } = options;
   const host = new PluginHost({
     server,
     ...(clock === undefined ? {} : { clock }),
     ...(logger === undefined ? {} : { logger }),
+    ...(leaderElection === undefined ? {} : { leaderElection }),
   });
   server.addDebugPage(controllersPage(() => host.managers()));
   const stop = async (): Promise<void> => {

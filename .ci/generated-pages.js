@@ -1,0 +1,29 @@
+// `npm run spec` writes the pages that are made of the tests: docs/spec-conformance.md, and the table of
+// docs/kubernetes-compatibility.md. `npm run spec:check` fails when something is wrong with them, or one is stale.
+import { writeFileSync } from 'node:fs';
+import * as compatibility from './kubernetes-compatibility.js';
+import * as specification from './spec-conformance.js';
+import { loadedTests, malformedTags, readCommitted, root } from './test-titles.js';
+
+const isCheck = process.argv.includes('--check');
+const tests = loadedTests();
+
+/** Writes a page, or says that it is stale. */
+function publish(page, text) {
+  if (text === undefined || text === readCommitted(page)) return [];
+  if (isCheck) return [`${page} is stale: npm run spec, and commit it`];
+  writeFileSync(`${root}/${page}`, text);
+  return [];
+}
+
+const { text, problems } = specification.conformance(tests);
+const table = compatibility.compatibility(tests);
+const all = [
+  ...malformedTags(tests),
+  ...problems,
+  ...table.problems,
+  ...publish(specification.page, text),
+  ...publish(compatibility.page, table.text),
+];
+for (const problem of all) console.log(problem);
+if (all.length > 0) process.exitCode = 1;

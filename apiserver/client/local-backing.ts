@@ -1,0 +1,174 @@
+import type {
+  BackingSink,
+  InformerBacking,
+  InformerOptions,
+  KeyedObject,
+  ObjectShape,
+} from '@homeostat/controller-runtime';
+import { parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { FeedChange } from '../index/change-feed.ts';
+import type { Entry } from '../index/entry.ts';
+import type { Lister, Selection, SelectionRequest } from '../registry/lister.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Revisions } from '../registry/revisions.ts';
+import { translate } from '../registry/watch-translation.ts';
+import type { ObjectReader } from './object-reader.ts';
+
+export interface LocalBackingParts<T extends ApiObject> {
+  readonly model: ModelDescriptor;
+  readonly selection: InformerOptions<T>;
+  readonly shape: ObjectShape<T>;
+  readonly lister: Lister;
+  readonly table: ResourceTable;
+  readonly revisions: Revisions;
+  readonly reader: ObjectReader;
+}
+
+/** What is selected of a kind in one of its lives. */
+interface Followed extends Pick<Selection, 'selects' | 'entries'> {
+  readonly resource: Resource;
+}
+
+/**
+ * The objects of an informer in the server's own process: the server's cache, without a copy, never behind. While a kind
+ * is not served, the objects that it had last are still there.
+ */
+export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
+  readonly #parts: LocalBackingParts<T>;
+  /** What objects were made of that are parsed at the moment. */
+  readonly #shaped = new WeakMap<T, T>();
+  #followed: Followed | undefined;
+  /** What was there when it last stopped. */
+  #before: readonly Entry[] = [];
+
+  constructor(parts: LocalBackingParts<T>) {
+    this.#parts = parts;
+  }
+
+  get revision(): string {
+    return String(this.#parts.revisions.current);
+  }
+
+  get(key: string): T | undefined {
+    const entry = this.#followed?.resource.cache.get(key);
+    return entry !== undefined && this.#followed?.selects(entry) === true ? this.#read(entry) : undefined;
+  }
+
+  *objects(): Iterable<KeyedObject<T>> {
+    for (const entry of this.#followed?.entries() ?? []) yield this.#stateOf(entry);
+  }
+
+  async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    while (!signal.aborted) {
+      const resource = await this.#whenServed(signal);
+      if (resource !== undefined) await this.#followLife(resource, signal, sink);
+    }
+  }
+
+  /** Follows a kind until it is no longer served, or the signal aborts. */
+  async #followLife(resource: Resource, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    const { table } = this.#parts;
+    const followed = this.#select(resource);
+    this.#followed = followed;
+    // Subscribed in the same turn as the entries are read: no change falls between.
+    const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
+    this.#tellDifferences(followed, sink);
+    sink.open();
+    await new Promise<void>((resolve) => {
+      const finish = (): void => {
+        table.off('closed', onClosed);
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const onClosed = (closed: Resource): void => {
+        if (closed === resource) finish();
+      };
+      table.on('closed', onClosed);
+      signal.addEventListener('abort', finish);
+      if (signal.aborted || resource.isClosed) finish();
+    });
+    unsubscribe();
+    this.#before = followed.entries();
+  }
+
+  /** undefined: the signal aborted before. */
+  #whenServed(signal: AbortSignal): Promise<Resource | undefined> | Resource {
+    const { table, model } = this.#parts;
+    const served = (): Resource | undefined => table.get(model);
+    return (
+      served() ??
+      new Promise((resolve) => {
+        const look = (): void => {
+          const resource = served();
+          if (resource === undefined && !signal.aborted) return;
+          table.off('opened', look);
+          signal.removeEventListener('abort', look);
+          resolve(resource);
+        };
+        table.on('opened', look);
+        signal.addEventListener('abort', look);
+        look();
+      })
+    );
+  }
+
+  #select(resource: Resource): Followed {
+    const { lister, selection } = this.#parts;
+    const request: SelectionRequest = {
+      labelSelector: parseLabelSelector(selection.labelSelector ?? ''),
+      fieldSelector: parseFieldSelector(selection.fieldSelector ?? ''),
+      sort: [{ field: 'metadata.creationTimestamp', direction: 'asc' }],
+    };
+    const selections = selection.namespaces?.map((namespace) => lister.select(resource, { ...request, namespace })) ?? [
+      lister.select(resource, request),
+    ];
+    return {
+      resource,
+      selects: (entry) => selections.some((each) => each.selects(entry)),
+      entries: () => selections.flatMap((each) => each.entries()),
+    };
+  }
+
+  #tellDifferences({ entries }: Followed, sink: BackingSink<T>): void {
+    const gone = new Map(this.#before.map((entry) => [entry.key, entry]));
+    this.#before = [];
+    for (const entry of entries()) {
+      const previous = gone.get(entry.key);
+      gone.delete(entry.key);
+      if (previous !== undefined && previous.uid !== entry.uid) sink.deleted(this.#stateOf(previous));
+      if (previous === undefined || previous.uid !== entry.uid) sink.added(this.#stateOf(entry));
+      else if (previous.revision !== entry.revision) sink.updated(this.#stateOf(previous), this.#stateOf(entry));
+    }
+    for (const entry of gone.values()) sink.deleted(this.#stateOf(entry));
+  }
+
+  #tell(change: FeedChange, { selects }: Followed, sink: BackingSink<T>): void {
+    const seen = translate(change, selects);
+    if (seen === undefined) return undefined;
+    const state = this.#stateOf(seen.entry);
+    if (seen.type === 'ADDED') return sink.added(state);
+    if (seen.type === 'DELETED') return sink.deleted(state);
+    return sink.updated(this.#stateOf(change.previous ?? seen.entry), state);
+  }
+
+  /** The object is parsed when it is read: a hundred thousand of them may wait for a handler. */
+  #stateOf(entry: Entry): KeyedObject<T> {
+    const read = (): T => this.#read(entry);
+    return {
+      key: entry.key,
+      get object() {
+        return read();
+      },
+    };
+  }
+
+  #read(entry: Entry): T {
+    const { reader, shape } = this.#parts;
+    const whole = reader.read<T>(this.#followed?.resource.show(entry) ?? entry);
+    const shaped = this.#shaped.get(whole) ?? shape(whole);
+    this.#shaped.set(whole, shaped);
+    return shaped;
+  }
+}

@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import type { Entry } from '../index/entry.ts';
+import type { Resource } from '../registry/resource.ts';
+import { OwnerGraph } from './owner-graph.ts';
+
+const resource = { keyPrefix: '/registry/g/things/', model: { scope: 'Cluster' } } as Resource;
+
+/** An object, deleted in the foreground, that blocks the deletion of others. */
+function going(name: string, ...owners: readonly string[]): Entry {
+  return {
+    key: name,
+    name,
+    namespace: undefined,
+    uid: name,
+    revision: 1,
+    bytes: Buffer.alloc(0),
+    values: [],
+    owners: owners.map((uid) => ({ uid, blocks: true })),
+    deletion: 'Foreground',
+  };
+}
+
+function graphOf(...entries: readonly Entry[]): OwnerGraph {
+  const graph = new OwnerGraph();
+  for (const entry of entries) graph.add(resource, entry);
+  return graph;
+}
+
+describe('OwnerGraph', () => {
+  it('does not let those wait that wait for each other, where several were declared deleted at the same time', () => {
+    const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'a', 'b'));
+    expect(['a', 'b', 'c'].map((uid) => graph.holds(uid))).to.deep.equal([true, false, false]);
+    graph.remove(resource, going('b', 'a', 'c'));
+    expect(graph.holds('c')).to.equal(false);
+    graph.remove(resource, going('c', 'a', 'b'));
+    expect(graph.holds('a')).to.equal(false);
+  });
+
+  it('waits, in a circle, for what is outside of it', () => {
+    const held: Entry = { ...going('c', 'a'), deletion: 'Background' };
+    const graph = graphOf(going('a', 'b'), going('b', 'a'), held);
+    expect(graph.holds('a')).to.equal(true);
+    expect(graph.holds('b')).to.equal(false);
+  });
+
+  it('finds its way through circles that others are in', () => {
+    const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'b'));
+    expect(graph.holds('a')).to.equal(true);
+  });
+
+  it('blocks when one of two references to the same owner does', () => {
+    const twice: Entry = {
+      ...going('b'),
+      owners: [
+        { uid: 'a', blocks: true },
+        { uid: 'a', blocks: false },
+      ],
+      deletion: undefined,
+    };
+    const graph = graphOf(going('a'), twice);
+    expect(graph.holds('a')).to.equal(true);
+    graph.remove(resource, twice);
+    expect(graph.hasDependents('a')).to.equal(false);
+  });
+});

@@ -1,0 +1,110 @@
+import type { Entry } from '../index/entry.ts';
+import type { Resource } from '../registry/resource.ts';
+
+/** An object, by its place. */
+export interface Node {
+  readonly resource: Resource;
+  readonly key: string;
+}
+
+interface Dependent extends Node {
+  readonly uid: string | undefined;
+  readonly blocks: boolean;
+}
+
+/** One that is declared deleted, and stays until its dependents are gone (Foreground) or let go (Orphan). */
+interface Leaving extends Node {
+  readonly policy: 'Foreground' | 'Orphan';
+}
+
+/** Distinguishes objects of all kinds. */
+export function idOf({ resource, key }: Node): string {
+  return resource.keyPrefix + key;
+}
+
+/** Who owns whom, by UID, among the objects of the kinds that are served. It knows places, and holds no object. */
+export class OwnerGraph {
+  readonly #dependents = new Map<string, Map<string, Dependent>>();
+  readonly #leaving = new Map<string, Leaving>();
+
+  add(resource: Resource, entry: Entry): void {
+    const { key, uid, owners = [], deletion } = entry;
+    if (uid !== undefined && deletion !== undefined && deletion !== 'Background')
+      this.#leaving.set(uid, { resource, key, policy: deletion });
+    for (const owner of owners) {
+      const dependents = this.#dependents.get(owner.uid) ?? new Map<string, Dependent>();
+      this.#dependents.set(owner.uid, dependents);
+      const id = idOf({ resource, key });
+      // Of two references to one owner either may block.
+      const blocks = owner.blocks || dependents.get(id)?.blocks === true;
+      dependents.set(id, { resource, key, uid, blocks });
+    }
+  }
+
+  remove(resource: Resource, { key, uid, owners = [], deletion }: Entry): void {
+    if (uid !== undefined && deletion !== undefined) this.#leaving.delete(uid);
+    for (const owner of owners) {
+      const dependents = this.#dependents.get(owner.uid);
+      dependents?.delete(idOf({ resource, key }));
+      if (dependents?.size === 0) this.#dependents.delete(owner.uid);
+    }
+  }
+
+  dependentsOf(uid: string | undefined): Iterable<Node> {
+    return this.#dependents.get(uid ?? '')?.values() ?? [];
+  }
+
+  hasDependents(uid: string | undefined): boolean {
+    return this.#dependents.has(uid ?? '');
+  }
+
+  /** All that stay for the sake of their dependents. */
+  leaving(): Iterable<Node> {
+    return this.#leaving.values();
+  }
+
+  /** The owners of an object that stay for the sake of their dependents. */
+  *leavingOwners({ owners = [] }: Entry): Generator<Leaving> {
+    for (const { uid } of owners) {
+      const owner = this.#leaving.get(uid);
+      if (owner !== undefined) yield owner;
+    }
+  }
+
+  /** Whether an object has an owner, of this UID, that lets its dependents go. */
+  isOrphaning(uid: string): boolean {
+    return this.#leaving.get(uid)?.policy === 'Orphan';
+  }
+
+  /** Whether one that stays for the sake of its dependents has to stay on. */
+  holds(uid: string): boolean {
+    const owner = this.#leaving.get(uid);
+    if (owner?.policy === 'Orphan') return this.hasDependents(uid);
+    // Objects that wait for each other would wait for ever: the first one that is asked goes first.
+    for (const blocker of this.#blockersOf(uid)) if (!this.#waitsFor(blocker, uid)) return true;
+    return false;
+  }
+
+  /** Dependents that have to go before this one, which is deleted in the foreground. */
+  *#blockersOf(uid: string): Generator<string> {
+    const owner = this.#leaving.get(uid);
+    if (owner?.policy !== 'Foreground') return;
+    for (const each of this.#dependents.get(uid)?.values() ?? [])
+      if (each.blocks && mayOwn(owner, each)) yield each.uid ?? '';
+  }
+
+  /** Whether an object waits for another, or for one that waits for it, and so on. */
+  #waitsFor(uid: string, other: string): boolean {
+    const seen = new Set([uid]);
+    for (const each of seen) {
+      if (each === other) return true;
+      for (const blocker of this.#blockersOf(each)) seen.add(blocker);
+    }
+    return false;
+  }
+}
+
+/** What is in no namespace cannot be owned by what is in one; it is never deleted for that. */
+function mayOwn(owner: Node, dependent: Node): boolean {
+  return owner.resource.model.scope !== 'Namespaced' || dependent.resource.model.scope === 'Namespaced';
+}

@@ -1,0 +1,74 @@
+import type { OwnerReference } from '@homeostat/controller-runtime/api';
+import { decodeObject } from '../registry/object-codec.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { UnservedLog } from '../registry/unserved-log.ts';
+import { kindNameOf, kindOfKey } from '../store/object-key.ts';
+import type { Row, Store } from '../store/store.ts';
+
+export interface UnservedDependentsOptions {
+  readonly store: Store;
+  readonly table: ResourceTable;
+  readonly log: UnservedLog;
+}
+
+type IsDependent = (owner: OwnerReference) => boolean;
+
+/**
+ * Finds dependents among stored objects of kinds that are not served: not yet, no longer, or by other processes only.
+ * Which kinds these may be is learned from every key, once; then only their own objects are read.
+ */
+export class UnservedDependents {
+  readonly #options: UnservedDependentsOptions;
+  #kinds: { readonly numbers: Promise<Set<number>>; readonly losses: number } | undefined;
+
+  constructor(options: UnservedDependentsOptions) {
+    this.#options = options;
+    options.table.on(
+      'closed',
+      ({ kindNumber }) => void this.#kinds?.numbers.then((numbers) => numbers.add(kindNumber)),
+    );
+  }
+
+  /** Whether some object has a reference like that. */
+  async some(isDependent: IsDependent): Promise<boolean> {
+    const { store, table, log } = this.#options;
+    const numbers = new Set([...(await this.#stored()), ...log.kinds]);
+    for (const number of numbers) {
+      if (table.ofNumber(number) !== undefined) continue;
+      for await (const rows of store.scan(number)) if (rows.some((row) => hasOwner(row, isDependent))) return true;
+    }
+    return false;
+  }
+
+  /** The kinds that the store had when it was first read, and after history was lost, when others may have come. */
+  #stored(): Promise<Set<number>> {
+    const { losses } = this.#options.log;
+    if (this.#kinds?.losses !== losses) {
+      const numbers = this.#read();
+      this.#kinds = { numbers, losses };
+      numbers.catch(() => (this.#kinds = undefined));
+    }
+    return this.#kinds.numbers;
+  }
+
+  async #read(): Promise<Set<number>> {
+    const { store } = this.#options;
+    const samples = new Map<string, string>();
+    for await (const rows of store.scan()) for (const { key } of rows) samples.set(kindPartOf(key), key);
+    const kinds = [...samples.values()].flatMap((key) => kindOfKey(key) ?? []);
+    return new Set(await Promise.all(kinds.map(async (kind) => store.numberOf(kindNameOf(kind)))));
+  }
+}
+
+/** What the keys of a kind begin with. Of a whole database: it has to be quick. */
+function kindPartOf(key: string): string {
+  return key.split('/', 4).join('/');
+}
+
+const ownersField = Buffer.from('"ownerReferences"');
+
+function hasOwner({ data }: Row, isDependent: IsDependent): boolean {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (!bytes.includes(ownersField)) return false;
+  return decodeObject(bytes).metadata.ownerReferences?.some(isDependent) === true;
+}

@@ -1,0 +1,141 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { failSpan, inSpan, metricsContentType } from '@homeostat/controller-runtime/telemetry';
+import type { Counter, Family, Histogram, Metrics, Span, SpanOptions } from '@homeostat/controller-runtime/telemetry';
+import type { Context, Middleware } from 'koa';
+import { requireRead } from './cacheable-answer.ts';
+import { withoutTrailingSlash } from './health.ts';
+import { requestVerb } from './request-verb.ts';
+import type { ResourcePath } from './resource-path.ts';
+
+/** Seconds; Kubernetes' own, and finer ones at the lower end. */
+const buckets = [
+  0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30,
+  45, 60,
+];
+
+const subresources: readonly string[] = ['status', 'scale', 'finalize'];
+
+/** What is asked for; of requests that name no kind, the verb alone. */
+interface Asked {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+}
+
+interface Series {
+  readonly duration: Histogram;
+  readonly codes: Map<number, Counter>;
+}
+
+/** The path of a kind that is served. Set once the kind is found, so that no client makes up labels. */
+const pathKey = 'resourcePath';
+
+export function noteResourcePath(context: Context, path: ResourcePath): void {
+  context.state[pathKey] = path;
+}
+
+/** Counts requests and measures them, and puts each into a span of the trace that its headers name. */
+export class RequestObserver {
+  readonly #clock: Clock;
+  readonly #total: Family<Counter>;
+  readonly #duration: Family<Histogram>;
+  readonly #inflight: Readonly<Record<'readOnly' | 'mutating', { value: number }>>;
+  readonly #series = new Map<string, Series>();
+
+  constructor(metrics: Metrics, clock: Clock) {
+    this.#clock = clock;
+    const labels = ['verb', 'group', 'resource', 'subresource'];
+    const total = { name: 'apiserver_request_total', help: 'Requests that were answered, or became a watch.' };
+    this.#total = metrics.counter({ ...total, labels: [...labels, 'code'] });
+    const duration = {
+      name: 'apiserver_request_duration_seconds',
+      help: 'How long answers took; of watches, to begin.',
+    };
+    this.#duration = metrics.histogram({ ...duration, labels, buckets });
+    const inflight = { name: 'apiserver_current_inflight_requests', help: 'Requests under way, without watches.' };
+    const kinds = metrics.gauge({ ...inflight, labels: ['request_kind'] });
+    this.#inflight = { readOnly: kinds.of('readOnly'), mutating: kinds.of('mutating') };
+  }
+
+  /** Stands before whatever answers. */
+  middleware(): Middleware {
+    return async (context, next): Promise<void> => {
+      const sinceMs = this.#clock.monotonicMs();
+      const inflight = this.#inflight[isReading(context) ? 'readOnly' : 'mutating'];
+      inflight.value += 1;
+      try {
+        await inSpan(
+          () => spanOf(context),
+          (span) => (span === undefined ? next() : next().then(() => describe(span, context))),
+        );
+      } finally {
+        inflight.value -= 1;
+        this.#count(context, this.#clock.monotonicMs() - sinceMs);
+      }
+    };
+  }
+
+  #count(context: Context, durationMs: number): void {
+    const asked = askedOf(context);
+    const series = this.#seriesOf(asked);
+    const { statusCode } = context.res;
+    let counter = series.codes.get(statusCode);
+    if (counter === undefined) {
+      const { verb, group, resource, subresource } = asked;
+      counter = this.#total.of(verb, group, resource, subresource, String(statusCode));
+      series.codes.set(statusCode, counter);
+    }
+    counter.inc();
+    series.duration.observe(durationMs / 1000);
+  }
+
+  #seriesOf({ verb, group, resource, subresource }: Asked): Series {
+    const key = `${verb} ${group}/${resource}/${subresource}`;
+    let series = this.#series.get(key);
+    if (series === undefined) {
+      series = { duration: this.#duration.of(verb, group, resource, subresource), codes: new Map() };
+      this.#series.set(key, series);
+    }
+    return series;
+  }
+}
+
+/** `GET /metrics`, for Prometheus. */
+export function metricsRoute(metrics: Metrics): Middleware {
+  return function answerMetrics(context, next) {
+    if (withoutTrailingSlash(context.path) !== '/metrics') return next();
+    requireRead(context);
+    context.status = 200;
+    context.set('Content-Type', metricsContentType);
+    context.set('Cache-Control', 'no-cache, private');
+    context.body = Buffer.from(metrics.text());
+    return undefined;
+  };
+}
+
+function isReading({ method }: Context): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function askedOf(context: Context): Asked {
+  const path = context.state[pathKey] as ResourcePath | undefined;
+  const verb = requestVerb(context, path);
+  if (path === undefined) return { verb, group: '', resource: '', subresource: '' };
+  const { group, plural, subresource = '' } = path;
+  return { verb, group, resource: plural, subresource: subresources.includes(subresource) ? subresource : '' };
+}
+
+/** What is known once the request was routed, and answered. */
+function describe(span: Span, context: Context): void {
+  const { verb, resource } = askedOf(context);
+  const { statusCode } = context.res;
+  span.updateName(`${verb} ${resource}`.trimEnd());
+  span.setAttribute('http.response.status_code', statusCode);
+  if (statusCode >= 500) failSpan(span, `answered ${statusCode}`);
+}
+
+function spanOf(context: Context): SpanOptions {
+  const { method, path, headers } = context;
+  return { name: method, kind: 'server', headers, attributes: { 'http.request.method': method, 'url.path': path } };
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import type { Metrics } from '@homeostat/controller-runtime/telemetry';
+import type { WatchHandler } from '../http/watch-handler.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { Store } from '../store/store.ts';
+
+/** Seconds. An fsync takes a tenth of a millisecond to tens of them. */
+const commitBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export interface MeasuredParts {
+  readonly table: ResourceTable;
+  readonly watches: WatchHandler;
+}
+
+/** Shows what is stored and who watches: for each kind that is served, when somebody asks. */
+export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts): void {
+  const objects = {
+    name: 'apiserver_storage_objects',
+    help: 'Objects of a kind that is served.',
+    labels: ['resource'],
+  };
+  metrics.sample({ ...objects, type: 'gauge' }, () =>
+    table.served().map(({ model, cache }) => [[groupResource(model)], cache.size] as const),
+  );
+  const watchers = { name: 'apiserver_registered_watchers', help: 'Watches that are open.', labels: ['resource'] };
+  metrics.sample({ ...watchers, type: 'gauge' }, () => {
+    const counts = watches.counts();
+    return table.served().map((resource) => [[groupResource(resource.model)], counts.get(resource) ?? 0] as const);
+  });
+}
+
+/** The store, but for that its commits are counted and measured. */
+export function measureCommits(
+  store: Store,
+  { metrics, clock }: { readonly metrics: Metrics; readonly clock: Clock },
+): Pick<Store, 'commit' | 'isShared'> {
+  const commits = metrics.counter({ name: 'homeostat_store_commits_total', help: 'Commits.', labels: ['result'] });
+  const [committed, failed] = [commits.of('committed'), commits.of('failed')];
+  const help = 'Operations in commits: one for each object that is written.';
+  const operations = metrics.counter({ name: 'homeostat_store_operations_total', help }).of();
+  const duration = metrics
+    .histogram({
+      name: 'homeostat_store_commit_duration_seconds',
+      help: 'How long commits took, until they were durable.',
+      buckets: commitBuckets,
+    })
+    .of();
+  return {
+    isShared: store.isShared,
+    async commit(batch) {
+      const sinceMs = clock.monotonicMs();
+      operations.inc(batch.length);
+      try {
+        const outcome = await store.commit(batch);
+        committed.inc();
+        return outcome;
+      } catch (error) {
+        failed.inc();
+        throw error;
+      } finally {
+        duration.observe((clock.monotonicMs() - sinceMs) / 1000);
+      }
+    },
+  };
+}
+
+/** `persons.people.example.com`; of the core group, the plural alone. */
+function groupResource({ plural, group }: { readonly plural: string; readonly group: string }): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}

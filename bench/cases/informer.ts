@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import type { Synchronisation } from '../children/informer.ts';
+import type { Figures } from '../figures.ts';
+import { median } from '../figures.ts';
+import { personsPath, threeIndexes } from '../person.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+
+const mostObjects = 10_000;
+const mostMs = 1_000;
+/** Bytes held for a byte of JSON. */
+const mostFactor = 2;
+
+/** How long does an informer over HTTP take until its handler has every object, and what does its cache hold? */
+export async function informer({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  const count = Math.min(settings.objects, mostObjects);
+  await using server = new Child('api-server');
+  const url = await server.call<string>('start', `sqlite:${join(folder, 'informer.db')}`);
+  await server.call('register', threeIndexes);
+  await server.call('fill', { count });
+  await using limit = new Child('informer');
+  const factors: number[] = [];
+  const bytesEach: number[] = [];
+  const found = await alternate(settings.rounds, {
+    ours: async () => {
+      const { ms, objects, jsonBytes, heldBytes } = await synchroniseOnce(url);
+      if (objects !== count) throw new Error(`the handler was told of ${objects.toString()} of ${count.toString()}`);
+      factors.push(heldBytes / jsonBytes);
+      bytesEach.push(jsonBytes / objects);
+      return figuresOf(count, ms);
+    },
+    limit: async () => figuresOf(count, await limit.call<number>('parsePages', url + personsPath)),
+  });
+  const factor = median(factors);
+  return [
+    {
+      name: `informer, ${count.toLocaleString('en-US')} objects`,
+      ...found,
+      target: { text: `<= ${mostMs.toString()} ms`, isMet: found.ours.p50Ms <= mostMs },
+      note: 'p50 is the time from run to synced, in a process that has just begun',
+    },
+    {
+      name: 'informer, memory of an object',
+      target: { text: `<= ${mostFactor.toString()} x its JSON: ${factor.toFixed(2)} x`, isMet: factor <= mostFactor },
+      note: `its JSON has ${(median(bytesEach) / 1024).toFixed(2)} KB; growth of heapUsed + external, after gc`,
+    },
+  ];
+}
+
+/** In a process of its own: what a round before left, compiled code included, would count for this one. */
+async function synchroniseOnce(url: string): Promise<Synchronisation> {
+  await using child = new Child('informer', ['--expose-gc']);
+  const found = await child.call<Synchronisation>('synchronise', url);
+  await child.call('stop');
+  return found;
+}
+
+function figuresOf(count: number, ms: number): Figures {
+  return { opsPerSecond: (count / ms) * 1000, p50Ms: ms };
+}

@@ -1,0 +1,70 @@
+// Ours: an informer over HTTP, in a process without the server.
+import { createClient } from '@homeostat/controller-runtime';
+import { answerCalls } from '../answer-calls.ts';
+import { personModel } from '../person.ts';
+import type { Person } from '../person.ts';
+
+const model = personModel([]);
+
+/** Where each round's informer stops. */
+let stop = new AbortController();
+let running: Promise<void> = Promise.resolve();
+
+/** What one round found. */
+export interface Synchronisation {
+  /** From `run` until the handler had every object. */
+  readonly ms: number;
+  readonly objects: number;
+  /** Bytes of the cached objects as JSON. */
+  readonly jsonBytes: number;
+  /** Growth of what this process holds, after garbage collection; the objects' share of it when it runs for the first time. */
+  readonly heldBytes: number;
+}
+
+/** Follows the kind at a server; answers when everything is there. Needs --expose-gc. */
+async function synchronise(url: string): Promise<Synchronisation> {
+  const before = heldBytes();
+  const informer = createClient(url).informer(model);
+  stop = new AbortController();
+  let objects = 0;
+  const startMs = performance.now();
+  const registration = informer.addHandler({ onAdd: () => void (objects += 1) });
+  running = informer.run(stop.signal);
+  while (!registration.hasSynced()) await new Promise((resolve) => setImmediate(resolve));
+  const ms = performance.now() - startMs;
+  const held = heldBytes() - before;
+  return { ms, objects, jsonBytes: jsonBytes(informer.list()), heldBytes: held };
+}
+
+/** The limit: the same pages, parsed and forgotten. Answers the milliseconds. */
+async function parsePages(url: string): Promise<number> {
+  const startMs = performance.now();
+  let token = '';
+  do {
+    const response = await fetch(`${url}?limit=1000${token === '' ? '' : `&continue=${encodeURIComponent(token)}`}`);
+    const page = (await response.json()) as { readonly metadata: { readonly continue?: string } };
+    token = page.metadata.continue ?? '';
+  } while (token !== '');
+  return performance.now() - startMs;
+}
+
+function jsonBytes(objects: readonly Person[]): number {
+  return objects.reduce((bytes, object) => bytes + Buffer.byteLength(JSON.stringify(object)), 0);
+}
+
+function heldBytes(): number {
+  // Twice: what the first leaves to finalizers goes with the second.
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+answerCalls({
+  synchronise,
+  parsePages,
+  stop: async () => {
+    stop.abort();
+    await running;
+  },
+});

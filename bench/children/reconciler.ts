@@ -1,0 +1,189 @@
+// Ours: one controller that does nothing, at a server in this process or at another one's URL.
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { startApiServer } from '@homeostat/apiserver';
+import { controller, createClient, createManager } from '@homeostat/controller-runtime';
+import type { Client, ReconcileResult } from '@homeostat/controller-runtime';
+import { answerCalls } from '../answer-calls.ts';
+import { figuresOf } from '../figures.ts';
+import type { Figures } from '../figures.ts';
+import { runInFlight } from '../in-flight.ts';
+import { newPerson, personModel, threeIndexes } from '../person.ts';
+import type { Person } from '../person.ts';
+
+const model = personModel(threeIndexes);
+
+let client: Client;
+let created = 0;
+
+interface Running {
+  /** Settles when all of it has stopped. */
+  stop(): Promise<void>;
+  /** Everything that was there has been reconciled. */
+  isIdle(): boolean;
+}
+
+function start(reconcile: (name: string) => ReconcileResult | Promise<ReconcileResult>): Running {
+  const aborting = new AbortController();
+  const hotLoopRunsPerMinute = Number.MAX_SAFE_INTEGER;
+  const manager = createManager({
+    client,
+    controllers: [controller(model, { hotLoopRunsPerMinute, reconcile: ({ name }) => reconcile(name) })],
+  });
+  const stopped = manager.run(aborting.signal);
+  return {
+    isIdle: () => manager.isIdle(),
+    stop: async () => {
+      aborting.abort();
+      await stopped;
+    },
+  };
+}
+
+async function fill(count: number): Promise<void> {
+  await runInFlight({ count, width: 256, operation: () => createNext() });
+}
+
+function createNext(): Promise<Person> {
+  const number = created++;
+  return client.create(model, newPerson({ name: `p-${number.toString()}`, number }));
+}
+
+/** So many runs, over the objects that are there: each asks for the next of its key. */
+async function run(count: number): Promise<Figures> {
+  let runs = 0;
+  let startMs = 0;
+  let onEnd = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (onEnd = resolve));
+  const running = start(() => {
+    if (runs === 0) startMs = performance.now();
+    runs += 1;
+    if (runs < count) return { after: 0 };
+    if (runs === count) onEnd();
+    return undefined;
+  });
+  await ended;
+  const elapsedMs = performance.now() - startMs;
+  await running.stop();
+  return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs / count };
+}
+
+/** The same function, called for the same objects of the same cache, without a controller. */
+async function callOnly(count: number): Promise<Figures> {
+  const informer = client.informer(model);
+  const aborting = new AbortController();
+  const following = informer.run(aborting.signal);
+  while (!informer.hasSynced()) await nextTurn();
+  const keys = informer.list().map(({ metadata }) => ({ name: metadata.name }));
+  const reconcile = async (object: Person | undefined): Promise<unknown> => object;
+  const startMs = performance.now();
+  for (let calls = 0; calls < count; calls += 1) {
+    await reconcile(informer.get(keys[calls % keys.length] as { readonly name: string }));
+  }
+  const elapsedMs = performance.now() - startMs;
+  aborting.abort();
+  await following;
+  return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs / count };
+}
+
+interface Writing {
+  readonly count: number;
+  readonly perSecond: number;
+}
+
+interface WrittenFigures {
+  /** From the sending of a write to the start of its run. */
+  readonly started: Figures;
+  /** From the sending of a write to its answer. */
+  readonly answered: Figures;
+  /** From the answer to a write to the start of its run; 0 where that began before. */
+  readonly beyond: Figures;
+}
+
+/** One write after the other, each at its time and after the run that the one before led to. */
+async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigures> {
+  const started = new Float64Array(count);
+  const answered = new Float64Array(count);
+  let onRun = (_name: string): void => undefined;
+  const running = start((name) => onRun(name));
+  while (!running.isIdle()) await nextTurn();
+  const beginMs = performance.now();
+  for (const position of started.keys()) {
+    await sleep(beginMs + ((position + 1) * 1000) / perSecond - performance.now());
+    const name = `p-${created.toString()}`;
+    const ran = new Promise<number>((resolve) => {
+      onRun = (other) => {
+        if (other === name) resolve(performance.now());
+      };
+    });
+    const sentMs = performance.now();
+    await createNext();
+    answered[position] = performance.now() - sentMs;
+    started[position] = (await ran) - sentMs;
+  }
+  const elapsedMs = performance.now() - beginMs;
+  await running.stop();
+  return writtenFigures({ started, answered, elapsedMs });
+}
+
+/** Writes while the objects of the start are still being reconciled, a turn of the event loop each. */
+async function writeDuringStart(count: number): Promise<WrittenFigures & { readonly left: number }> {
+  const started = new Float64Array(count);
+  const answered = new Float64Array(count);
+  const waiting = new Map<string, (ranMs: number) => void>();
+  const present = created;
+  let runs = 0;
+  let onFirst = (): void => undefined;
+  const first = new Promise<void>((resolve) => (onFirst = resolve));
+  const running = start(async (name) => {
+    runs += 1;
+    onFirst();
+    waiting.get(name)?.(performance.now());
+    await nextTurn();
+  });
+  await first;
+  const beginMs = performance.now();
+  for (const position of started.keys()) {
+    const name = `p-${created.toString()}`;
+    const ran = new Promise<number>((resolve) => waiting.set(name, resolve));
+    const sentMs = performance.now();
+    await createNext();
+    answered[position] = performance.now() - sentMs;
+    started[position] = (await ran) - sentMs;
+  }
+  const elapsedMs = performance.now() - beginMs;
+  const left = present + count - runs;
+  await running.stop();
+  return { ...writtenFigures({ started, answered, elapsedMs }), left };
+}
+
+interface Written {
+  readonly started: Float64Array;
+  readonly answered: Float64Array;
+  readonly elapsedMs: number;
+}
+
+function writtenFigures({ started, answered, elapsedMs }: Written): WrittenFigures {
+  const beyond = started.map((startedMs, position) => Math.max(0, startedMs - (answered[position] ?? Number.NaN)));
+  return {
+    started: figuresOf(started, elapsedMs),
+    answered: figuresOf(answered, elapsedMs),
+    beyond: figuresOf(beyond, elapsedMs),
+  };
+}
+
+answerCalls({
+  serve: async (database: string) => {
+    const server = await startApiServer({ database, port: 0 });
+    server.schemeManager.register(model);
+    await server.whenReady(model);
+    client = server.client;
+  },
+  connect: (url: string) => {
+    client = createClient(url);
+  },
+  fill,
+  run,
+  callOnly,
+  writeAndWait,
+  writeDuringStart,
+});

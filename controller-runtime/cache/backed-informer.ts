@@ -1,0 +1,152 @@
+import { formatKey } from '../api/index.ts';
+import type { ApiObject, Clock, Logger, Model, ObjectKey } from '../api/index.ts';
+import type {
+  HandlerOptions,
+  HandlerRegistration,
+  Informer,
+  InformerHandler,
+  InformerOptions,
+} from '../client/informer.ts';
+import { CacheIndexes } from './cache-indexes.ts';
+import type { IndexFunction } from './cache-indexes.ts';
+import { additionOf, deletionOf, updateOf } from './handler-event.ts';
+import type { KeyedObject, ObjectEvent } from './handler-event.ts';
+import { HandlerGroup } from './handler-group.ts';
+import { checkSelection } from './informer-selection.ts';
+import { createShape } from './object-shape.ts';
+import type { ObjectShape } from './object-shape.ts';
+import { SharedRun } from './shared-run.ts';
+
+/**
+ * Is told what becomes of the objects of a backing, which has each change before. When it follows again, that includes the
+ * differences to what there was when it last did. Does not throw.
+ */
+export interface BackingSink<T extends ApiObject> {
+  added(state: KeyedObject<T>): void;
+  updated(previous: KeyedObject<T>, state: KeyedObject<T>): void;
+  deleted(last: KeyedObject<T>): void;
+  /** All that there is is present. Called again where the whole may have changed. */
+  open(): void;
+}
+
+/** Where the objects of an informer are, and what keeps them up with the server. */
+export interface InformerBacking<T extends ApiObject> {
+  /** The revision that it has reached. */
+  readonly revision: string;
+  get(key: string): T | undefined;
+  objects(): Iterable<KeyedObject<T>>;
+  /** Follows the server until the signal aborts. Must not reject. May be called again, and holds what it has meanwhile. */
+  follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void>;
+}
+
+export interface BackedInformerOptions<T extends ApiObject> {
+  readonly model: Model<T>;
+  readonly selection: InformerOptions<T>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Makes the backing; what it hands out has the shape. */
+  readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
+}
+
+/** The informer over a backing: its handlers, its indexes, its runs. Throws BadRequest on a selection that cannot be. */
+export function createBackedInformer<T extends ApiObject>(options: BackedInformerOptions<T>): Informer<T> {
+  checkSelection(options.model, options.selection);
+  return new BackedInformer(options);
+}
+
+class BackedInformer<T extends ApiObject> implements Informer<T> {
+  readonly #backing: InformerBacking<T>;
+  readonly #handlers: HandlerGroup<T>;
+  readonly #indexes: CacheIndexes<T>;
+  readonly #run = new SharedRun((signal) => this.#follow(signal));
+  #isOpen = false;
+
+  constructor({ selection, clock, logger, back }: BackedInformerOptions<T>) {
+    const fail = (message: string) => (err: unknown) => logger.error({ err }, message);
+    this.#backing = back(createShape(selection, fail('the transform of an informer failed; the object is kept whole')));
+    this.#indexes = new CacheIndexes((err, index) =>
+      logger.error({ err, index }, 'an index of an informer failed; it does not find the object'),
+    );
+    this.#handlers = new HandlerGroup({
+      clock,
+      report: fail('an informer handler failed; it goes on with the next event'),
+      present: (as) => this.#present(as),
+    });
+  }
+
+  get resourceVersion(): string {
+    return this.#isOpen ? this.#backing.revision : '0';
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#isOpen ? this.#backing.get(formatKey(key)) : undefined;
+  }
+
+  list(): readonly T[] {
+    return this.#isOpen ? Array.from(this.#backing.objects(), ({ object }) => object) : [];
+  }
+
+  hasSynced(): boolean {
+    return this.#isOpen;
+  }
+
+  addIndex(name: string, valuesOf: IndexFunction<T>): void {
+    if (this.#indexes.add(name, valuesOf) && this.#isOpen) this.#fillIndexes();
+  }
+
+  byIndex(name: string, value: string): readonly T[] {
+    return Array.from(this.#indexes.keys(name, value), (key) => this.#backing.get(key)).filter(isPresent);
+  }
+
+  addHandler(handler: InformerHandler<T>, options: HandlerOptions = {}): HandlerRegistration {
+    return this.#handlers.add(handler, options);
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#run.join(signal);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    await this.#backing.follow(signal, {
+      added: (state) => this.#push(additionOf(state, { initial: false })),
+      updated: (previous, state) => this.#push(updateOf(previous, state)),
+      deleted: (last) => this.#push(deletionOf(last)),
+      open: () => this.#open(),
+    });
+    this.#handlers.close();
+    // Those who are still being told read the cache as they did.
+    await this.#handlers.drained();
+    this.#isOpen = false;
+    this.#indexes.clear();
+  }
+
+  #open(): void {
+    this.#isOpen = true;
+    this.#fillIndexes();
+    this.#handlers.open();
+  }
+
+  #push(event: ObjectEvent<T>): void {
+    if (this.#isOpen && !this.#indexes.isEmpty) {
+      if (event.kind === 'delete') this.#indexes.delete(event.key);
+      else this.#indexes.put(event.key, event.object);
+    }
+    this.#handlers.push(event);
+  }
+
+  #fillIndexes(): void {
+    if (this.#indexes.isEmpty) return;
+    this.#indexes.clear();
+    for (const { key, object } of this.#backing.objects()) this.#indexes.put(key, object);
+  }
+
+  *#present(as: 'initial' | 'resync'): Iterable<ObjectEvent<T>> {
+    for (const state of this.#backing.objects()) {
+      yield as === 'initial' ? additionOf(state, { initial: true }) : updateOf(state, state);
+    }
+  }
+}
+
+function isPresent<V>(value: V | undefined): value is V {
+  return value !== undefined;
+}

@@ -1,0 +1,93 @@
+import type { ApiObject, Clock } from '../api/index.ts';
+import type { HandlerOptions, HandlerRegistration, InformerHandler } from '../client/informer.ts';
+import { HandlerBuffer } from './handler-buffer.ts';
+import type { ObjectEvent } from './handler-event.ts';
+
+export interface HandlerGroupOptions<T extends ApiObject> {
+  readonly clock: Clock;
+  /** Hears of what handlers throw. Must not throw. */
+  readonly report: (error: unknown) => void;
+  /** The objects that are there now: as additions that say `initial`, or as updates to what they are. */
+  readonly present: (as: 'initial' | 'resync') => Iterable<ObjectEvent<T>>;
+}
+
+interface Member<T extends ApiObject> {
+  readonly buffer: HandlerBuffer<T>;
+  readonly resyncMs: number | undefined;
+  /** It knows of the objects, and is to hear of changes. */
+  isTold: boolean;
+  timer: object | undefined;
+}
+
+/** The handlers of one informer: each is told of what there is once that is complete, then of changes and in resyncs of its own. */
+export class HandlerGroup<T extends ApiObject> {
+  readonly #options: HandlerGroupOptions<T>;
+  readonly #members = new Set<Member<T>>();
+  #isOpen = false;
+
+  constructor(options: HandlerGroupOptions<T>) {
+    this.#options = options;
+  }
+
+  add(handler: InformerHandler<T>, { resyncMs }: HandlerOptions): HandlerRegistration {
+    if (resyncMs !== undefined && !(resyncMs > 0)) throw new RangeError(`resyncMs must be above 0, is ${resyncMs}`);
+    const { report } = this.#options;
+    const buffer = new HandlerBuffer<T>(handler, { report, onRemove: () => this.#remove(member) });
+    const member: Member<T> = { buffer, resyncMs, isTold: false, timer: undefined };
+    this.#members.add(member);
+    if (this.#isOpen) this.#begin(member);
+    return buffer;
+  }
+
+  /** From now on what is present is complete. */
+  open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    for (const member of this.#members) this.#begin(member);
+  }
+
+  /** Tells those who know what there was before. */
+  push(event: ObjectEvent<T>): void {
+    for (const { buffer, isTold } of this.#members) if (isTold) buffer.push(event);
+  }
+
+  /** No resyncs until it is opened again. */
+  close(): void {
+    this.#isOpen = false;
+    for (const member of this.#members) this.#endResync(member);
+  }
+
+  /** Resolves once nothing waits for any handler. */
+  async drained(): Promise<void> {
+    await Promise.all([...this.#members].map(({ buffer }) => buffer.drained()));
+  }
+
+  #begin(member: Member<T>): void {
+    if (!member.isTold) {
+      member.isTold = true;
+      for (const event of this.#options.present('initial')) member.buffer.push(event);
+      member.buffer.push({ kind: 'synced' });
+    }
+    this.#awaitResync(member);
+  }
+
+  #awaitResync(member: Member<T>): void {
+    const { resyncMs } = member;
+    if (resyncMs !== undefined) member.timer = this.#options.clock.setTimeout(() => this.#resync(member), resyncMs);
+  }
+
+  #resync(member: Member<T>): void {
+    for (const event of this.#options.present('resync')) member.buffer.push(event);
+    this.#awaitResync(member);
+  }
+
+  #endResync(member: Member<T>): void {
+    this.#options.clock.clearTimeout(member.timer);
+    member.timer = undefined;
+  }
+
+  #remove(member: Member<T>): void {
+    this.#members.delete(member);
+    this.#endResync(member);
+  }
+}

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import type { Person } from '../client/example-person.fixture.ts';
+import { eventually } from '../testing/eventually.ts';
+import type { FollowedCase } from './followed-case.fixture.ts';
+
+const tagsOf = ({ spec }: Person): readonly string[] => spec.tags ?? [];
+
+/** Indexes over the cache, by name. */
+export function describeIndexes(followed: FollowedCase): void {
+  describe('its indexes', () => {
+    const found = (value: string): readonly string[] =>
+      followed.informer.byIndex('tags', value).map(({ spec }) => spec.name);
+
+    it('find objects under each of their values, as they come, change and go', async () => {
+      const { informer, one } = followed;
+      informer.addIndex('tags', tagsOf);
+      await one.create('a', { tags: ['red', 'blue'] });
+      await one.create('b', { tags: ['blue', 'blue'] });
+      await one.create('c');
+      await followed.run();
+      expect(found('blue')).to.have.members(['a', 'b']);
+      expect(found('red')).to.deep.equal(['a']);
+      await followed.patch('a', { spec: { tags: ['green'] } });
+      await eventually(() => found('green').length === 1);
+      expect(found('red')).to.deep.equal([]);
+      expect(found('blue')).to.deep.equal(['b']);
+      await followed.delete('b');
+      await eventually(() => found('blue').length === 0);
+      await one.create('d', { tags: ['blue'] });
+      await eventually(() => found('blue').includes('d'));
+    });
+
+    it('are filled when they come late', async () => {
+      await followed.one.create('a', { tags: ['red'] });
+      await followed.run();
+      followed.informer.addIndex('tags', tagsOf);
+      expect(found('red')).to.deep.equal(['a']);
+    });
+
+    it('have the change before handlers learn of it', async () => {
+      const { informer, one } = followed;
+      informer.addIndex('tags', tagsOf);
+      const seen: number[] = [];
+      informer.addHandler({ onAdd: () => void seen.push(found('red').length) });
+      await followed.run();
+      await one.create('a', { tags: ['red'] });
+      await eventually(() => seen.length === 1);
+      expect(seen).to.deep.equal([1]);
+    });
+
+    it('find an object under no value when their function throws on it', async () => {
+      const { informer, one } = followed;
+      informer.addIndex('tags', ({ spec }) => (spec.tags as readonly string[]).map((tag) => tag.toUpperCase()));
+      await one.create('a');
+      await one.create('b', { tags: ['red'] });
+      await followed.run();
+      expect(found('RED')).to.deep.equal(['b']);
+      expect(informer.list()).to.have.length(2);
+    });
+
+    it('are one for each name', () => {
+      const { informer } = followed;
+      expect(() => informer.byIndex('tags', 'red')).to.throw(RangeError, /no index has the name "tags"/);
+      informer.addIndex('tags', tagsOf);
+      informer.addIndex('tags', tagsOf);
+      expect(() => informer.addIndex('tags', () => [])).to.throw(RangeError, /another index has the name "tags"/);
+    });
+  });
+}

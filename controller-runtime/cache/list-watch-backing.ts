@@ -1,0 +1,127 @@
+import { formatKey, keyOf } from '../api/index.ts';
+import type { ApiObject, WatchEvent } from '../api/index.ts';
+import type { BackingSink, InformerBacking } from './backed-informer.ts';
+import { compareRevisions } from './compare-revisions.ts';
+import type { KeyedObject } from './handler-event.ts';
+import type { ObjectShape } from './object-shape.ts';
+import { Reflector } from './reflector.ts';
+import type { ReflectorOptions, ReflectorSink } from './reflector.ts';
+
+type Change<T extends ApiObject> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' | 'ERROR' }>;
+
+/** One namespace, or all of them: what a single list and watch is of. */
+interface Scope {
+  readonly namespace: string | undefined;
+  revision: string;
+  isListed: boolean;
+}
+
+export interface ListWatchBackingOptions<T extends ApiObject> {
+  /** How to follow one scope; its namespace is added. */
+  readonly reflector: ReflectorOptions<T>;
+  /** Absent: all of them, by one list and watch. */
+  readonly namespaces: readonly string[] | undefined;
+  readonly shape: ObjectShape<T>;
+  /** Is told when it begins to follow, and when it has ended. */
+  readonly onFollowing?: ((isFollowing: boolean) => void) | undefined;
+}
+
+/** A copy of a kind, kept up by lists and watches of any client. */
+export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T> {
+  readonly #options: ListWatchBackingOptions<T>;
+  readonly #scopes: readonly Scope[];
+  readonly #objects = new Map<string, T>();
+
+  constructor(options: ListWatchBackingOptions<T>) {
+    this.#options = options;
+    const { namespaces = [undefined] } = options;
+    this.#scopes = namespaces.map((namespace) => ({ namespace, revision: '0', isListed: false }));
+  }
+
+  /** Of several namespaces the one that is furthest behind. */
+  get revision(): string {
+    return this.#scopes
+      .map(({ revision }) => revision)
+      .reduce((least, revision) => (compareRevisions(revision, least) < 0 ? revision : least));
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  *objects(): Iterable<KeyedObject<T>> {
+    for (const [key, object] of this.#objects) yield { key, object };
+  }
+
+  async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    const { onFollowing } = this.#options;
+    onFollowing?.(true);
+    for (const scope of this.#scopes) scope.isListed = false;
+    await Promise.all(this.#scopes.map((scope) => this.#reflector(scope, sink).run(signal)));
+    onFollowing?.(false);
+  }
+
+  #reflector(scope: Scope, sink: BackingSink<T>): Reflector<T> {
+    const { reflector } = this.#options;
+    const { namespace } = scope;
+    const selection = { ...reflector.selection, ...(namespace === undefined ? {} : { namespace }) };
+    const reflected: ReflectorSink<T> = {
+      replace: (items, revision) => this.#replace(scope, { items, revision }, sink),
+      apply: (change) => this.#apply(scope, change, sink),
+      advance: (revision) => {
+        scope.revision = revision;
+      },
+    };
+    return new Reflector({ ...reflector, selection }, reflected);
+  }
+
+  #replace(
+    scope: Scope,
+    { items, revision }: { readonly items: readonly T[]; readonly revision: string },
+    sink: BackingSink<T>,
+  ): void {
+    const listed = new Set<string>();
+    for (const object of items) {
+      listed.add(formatKey(keyOf(object)));
+      this.#put(object, sink);
+    }
+    for (const [key, object] of this.#objects) {
+      if (!listed.has(key) && isIn(scope, object)) this.#drop({ key, object }, sink);
+    }
+    scope.revision = revision;
+    scope.isListed = true;
+    if (this.#scopes.every(({ isListed }) => isListed)) sink.open();
+  }
+
+  #apply(scope: Scope, { type, object }: Change<T>, sink: BackingSink<T>): void {
+    scope.revision = object.metadata.resourceVersion;
+    if (type !== 'DELETED') this.#put(object, sink);
+    else this.#drop({ key: formatKey(keyOf(object)), object: this.#options.shape(object) }, sink);
+  }
+
+  #put(whole: T, sink: BackingSink<T>): void {
+    const key = formatKey(keyOf(whole));
+    const previous = this.#objects.get(key);
+    // What it is already is not shaped again.
+    if (previous !== undefined && isSameState(previous, whole)) return undefined;
+    const object = this.#options.shape(whole);
+    this.#objects.set(key, object);
+    if (previous === undefined) return sink.added({ key, object });
+    if (previous.metadata.uid === object.metadata.uid) return sink.updated({ key, object: previous }, { key, object });
+    // Deleted and made again while nobody looked: another object, not another state.
+    sink.deleted({ key, object: previous });
+    return sink.added({ key, object });
+  }
+
+  #drop(last: KeyedObject<T>, sink: BackingSink<T>): void {
+    if (this.#objects.delete(last.key)) sink.deleted(last);
+  }
+}
+
+function isIn({ namespace }: Scope, object: ApiObject): boolean {
+  return namespace === undefined || namespace === object.metadata.namespace;
+}
+
+function isSameState(a: ApiObject, b: ApiObject): boolean {
+  return a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
+}

@@ -1,0 +1,38 @@
+import type { ApiObject } from '../api/index.ts';
+import { freezeDeep } from '../client/freeze-deep.ts';
+import type { InformerOptions } from '../client/informer.ts';
+
+/** What an informer keeps of an object, frozen. */
+export type ObjectShape<T extends ApiObject> = (object: T) => T;
+
+/** The shape that options ask for. `report` hears of a transform that fails; the object is kept whole then. */
+export function createShape<T extends ApiObject>(
+  { metadataOnly = false, transform }: InformerOptions<T>,
+  report: (error: unknown) => void,
+): ObjectShape<T> {
+  const part: ObjectShape<T> = metadataOnly ? metadataOf : (object) => object;
+  if (transform === undefined) return part;
+  return (object) => {
+    const whole = part(object);
+    try {
+      return checkSame(whole, freezeDeep(transform(whole)));
+    } catch (error) {
+      report(error);
+      return whole;
+    }
+  };
+}
+
+function metadataOf<T extends ApiObject>({ metadata }: T): T {
+  // The type says what callers of `metadataOnly` get: no more than an envelope.
+  return Object.freeze({ apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }) as ApiObject as T;
+}
+
+function checkSame<T extends ApiObject>(whole: T, kept: T): T {
+  for (const field of ['name', 'namespace', 'uid', 'resourceVersion'] as const) {
+    if (kept.metadata[field] !== whole.metadata[field]) {
+      throw new TypeError(`transform has to keep metadata.${field} of ${whole.kind} ${whole.metadata.name}`);
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,42 @@
+interface Run {
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+  users: number;
+}
+
+/** One thing that runs once for several callers, and ends with the last of them. */
+export class SharedRun {
+  readonly #follow: (signal: AbortSignal) => Promise<void>;
+  #current: Run | undefined;
+  #lastEnd: Promise<void> = Promise.resolve();
+
+  /** `follow` runs until its signal aborts. It must not reject; the next call waits for the end of the one before. */
+  constructor(follow: (signal: AbortSignal) => Promise<void>) {
+    this.#follow = follow;
+  }
+
+  /** Settles when the signal has aborted and, for the last of several, all has stopped. */
+  async join(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    this.#current ??= this.#start();
+    const run = this.#current;
+    run.users += 1;
+    await aborted(signal);
+    run.users -= 1;
+    if (run.users > 0) return;
+    // From here on a new caller begins a run of its own.
+    run.stop.abort();
+    if (this.#current === run) this.#current = undefined;
+    await run.ended;
+  }
+
+  #start(): Run {
+    const stop = new AbortController();
+    this.#lastEnd = this.#lastEnd.then(() => this.#follow(stop.signal));
+    return { stop, ended: this.#lastEnd, users: 0 };
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

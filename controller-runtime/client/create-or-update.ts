@@ -1,0 +1,97 @@
+import {
+  ApiError,
+  deepEqual,
+  isAlreadyExists,
+  isConflict,
+  isFormerLeader,
+  isNotFound,
+  parseKey,
+} from '../api/index.ts';
+import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
+import type { Client, WriteOptions } from './client.ts';
+
+/** Each further attempt means that somebody else wrote in between; who loses eight times in a row should be told. */
+const maxAttempts = 8;
+
+/** What {@link createOrUpdate} is to do. */
+export interface CreateOrUpdateRequest<T extends ApiObject> {
+  /** A name alone takes its namespace from the options. */
+  readonly key: string | ObjectKey;
+  readonly options?: WriteOptions;
+  /**
+   * What the object should be, made of what it is; undefined: it is absent. The present object is frozen, so the answer is
+   * a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name, namespace and resourceVersion count for
+   * nothing; a uid or version in it is a precondition. Called again after a lost race.
+   */
+  change(this: void, present: T | undefined): NewObject<T>;
+}
+
+/** The object as it then is, and what was done to it. */
+export interface CreatedOrUpdated<T extends ApiObject> {
+  readonly object: T;
+  readonly result: 'created' | 'updated' | 'unchanged';
+}
+
+/**
+ * Creates the object, or replaces it by what `change` makes of it; writes nothing when that is equal. A lost race is tried
+ * again; after eight in a row it rejects with the last one's error, as it does with any other error at once.
+ */
+export async function createOrUpdate<T extends ApiObject>(
+  client: Pick<Client, 'get' | 'create' | 'update'>,
+  model: Model<T>,
+  request: CreateOrUpdateRequest<T>,
+): Promise<CreatedOrUpdated<T>> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await tryOnce(client, model, request);
+    } catch (error) {
+      const lostRace = (isConflict(error) && !isFormerLeader(error)) || isAlreadyExists(error);
+      if (!lostRace || attempt >= maxAttempts) throw error;
+    }
+  }
+}
+
+async function tryOnce<T extends ApiObject>(
+  client: Pick<Client, 'get' | 'create' | 'update'>,
+  model: Model<T>,
+  { key, options = {}, change }: CreateOrUpdateRequest<T>,
+): Promise<CreatedOrUpdated<T>> {
+  const { name, namespace = options.namespace } = typeof key === 'string' ? parseKey(key) : key;
+  const scope = namespace === undefined ? {} : { namespace };
+  const { signal } = options;
+  const read = { ...scope, ...(signal === undefined ? {} : { signal }) };
+  const present = await client.get(model, name, read).catch(undefinedWhenAbsent);
+  const wanted = asJson(change(present));
+  const writeOptions = { ...options, ...scope };
+  if (present === undefined) {
+    const metadata = { ...wanted.metadata, name, ...scope };
+    const object = { ...wanted, metadata } as unknown as NewObject<T>;
+    return { object: await client.create(model, object, writeOptions), result: 'created' };
+  }
+  const { apiVersion, kind } = present;
+  const { uid, resourceVersion } = present.metadata;
+  const metadata = { uid, ...wanted.metadata, name, ...scope, resourceVersion };
+  const next = { ...wanted, apiVersion, kind, metadata } as unknown as T;
+  if (deepEqual(present, next)) return { object: present, result: 'unchanged' };
+  const object = await client.update(next, writeOptions).catch(conflictWhenAbsent);
+  // What the server fills in is no difference to it.
+  return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
+}
+
+/** Without undefined, which would neither be stored nor ever compare equal; and without versions, which are the server's. */
+function asJson(object: unknown): { readonly metadata?: Readonly<Record<string, unknown>> } {
+  const json = JSON.parse(JSON.stringify(object)) as { readonly metadata?: Readonly<Record<string, unknown>> };
+  const { resourceVersion: _revision, ...metadata } = json.metadata ?? {};
+  return { ...json, metadata };
+}
+
+/** Somebody deleted the object after it was read: a lost race like any other. */
+function conflictWhenAbsent(error: unknown): never {
+  if (isNotFound(error)) throw new ApiError('Conflict', 'the object was deleted meanwhile', { cause: error });
+  throw error;
+}
+
+function undefinedWhenAbsent(error: unknown): undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}

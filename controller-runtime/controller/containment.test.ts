@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import type { ReconcileResult } from './reconciler.ts';
+import { controller, on, type ControllerOptions } from './controller-definition.ts';
+import type { KeySource } from './key-source.ts';
+import { Badge, Harness, Person, Team } from './harness.test-support.ts';
+
+describe("a controller whose author's code", () => {
+  let harness: Harness | undefined;
+  const runs: string[] = [];
+
+  const startWith = async (options: Partial<ControllerOptions<Person>>): Promise<Harness> => {
+    const reconcile = ({ name }: { readonly name: string }): void => void runs.push(name);
+    const at = new Harness({ controllers: [controller(Person, { reconcile, ...options })] });
+    harness = at;
+    await at.person('ada');
+    await at.start();
+    return at;
+  };
+
+  beforeEach(() => {
+    runs.length = 0;
+  });
+
+  afterEach(async () => {
+    await harness?.stop();
+    expect(harness?.clock.pendingTimers ?? 0).to.equal(0);
+    harness = undefined;
+  });
+
+  it('maps to what is no key reports it, and loses that event alone', async () => {
+    const keys: unknown[] = [{ name: undefined }, 7, 'home/ada', ['ada']];
+    const at = await startWith({ watches: [on(Team, () => [keys.shift() as string])] });
+    const count = keys.length;
+    for (let index = 0; index < count; index += 1) {
+      await at.client.create(Team, { metadata: { name: `t${index}` }, spec: { text: '' } });
+    }
+    await at.idle();
+    expect(at.lines('error')).to.have.length(count);
+    for (const { fields } of at.lines('error')) expect(String(fields['err'])).to.contain('no key of a Person');
+    keys.push('ada');
+    await at.client.create(Team, { metadata: { name: 'last' }, spec: { text: '' } });
+    await at.idle();
+    expect(runs).to.deep.equal(['ada', 'ada']);
+  });
+
+  it('has a predicate that throws reconciles what it could not judge', async () => {
+    const predicate = (): boolean => {
+      throw new Error('bad predicate');
+    };
+    const at = await startWith({ predicates: [predicate] });
+    await at.change(Person, 'ada', { spec: { name: 'Ada' } });
+    await at.idle();
+    expect(runs).to.deep.equal(['ada', 'ada']);
+    expect(at.lines('error')[0]?.fields).to.include({ controller: 'person', key: 'ada' });
+  });
+
+  it('answers what is no result takes it for an error that says so', async () => {
+    const answers: unknown[] = [true, 'later', 7];
+    const at = await startWith({ reconcile: () => answers.shift() as ReconcileResult });
+    await at.clock.advance(1000);
+    expect(at.lines('error').map(({ fields }) => String(fields['err']))).to.deep.equal(
+      ['true', 'later', '7'].map(
+        (answer) => `TypeError: a reconciler answers nothing, or an object such as { after: "10m" }, not ${answer}`,
+      ),
+    );
+  });
+});
+
+describe('a controller with options of its own', () => {
+  let harness: Harness | undefined;
+
+  afterEach(async () => {
+    await harness?.stop();
+    harness = undefined;
+  });
+
+  it('backs off as it is told, over all keys where a rate is given', async () => {
+    const failures: string[] = [];
+    const at = new Harness({
+      controllers: [
+        controller(Person, {
+          backoff: { baseMs: 50, maxMs: 100, perSecond: 2, burst: 2 },
+          reconcile({ name }) {
+            failures.push(`${name} ${at.clock.monotonicMs()}`);
+            throw new Error('boom');
+          },
+        }),
+      ],
+    });
+    harness = at;
+    await at.person('ada');
+    await at.person('bob');
+    await at.start();
+    await at.clock.advance(150);
+    expect(failures).to.deep.equal(['ada 0', 'bob 0', 'ada 50', 'bob 50', 'ada 150', 'bob 150']);
+  });
+
+  it('reconciles every object again each time its resync is due, after all else', async () => {
+    const runs: string[] = [];
+    const at = new Harness({
+      controllers: [
+        controller(Person, {
+          owns: [Badge],
+          resync: '10h',
+          reconcile: ({ name, reasons }) => void runs.push(`${name} ${reasons.map(({ type }) => type).join()}`),
+        }),
+      ],
+    });
+    harness = at;
+    await at.person('ada');
+    await at.person('bob');
+    await at.start();
+    runs.length = 0;
+    await at.clock.advance(36_000_000 - 1);
+    expect(runs).to.deep.equal([]);
+    await at.clock.advance(1);
+    await at.idle();
+    expect(runs).to.deep.equal(['ada resync', 'bob resync']);
+    await at.clock.advance(36_000_000);
+    await at.idle();
+    expect(runs).to.have.length(4);
+  });
+
+  it('refuses options that are none, and names them', () => {
+    const reconcile = (): void => {};
+    expect(() => controller(Person, { reconcile, resync: 0 })).to.throw(RangeError, 'resync');
+    expect(() => controller(Person, { reconcile, resync: 'often' })).to.throw(RangeError, 'often');
+    expect(() => controller(Person, { reconcile, backoff: { baseMs: -1 } })).to.throw(RangeError, 'backoff.baseMs');
+    const none = { name: 'x', keys: 'ada' } as unknown as KeySource;
+    expect(() => controller(Person, { reconcile, sources: [none] })).to.throw(TypeError, 'sources[0]');
+  });
+});

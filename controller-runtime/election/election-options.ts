@@ -1,0 +1,69 @@
+import { checkName } from '../api/index.ts';
+import { parseDuration, type Duration } from '../controller/parse-duration.ts';
+
+/** How one of several processes is chosen: by a Lease (`coordination.k8s.io/v1`) that it holds and keeps renewing. */
+export interface LeaderElectionOptions {
+  /** Name of the Lease; all that have the same compete. A DNS subdomain. */
+  readonly name: string;
+  /** Of the Lease; it has to be there. Default `default`. */
+  readonly namespace?: string;
+  /** Who runs, as `spec.holderIdentity` has it: no other process may have it, nor a later one. Default a random UUID. */
+  readonly identity?: string;
+  /** How long the others wait after the last renewal that they saw. Whole seconds. Default 15 s. */
+  readonly leaseDurationMs?: Duration;
+  /** After so long without a renewal the leader gives up; less than the lease's duration. Default 10 s. */
+  readonly renewDeadlineMs?: Duration;
+  /** Between two attempts; those that wait add up to 1.2 of it at random. 1.2 of it are less than the deadline. Default 2 s. */
+  readonly retryPeriodMs?: Duration;
+  /** Told when this process becomes, or is no longer, the leader; for metrics. What it throws is logged. */
+  readonly observe?: (status: { readonly name: string; readonly isLeader: boolean }) => void;
+}
+
+export interface ElectionSettings {
+  readonly name: string;
+  readonly namespace: string;
+  readonly identity: string;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+  readonly observe: NonNullable<LeaderElectionOptions['observe']>;
+}
+
+/** As long as a name. */
+const maxIdentityLength = 253;
+
+/** client-go's: who waits comes after 1 to 2.2 retry periods. */
+export const jitterFactor = 1.2;
+
+/** Kubernetes' limit on an int32 of seconds is no limit; a day is more than anybody waits for. */
+const maxLeaseDurationMs = 86_400_000;
+
+/** With every default. Throws RangeError that names the option. */
+export function electionSettings(options: LeaderElectionOptions, uuid: () => string): ElectionSettings {
+  const { name, namespace = 'default', identity = uuid(), observe = () => {} } = options;
+  const leaseDurationMs = parseDuration(options.leaseDurationMs ?? '15s');
+  const renewDeadlineMs = parseDuration(options.renewDeadlineMs ?? '10s');
+  const retryPeriodMs = parseDuration(options.retryPeriodMs ?? '2s');
+  check(checkName(name, 'subdomain').length === 0, `name: ${JSON.stringify(name)} is no DNS subdomain`);
+  check(checkName(namespace, 'label').length === 0, `namespace: ${JSON.stringify(namespace)} is no DNS label`);
+  check(
+    identity !== '' && identity.length <= maxIdentityLength,
+    `identity: must have 1 to ${maxIdentityLength} characters`,
+  );
+  const isWhole = leaseDurationMs >= 1000 && leaseDurationMs <= maxLeaseDurationMs && leaseDurationMs % 1000 === 0;
+  check(isWhole, `leaseDurationMs: must be whole seconds, from one to a day, not ${leaseDurationMs} ms`);
+  check(retryPeriodMs > 0, 'retryPeriodMs: must be above 0');
+  check(
+    renewDeadlineMs > jitterFactor * retryPeriodMs,
+    `renewDeadlineMs: must be more than ${jitterFactor} times retryPeriodMs, ${retryPeriodMs} ms, not ${renewDeadlineMs} ms`,
+  );
+  check(
+    leaseDurationMs > renewDeadlineMs,
+    `leaseDurationMs: must be more than renewDeadlineMs, ${renewDeadlineMs} ms, not ${leaseDurationMs} ms`,
+  );
+  return { name, namespace, identity, leaseDurationMs, renewDeadlineMs, retryPeriodMs, observe };
+}
+
+function check(isRight: boolean, problem: string): void {
+  if (!isRight) throw new RangeError(`leaderElection.${problem}`);
+}

@@ -1,0 +1,255 @@
+import { expect } from 'chai';
+import { ApiError, isFormerLeader, silentLogger } from '../api/index.ts';
+import { FakeClient } from '../controller/fake-client.test-support.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { electionSettings, type LeaderElectionOptions } from './election-options.ts';
+import { LeaderElector } from './leader-elector.ts';
+import { Lease, type LeaseSpec } from './lease.ts';
+import type { Term } from './term.ts';
+
+describe('a leader elector', () => {
+  let client: FakeClient;
+  let clock: FakeClock;
+  let stops: AbortController[];
+  let holding: Promise<void>[];
+
+  beforeEach(() => {
+    client = new FakeClient();
+    clock = new FakeClock();
+    stops = [];
+    holding = [];
+  });
+
+  afterEach(async () => {
+    for (const stop of stops) stop.abort();
+    await clock.advance(60_000);
+    await Promise.all(holding);
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  const candidate = (identity: string, options: Partial<LeaderElectionOptions> = {}, on = clock): LeaderElector => {
+    const settings = electionSettings({ name: 'lock', identity, ...options }, () => 'uuid');
+    return new LeaderElector(settings, { client, clock: on, logger: silentLogger, random: () => 0.5 });
+  };
+
+  /** Ends with the test. */
+  const signal = (): AbortSignal => {
+    const stop = new AbortController();
+    stops.push(stop);
+    return stop.signal;
+  };
+
+  const elect = async (elector: LeaderElector): Promise<Term> => {
+    const term = await elector.acquire(signal());
+    if (term === undefined) throw new Error('not elected');
+    return term;
+  };
+
+  const hold = (elector: LeaderElector, term: Term): void => {
+    holding.push(elector.hold(term, signal()));
+  };
+
+  /** Whoever waits is elected at some later time. */
+  const standBy = (elector: LeaderElector): { term: Term | undefined } => {
+    const result: { term: Term | undefined } = { term: undefined };
+    holding.push(elector.acquire(signal()).then((term) => void (result.term = term)));
+    return result;
+  };
+
+  const spec = async (): Promise<LeaseSpec> => (await client.get<Lease>(Lease, 'lock', inDefault)).spec ?? {};
+  const inDefault = { namespace: 'default' };
+  const writeSpec = async (changes: LeaseSpec): Promise<void> => {
+    const lease = await client.get<Lease>(Lease, 'lock', inDefault);
+    await client.update<Lease>({ ...lease, spec: { ...lease.spec, ...changes } });
+  };
+  const makeLease = (held: LeaseSpec): Promise<Lease> =>
+    client.create<Lease>(Lease, { metadata: { name: 'lock', namespace: 'default' }, spec: held });
+
+  it('makes the lease where there is none, and renews it every retry period', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    expect(term.epoch).to.include({ namespace: 'default', name: 'lock', transitions: 0 });
+    const time = '2030-01-01T00:00:00.000000Z';
+    const first = {
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: time,
+      renewTime: time,
+      leaseTransitions: 0,
+    };
+    expect(await spec()).to.deep.equal(first);
+    hold(a, term);
+    await clock.advance(20_500);
+    expect(await spec()).to.deep.equal({ ...first, renewTime: '2030-01-01T00:00:20.000000Z' });
+    expect(term.signal.aborted).to.equal(false);
+  });
+
+  for (const renewTime of ['1970-01-01T00:00:00.000000Z', '2999-01-01T00:00:00.000000Z']) {
+    it(`waits for the lease's duration by its own clock, though the record says ${renewTime}`, async () => {
+      await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 30, renewTime, leaseTransitions: 4 });
+      const b = standBy(candidate('b'));
+      await clock.advance(29_900);
+      expect(b.term).to.equal(undefined);
+      await clock.advance(4000);
+      expect(b.term?.epoch.transitions).to.equal(5);
+      expect(await spec()).to.include({ holderIdentity: 'b', leaseTransitions: 5 });
+    });
+  }
+
+  it('waits as long as somebody renews, and no longer because of other changes of the object', async () => {
+    const a = candidate('a');
+    hold(a, await elect(a));
+    const b = standBy(candidate('b'));
+    await clock.advance(120_000);
+    expect(b.term).to.equal(undefined);
+    stops[1]?.abort();
+    for (let second = 0; second < 20; second += 1) {
+      await client.patch(
+        Lease,
+        'lock',
+        { type: 'merge', patch: { metadata: { labels: { x: `${second}` } } } },
+        inDefault,
+      );
+      await clock.advance(1000);
+    }
+    expect(b.term?.epoch.transitions).to.equal(1);
+  });
+
+  it('lets one of two take a lease that runs out', async () => {
+    await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 1 });
+    const both = [standBy(candidate('a')), standBy(candidate('b'))];
+    await clock.advance(10_000);
+    expect(both.filter(({ term }) => term !== undefined)).to.have.lengthOf(1);
+  });
+
+  it('gives up when it could not renew within the deadline, before another may take over', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    hold(a, term);
+    await clock.advance(4000);
+    client.intercept = () => {
+      throw new ApiError('ServiceUnavailable', 'down');
+    };
+    await clock.advance(9900);
+    expect(term.signal.aborted).to.equal(false);
+    await clock.advance(100);
+    expect(term.signal.reason).to.satisfy(isFormerLeader);
+    expect(() => term.check()).to.throw('not renewed within 10000 ms');
+  });
+
+  it('gives up in time also when a request hangs, and its late answer changes nothing', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    hold(a, term);
+    let answer = (): void => {};
+    client.intercept = () => new Promise((resolve) => (answer = resolve));
+    await clock.advance(10_000);
+    expect(term.signal.aborted).to.equal(true);
+    client.intercept = () => {};
+    const renewed = await spec();
+    answer();
+    await clock.advance(1);
+    expect(await spec()).to.include({ holderIdentity: 'a', leaseTransitions: renewed.leaseTransitions });
+  });
+
+  it('gives up without another try after it stood still for longer than the deadline', async () => {
+    const own = new FakeClock();
+    const a = candidate('a', {}, own);
+    const term = await elect(a);
+    hold(a, term);
+    const requests = client.requests.length;
+    // All of it passes at once, as for a process that was stopped.
+    const frozen = own.monotonicMs.bind(own);
+    own.monotonicMs = () => frozen() + 60_000;
+    expect(a.isOverdue).to.equal(true);
+    await own.advance(2000);
+    expect(term.signal.aborted).to.equal(true);
+    expect(a.isOverdue).to.equal(false);
+    expect(client.requests).to.have.lengthOf(requests);
+  });
+
+  it('gives up when another holds the lease, when it is deleted, and when it was held by another in between', async () => {
+    const disturb: (() => Promise<unknown>)[] = [
+      () => writeSpec({ holderIdentity: 'b', leaseTransitions: 1 }),
+      () => client.delete(Lease, 'lock', inDefault),
+      () => writeSpec({ leaseTransitions: 7 }),
+    ];
+    for (const each of disturb) {
+      const a = candidate('a');
+      const term = await elect(a);
+      hold(a, term);
+      await each();
+      await clock.advance(2000);
+      expect(term.signal.reason).to.satisfy(isFormerLeader);
+      await client.delete(Lease, 'lock', inDefault).catch(() => undefined);
+    }
+  });
+
+  it('stays in its term when the answer to a renewal is lost', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    hold(a, term);
+    client.intercept = async (line) => {
+      if (!line.startsWith('update')) return;
+      client.intercept = () => {};
+      await writeSpec({ renewTime: '2030-01-01T00:00:01.000000Z' });
+      throw new ApiError('Timeout', 'no answer');
+    };
+    await clock.advance(30_000);
+    expect(term.signal.aborted).to.equal(false);
+    expect(await spec()).to.include({ leaseTransitions: 0, renewTime: '2030-01-01T00:00:30.000000Z' });
+  });
+
+  it('hands over to whoever waits when it releases, in a new term', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    const b = standBy(candidate('b'));
+    await clock.advance(1);
+    await a.release();
+    expect(await spec()).to.include({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 0 });
+    expect(term.signal.aborted).to.equal(true);
+    await clock.advance(4400);
+    expect(b.term?.epoch).to.deep.equal({ ...term.epoch, transitions: 1 });
+  });
+
+  it('releases nothing that another holds, and no longer than the deadline', async () => {
+    const a = candidate('a');
+    await elect(a);
+    await writeSpec({ holderIdentity: 'b', leaseTransitions: 1 });
+    await a.release();
+    expect(await spec()).to.include({ holderIdentity: 'b' });
+    const c = candidate('c', { name: 'other' });
+    await elect(c);
+    client.intercept = () => new Promise(() => {});
+    const releasing = c.release();
+    await clock.advance(10_000);
+    await releasing;
+  });
+
+  it('is not elected any more once it is told to stop', async () => {
+    await makeLease({ holderIdentity: 'other', leaseDurationSeconds: 1 });
+    const stop = new AbortController();
+    const electing = candidate('a').acquire(stop.signal);
+    await clock.advance(100);
+    stop.abort();
+    expect(await electing).to.equal(undefined);
+    await clock.advance(60_000);
+    expect(await spec()).to.include({ holderIdentity: 'other' });
+  });
+
+  it('refuses options that cannot work, naming them', () => {
+    const wrong: [Partial<LeaderElectionOptions>, string][] = [
+      [{ leaseDurationMs: '10s' }, 'leaderElection.leaseDurationMs: must be more than renewDeadlineMs'],
+      [{ leaseDurationMs: 15_500 }, 'leaderElection.leaseDurationMs: must be whole seconds'],
+      [{ leaseDurationMs: '25h' }, 'leaderElection.leaseDurationMs: must be whole seconds'],
+      [{ renewDeadlineMs: 2400 }, 'leaderElection.renewDeadlineMs: must be more than 1.2 times retryPeriodMs'],
+      [{ retryPeriodMs: 0 }, 'leaderElection.retryPeriodMs: must be above 0'],
+      [{ name: 'No Name' }, 'leaderElection.name: "No Name" is no DNS subdomain'],
+      [{ namespace: 'a.b' }, 'leaderElection.namespace: "a.b" is no DNS label'],
+      [{ identity: '' }, 'leaderElection.identity: must have 1 to 253 characters'],
+    ];
+    for (const [options, message] of wrong)
+      expect(() => candidate('a', options), message).to.throw(RangeError, message);
+    expect(() => candidate('a', { leaseDurationMs: '3s', renewDeadlineMs: '2s', retryPeriodMs: '1s' })).not.to.throw();
+  });
+});

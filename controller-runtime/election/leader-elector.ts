@@ -1,0 +1,219 @@
+import { isNotFound, type Clock, type Logger } from '../api/index.ts';
+import { linkAbort } from '../client/abort.ts';
+import type { Client } from '../client/client.ts';
+import { sleep } from '../clock/sleep.ts';
+import { jitterFactor, type ElectionSettings } from './election-options.ts';
+import { heldSpec, Lease, releasedSpec, type LeaseSpec } from './lease.ts';
+import { Term } from './term.ts';
+
+export interface ElectorParts {
+  readonly client: Pick<Client, 'get' | 'create' | 'update'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** A lease as it was last seen. */
+interface Observed {
+  readonly lease: Lease;
+  /** What others renew: a change of anything else does not count. */
+  readonly record: string;
+  /** By this process's clock, when the record was first seen so. Nobody's timestamps are trusted. */
+  readonly atMs: number;
+}
+
+/**
+ * One candidate of an election, by client-go's rules: whoever finds the lease unheld, or unchanged for its duration,
+ * takes it, under a precondition on its revision. Lives once: {@link acquire}, {@link hold}, {@link release}.
+ */
+export class LeaderElector {
+  readonly #settings: ElectionSettings;
+  readonly #parts: ElectorParts;
+  #observed: Observed | undefined;
+  #term: Term | undefined;
+  /** Monotonic; when the attempt began that renewed the lease last. */
+  #renewedMs = 0;
+
+  constructor(settings: ElectionSettings, parts: ElectorParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+  }
+
+  /** Who held the lease when it was last seen; undefined when nobody did, or nobody has looked. */
+  get holder(): string | undefined {
+    const holder = this.#observed?.lease.spec?.holderIdentity;
+    return holder === '' ? undefined : holder;
+  }
+
+  /** The lease should have been renewed, or given up, by now: whoever holds it here stands still. */
+  get isOverdue(): boolean {
+    const isHeld = this.#term?.signal.aborted === false;
+    return isHeld && this.#parts.clock.monotonicMs() > this.#renewedMs + this.#settings.leaseDurationMs;
+  }
+
+  /** Resolves when this process is elected; with undefined when the signal aborts before. */
+  async acquire(signal: AbortSignal): Promise<Term | undefined> {
+    const { renewDeadlineMs, retryPeriodMs } = this.#settings;
+    while (!signal.aborted) {
+      if (await this.#attempt(renewDeadlineMs)) break;
+      await sleep(this.#parts.clock, retryPeriodMs * (1 + jitterFactor * this.#parts.random()), signal);
+    }
+    return signal.aborted ? undefined : this.#term;
+  }
+
+  /** Renews the lease until the signal aborts, or the term is over. Never rejects. */
+  async hold(term: Term, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    const { renewDeadlineMs, retryPeriodMs } = this.#settings;
+    const until = new AbortController();
+    const unlink = [linkAbort(until, signal), linkAbort(until, term.signal)];
+    while (!until.signal.aborted) {
+      await sleep(clock, Math.min(retryPeriodMs, this.#remainingMs()), until.signal);
+      if (until.signal.aborted) break;
+      // First: who stood still must not try what another may have done meanwhile.
+      if (this.#remainingMs() > 0) await this.#attempt(this.#remainingMs());
+      if (this.#remainingMs() <= 0) term.end(`it was not renewed within ${renewDeadlineMs} ms`);
+    }
+    for (const each of unlink) each();
+  }
+
+  /** Gives the lease up, if it is held: the next one need not wait for its end. Never rejects. */
+  async release(): Promise<void> {
+    const term = this.#term;
+    if (term === undefined || term.signal.aborted) return;
+    term.end('it was released');
+    try {
+      await this.#bounded(this.#settings.renewDeadlineMs, (signal) => this.#release(signal));
+    } catch (err) {
+      this.#parts.logger.warn({ err, lease: this.#name }, 'the lease could not be released; it runs out');
+    }
+  }
+
+  get #name(): string {
+    return `${this.#settings.namespace}/${this.#settings.name}`;
+  }
+
+  #remainingMs(): number {
+    return this.#renewedMs + this.#settings.renewDeadlineMs - this.#parts.clock.monotonicMs();
+  }
+
+  /** Takes or renews the lease. Never rejects, and never takes longer. */
+  async #attempt(limitMs: number): Promise<boolean> {
+    const startedMs = this.#parts.clock.monotonicMs();
+    try {
+      const lease = await this.#bounded(limitMs, (signal) => this.#tryOnce(signal));
+      return lease !== undefined && this.#elected(lease, startedMs);
+    } catch (err) {
+      this.#parts.logger.debug({ err, lease: this.#name }, 'the lease was not taken or renewed; it is tried again');
+      return false;
+    }
+  }
+
+  /** The lease as it was written; undefined when it is another's. */
+  async #tryOnce(signal: AbortSignal): Promise<Lease | undefined> {
+    const renewed = this.#term === undefined ? undefined : await this.#renew(signal);
+    if (renewed !== undefined) return renewed;
+    // A client need not heed the signal: what comes too late must not go on.
+    signal.throwIfAborted();
+    const { client } = this.#parts;
+    const { name, namespace } = this.#settings;
+    const lease = await client.get(Lease, name, { namespace, signal }).catch(undefinedWhenAbsent);
+    signal.throwIfAborted();
+    if (lease === undefined) return this.#createLease(signal);
+    this.#observe(lease);
+    if (lease.spec?.holderIdentity !== this.#settings.identity && !this.#isFree(lease)) return this.#onOther(lease);
+    return this.#write(lease, this.#heldSpec(lease.spec), signal);
+  }
+
+  /** The usual case, without a look before; undefined when somebody changed the lease. */
+  async #renew(signal: AbortSignal): Promise<Lease | undefined> {
+    const lease = this.#observed?.lease;
+    if (lease === undefined) return undefined;
+    return this.#write(lease, this.#heldSpec(lease.spec), signal).catch(() => undefined);
+  }
+
+  async #createLease(signal: AbortSignal): Promise<Lease | undefined> {
+    this.#term?.end('it was deleted');
+    if (this.#term !== undefined) return undefined;
+    const { name, namespace } = this.#settings;
+    const lease = { metadata: { name, namespace }, spec: this.#heldSpec(undefined) };
+    return this.#parts.client.create(Lease, lease, { namespace, signal });
+  }
+
+  #onOther({ spec }: Lease): undefined {
+    this.#term?.end(`${spec?.holderIdentity} holds it`);
+  }
+
+  /** Nobody holds it, or whoever does was not seen to renew it for its duration. */
+  #isFree({ spec: { holderIdentity = '', leaseDurationSeconds } = {} }: Lease): boolean {
+    if (holderIdentity === '') return true;
+    const { leaseDurationMs } = this.#settings;
+    const durationMs = leaseDurationSeconds === undefined ? leaseDurationMs : leaseDurationSeconds * 1000;
+    return this.#parts.clock.monotonicMs() >= (this.#observed?.atMs ?? 0) + durationMs;
+  }
+
+  #observe(lease: Lease): void {
+    const record = JSON.stringify([lease.metadata.uid, lease.spec]);
+    const atMs = this.#observed?.record === record ? this.#observed.atMs : this.#parts.clock.monotonicMs();
+    this.#observed = { lease, record, atMs };
+  }
+
+  #heldSpec(previous: LeaseSpec | undefined): LeaseSpec {
+    const { identity, leaseDurationMs } = this.#settings;
+    return heldSpec(previous, { identity, leaseDurationMs, nowMs: this.#parts.clock.now() });
+  }
+
+  /** The lease's revision is the precondition: of two that take it at once, one does. */
+  #write(lease: Lease, spec: LeaseSpec, signal: AbortSignal): Promise<Lease> {
+    return this.#parts.client.update<Lease>({ ...lease, spec }, { signal });
+  }
+
+  #elected(lease: Lease, startedMs: number): boolean {
+    const { name, namespace } = this.#settings;
+    const { metadata, spec } = lease;
+    this.#observe(lease);
+    const epoch = { namespace, name, uid: metadata.uid ?? '', transitions: spec?.leaseTransitions ?? 0 };
+    const known = this.#term?.epoch;
+    if (known !== undefined && (known.uid !== epoch.uid || known.transitions !== epoch.transitions)) {
+      // Taken back from somebody who had it in between: what was done then is not known here.
+      this.#term?.end('another held it meanwhile');
+      return false;
+    }
+    this.#term ??= new Term(epoch);
+    this.#renewedMs = startedMs;
+    return true;
+  }
+
+  async #release(signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#parts;
+    const { name, namespace, identity } = this.#settings;
+    const lease = await client.get(Lease, name, { namespace, signal }).catch(undefinedWhenAbsent);
+    if (lease?.spec?.holderIdentity !== identity) return;
+    await this.#write(lease, releasedSpec(lease.spec, clock.now()), signal);
+  }
+
+  /** Rejects when it takes longer; a client need not heed the signal. */
+  async #bounded<R>(limitMs: number, task: (signal: AbortSignal) => Promise<R>): Promise<R> {
+    const abort = new AbortController();
+    const { clock } = this.#parts;
+    let timer;
+    const late = new Promise<never>((_, reject) => {
+      timer = clock.setTimeout(() => {
+        const error = new Error(`no answer within ${limitMs} ms`);
+        abort.abort(error);
+        reject(error);
+      }, limitMs);
+    });
+    try {
+      return await Promise.race([task(abort.signal), late]);
+    } finally {
+      clock.clearTimeout(timer);
+    }
+  }
+}
+
+function undefinedWhenAbsent(error: unknown): undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}

@@ -1,0 +1,53 @@
+import { defineModel, type ApiObject, type ModelDescriptor } from '../api/index.ts';
+
+export interface LeaseSpec {
+  /** Empty, or absent: nobody. */
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string | null;
+  readonly renewTime?: string | null;
+  readonly leaseTransitions?: number;
+}
+
+/** `coordination.k8s.io/v1 Lease`, as far as elections go. */
+export interface Lease extends ApiObject {
+  readonly spec?: LeaseSpec;
+}
+
+/** What a client has to know of the kind; its rules are the server's. */
+export const Lease: ModelDescriptor<Lease> = defineModel({
+  gvk: 'coordination.k8s.io/v1/Lease',
+  plural: 'leases',
+  scope: 'Namespaced',
+  nameFormat: 'subdomain',
+  schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+});
+
+/** Kubernetes' MicroTime: clients in Go accept six digits, and no fewer. */
+function formatMicroTime(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z');
+}
+
+/** What the holder writes: at first, and again and again. client-go's rule of transitions: one more for another holder. */
+export function heldSpec(
+  previous: LeaseSpec | undefined,
+  { identity, leaseDurationMs, nowMs }: { identity: string; leaseDurationMs: number; nowMs: number },
+): LeaseSpec {
+  const now = formatMicroTime(nowMs);
+  const isRenewal = previous?.holderIdentity === identity;
+  const transitions = previous?.leaseTransitions ?? 0;
+  return {
+    ...previous,
+    holderIdentity: identity,
+    leaseDurationSeconds: leaseDurationMs / 1000,
+    acquireTime: isRenewal ? (previous.acquireTime ?? now) : now,
+    renewTime: now,
+    leaseTransitions: previous === undefined || isRenewal ? transitions : transitions + 1,
+  };
+}
+
+/** What a holder leaves that goes of its own accord, as client-go's ReleaseOnCancel: the next one need not wait. */
+export function releasedSpec(previous: LeaseSpec | undefined, nowMs: number): LeaseSpec {
+  const now = formatMicroTime(nowMs);
+  return { ...previous, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+}

@@ -1,0 +1,31 @@
+import { ApiError, formatLeaderEpoch, type LeaderEpoch } from '../api/index.ts';
+
+/** A term of office of this process, from its election until it is over. */
+export class Term {
+  readonly epoch: LeaderEpoch;
+  readonly #over = new AbortController();
+
+  constructor(epoch: LeaderEpoch) {
+    this.epoch = epoch;
+  }
+
+  /** Aborts when the lease is lost; its reason says how. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** The lease is lost. Only the first reason counts. */
+  end(why: string, cause?: unknown): void {
+    if (!this.#over.signal.aborted) this.#over.abort(leaseLost(this.epoch, why, cause));
+  }
+
+  /** @throws ApiError Conflict, FormerLeader, once it is over. */
+  check(): void {
+    this.#over.signal.throwIfAborted();
+  }
+}
+
+function leaseLost(epoch: LeaderEpoch, why: string, cause: unknown): ApiError {
+  const message = `the lease "${epoch.namespace}/${epoch.name}" is lost: ${why} (term ${formatLeaderEpoch(epoch)})`;
+  return new ApiError('Conflict', message, { causes: [{ reason: 'FormerLeader', message }], cause });
+}

@@ -1,0 +1,116 @@
+import type { Clock } from '../api/index.ts';
+import { BoundedMap } from './bounded-map.ts';
+
+/** What an event is about. */
+export interface InvolvedObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** Something that happened once. */
+export interface Occurrence {
+  readonly object: InvolvedObject;
+  readonly type: 'Normal' | 'Warning';
+  /** One word, in UpperCamelCase. */
+  readonly reason: string;
+  readonly message: string;
+  /** Of the run in which it happened. */
+  readonly reconcileID?: string;
+}
+
+/** What becomes of it: an event, new when its count is 1. */
+export interface CorrelatedEvent extends Occurrence {
+  readonly name: string;
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly firstTime: number;
+  readonly lastTime: number;
+}
+
+interface Similar {
+  readonly messages: Set<string>;
+  lastMs: number;
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** client-go's numbers. */
+const maxSimilar = 10;
+const similarMs = 600_000;
+const burst = 25;
+const refillMs = 300_000;
+const maxRemembered = 4096;
+
+/** Longest name of an event; the object's is cut off. */
+const maxNameLength = 253;
+const suffixLength = 16;
+
+/**
+ * Makes few events of what happens often, by the rules of client-go: identical ones raise a count, from the tenth that
+ * differs in its message alone within ten minutes they become one, and an object has 25 at once and one more in five minutes.
+ */
+export class EventCorrelator {
+  readonly #clock: Clock;
+  readonly #uuid: () => string;
+  readonly #similar = new BoundedMap<Similar>(maxRemembered);
+  readonly #known = new BoundedMap<{ readonly name: string; readonly firstTime: number; count: number }>(maxRemembered);
+  readonly #buckets = new BoundedMap<Bucket>(maxRemembered);
+
+  constructor({ clock, uuid }: { readonly clock: Clock; readonly uuid: () => string }) {
+    this.#clock = clock;
+    this.#uuid = uuid;
+  }
+
+  /** The event to write; undefined when the object has had too many. Their count goes on all the same. */
+  correlate(occurrence: Occurrence): CorrelatedEvent | undefined {
+    const { object } = occurrence;
+    const about = JSON.stringify([object.apiVersion, object.kind, object.namespace, object.name, object.uid]);
+    const alike = JSON.stringify([about, occurrence.type, occurrence.reason]);
+    const isCombined = this.#countSimilar(alike, occurrence.message) >= maxSimilar;
+    const lastTime = this.#clock.now();
+    const known = this.#known.take(isCombined ? alike : JSON.stringify([alike, occurrence.message]), () => ({
+      name: this.#nameFor(object.name),
+      firstTime: lastTime,
+      count: 0,
+    }));
+    known.count += 1;
+    if (!this.#takeToken(about)) return undefined;
+    const message = isCombined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
+    return { ...occurrence, message, ...known, lastTime };
+  }
+
+  /** How many messages there are within the time, this one included; no more than matters are kept. */
+  #countSimilar(alike: string, message: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    const similar = this.#similar.take(alike, () => ({ messages: new Set(), lastMs: nowMs }));
+    if (nowMs - similar.lastMs > similarMs) similar.messages.clear();
+    similar.lastMs = nowMs;
+    similar.messages.add(message);
+    const { size } = similar.messages;
+    if (size >= maxSimilar) similar.messages.delete(similar.messages.values().next().value as string);
+    return size;
+  }
+
+  #takeToken(about: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const bucket = this.#buckets.take(about, () => ({ tokens: burst, atMs: nowMs }));
+    bucket.tokens = Math.min(burst, bucket.tokens + (nowMs - bucket.atMs) / refillMs);
+    bucket.atMs = nowMs;
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  }
+
+  #nameFor(name: string): string {
+    const suffix = this.#uuid().replaceAll('-', '').slice(0, suffixLength);
+    const base = name.slice(0, maxNameLength - 1 - suffixLength).replace(/[^a-z0-9]+$/, '');
+    return `${base}.${suffix}`;
+  }
+}

@@ -1,0 +1,180 @@
+import { isNotFound, type ApiObject, type Clock, type Logger } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import { isTransient } from '../client/transient.ts';
+import { sleep } from '../clock/sleep.ts';
+import { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
+import { eventModel } from './event-model.ts';
+
+/** `Warning` for what somebody may have to see to. */
+export type EventType = 'Normal' | 'Warning';
+
+/** Tells the people who look after an object what became of it: `kubectl describe` and `kubectl events` show it. */
+export interface EventRecorder {
+  /**
+   * Records that something happened to an object: a word in UpperCamelCase, and a sentence of at most 1,024 characters
+   * (more is cut off). It is written later; identical events raise a count. Returns at once and never throws: what cannot be
+   * written is in the log.
+   */
+  event(object: ApiObject, type: EventType, reason: string, message: string): void;
+}
+
+export interface EventWriterParts {
+  readonly client: Client;
+  /** Who reports: the controller's name. */
+  readonly component: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly uuid: () => string;
+}
+
+/** Events that wait to be written; beyond it they are dropped. client-go's number. */
+const maxWaiting = 1000;
+const maxMessageLength = 1024;
+const maxReasonLength = 128;
+/** client-go's numbers. */
+const maxTries = 12;
+const retryMs = 10_000;
+/** How long a stop waits for what is still to be written. */
+const closeMs = 5000;
+
+const reconcileIdAnnotation = 'controller-runtime/reconcile-id';
+
+/** Writes a controller's events, one after another, beside its runs. */
+export class EventWriter implements EventRecorder {
+  readonly #parts: EventWriterParts;
+  readonly #correlator: EventCorrelator;
+  readonly #waiting: CorrelatedEvent[] = [];
+  readonly #abort = new AbortController();
+  #writing: Promise<void> | undefined;
+  /** Between two tries nothing is under way. */
+  #isPausing = false;
+  #isClosed = false;
+  #dropped = 0;
+
+  constructor(parts: EventWriterParts) {
+    this.#parts = parts;
+    this.#correlator = new EventCorrelator(parts);
+  }
+
+  event(object: ApiObject, type: EventType, reason: string, message: string): void {
+    this.#record(object, { type, reason, message });
+  }
+
+  /** The same, for one run. */
+  ofRun(reconcileID: string): EventRecorder {
+    return {
+      event: (object, type, reason, message) => this.#record(object, { type, reason, message, reconcileID }),
+    };
+  }
+
+  /** All is written, or waits for a server that comes back. */
+  isIdle(): boolean {
+    return this.#writing === undefined || this.#isPausing;
+  }
+
+  /** Takes no more, and writes what waits, for at most five seconds. Settles when nothing is under way any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#isPausing) this.#abort.abort();
+    const written = new AbortController();
+    const late = sleep(this.#parts.clock, closeMs, written.signal).then(() => this.#abort.abort());
+    await this.#writing;
+    written.abort();
+    await late;
+  }
+
+  #record(object: ApiObject, happened: Omit<Occurrence, 'object'>): void {
+    if (this.#isClosed) return;
+    try {
+      const event = this.#correlator.correlate(checked(object, happened));
+      if (event === undefined) return;
+      if (this.#waiting.length >= maxWaiting) this.#drop();
+      else this.#waiting.push(event);
+    } catch (err) {
+      this.#parts.logger.warn({ err }, 'an event could not be recorded');
+      return;
+    }
+    this.#writing ??= this.#writeAll();
+  }
+
+  #drop(): void {
+    this.#dropped += 1;
+    if (this.#dropped === 1)
+      this.#parts.logger.warn({ waiting: maxWaiting }, 'too many events wait; the newest are dropped');
+  }
+
+  async #writeAll(): Promise<void> {
+    const { signal } = this.#abort;
+    for (let event = this.#waiting.shift(); event !== undefined && !signal.aborted; event = this.#waiting.shift()) {
+      await this.#write(event);
+    }
+    this.#dropped = 0;
+    // In the turn that found nothing more: what comes next must begin anew.
+    this.#writing = undefined;
+  }
+
+  async #write(event: CorrelatedEvent): Promise<void> {
+    const { clock, logger } = this.#parts;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#send(event);
+      } catch (err) {
+        const { signal } = this.#abort;
+        if (!isTransient(err) || tries >= maxTries || this.#isClosed || signal.aborted) {
+          const { object, reason, message } = event;
+          return logger.warn({ object: object.name, reason, message, err }, 'an event could not be written');
+        }
+        this.#isPausing = true;
+        await sleep(clock, retryMs, signal);
+        this.#isPausing = false;
+      }
+    }
+  }
+
+  /** An event that is gone, or was never written, begins anew. */
+  async #send(event: CorrelatedEvent): Promise<void> {
+    const { client, component } = this.#parts;
+    const { name, count, message, object } = event;
+    const options = { namespace: object.namespace ?? 'default', signal: this.#abort.signal };
+    const annotations =
+      event.reconcileID === undefined ? {} : { annotations: { [reconcileIdAnnotation]: event.reconcileID } };
+    const lastTimestamp = timeOf(event.lastTime);
+    if (count > 1) {
+      try {
+        const patch = { metadata: annotations, count, message, lastTimestamp };
+        await client.patch(eventModel, name, { type: 'merge', patch }, options);
+        return;
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    const { type, reason } = event;
+    const firstTimestamp = timeOf(event.firstTime);
+    const happened = { involvedObject: object, type, reason, message, count, firstTimestamp, lastTimestamp };
+    const reporter = { source: { component }, reportingComponent: component };
+    await client.create(eventModel, { metadata: { name, ...annotations }, ...happened, ...reporter }, options);
+  }
+}
+
+/** Throws TypeError for what cannot be an event. */
+function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occurrence {
+  const { type, reason, reconcileID } = happened;
+  const message: unknown = happened.message;
+  if (type !== 'Normal' && type !== 'Warning')
+    throw new TypeError(`type: must be Normal or Warning, is ${String(type)}`);
+  if (typeof reason !== 'string' || reason === '') throw new TypeError('reason: must be a word');
+  const { apiVersion, kind } = object;
+  const { name, namespace, uid, resourceVersion } = object.metadata;
+  const inNamespace = namespace === undefined ? {} : { namespace };
+  return {
+    object: { apiVersion, kind, name, uid, resourceVersion, ...inNamespace },
+    type,
+    reason: reason.slice(0, maxReasonLength),
+    message: String(message).slice(0, maxMessageLength),
+    ...(reconcileID === undefined ? {} : { reconcileID }),
+  };
+}
+
+function timeOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,69 @@
+import type { ElectionSettings } from '../election/election-options.ts';
+import { LeaderElector, type ElectorParts } from '../election/leader-elector.ts';
+import type { Term } from '../election/term.ts';
+import { startPart, stopPart, type Part } from './part.ts';
+
+/** A manager's part in an election: it stands, holds the lease in the background until the manager has stopped, and leaves. */
+export class Candidacy {
+  readonly #settings: ElectionSettings;
+  readonly #parts: ElectorParts;
+  readonly #elector: LeaderElector;
+  #term: Term | undefined;
+  #holding: Part | undefined;
+  #isReleased = false;
+
+  constructor(settings: ElectionSettings, parts: ElectorParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#elector = new LeaderElector(settings, parts);
+    this.#observe(false);
+  }
+
+  /** Another process holds the lease, as far as was seen. */
+  get seesOther(): boolean {
+    const { holder } = this.#elector;
+    return this.#term === undefined && holder !== undefined && holder !== this.#settings.identity;
+  }
+
+  get hasLost(): boolean {
+    return this.#term?.signal.aborted === true && !this.#isReleased;
+  }
+
+  /** Resolves once elected, or with undefined when the signal aborts before. The lease is renewed until {@link leave}. */
+  async stand(signal: AbortSignal): Promise<Term | undefined> {
+    const term = await this.#elector.acquire(signal);
+    if (term === undefined) return undefined;
+    const { logger } = this.#parts;
+    const { transitions } = term.epoch;
+    const lease = `${term.epoch.namespace}/${term.epoch.name}`;
+    logger.info({ lease, identity: this.#settings.identity, transitions }, 'elected: this process leads');
+    this.#term = term;
+    this.#observe(true);
+    term.signal.addEventListener('abort', () => {
+      this.#observe(false);
+      if (!this.#isReleased) logger.error({ lease, err: term.signal.reason }, 'the lease is lost');
+    });
+    this.#holding = startPart((until) => this.#elector.hold(term, until));
+    return term;
+  }
+
+  async leave(): Promise<void> {
+    if (this.#holding !== undefined) await stopPart(this.#holding);
+    this.#isReleased = !this.hasLost;
+    await this.#elector.release();
+  }
+
+  healthProblem(): string | undefined {
+    const { namespace, name } = this.#settings;
+    return this.#elector.isOverdue ? `the lease "${namespace}/${name}" was neither renewed nor given up` : undefined;
+  }
+
+  #observe(isLeader: boolean): void {
+    const { name, observe } = this.#settings;
+    try {
+      observe({ name, isLeader });
+    } catch (err) {
+      this.#parts.logger.error({ err, lease: name }, 'the observer of the election failed');
+    }
+  }
+}

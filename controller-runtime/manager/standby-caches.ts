@@ -1,0 +1,63 @@
+import type { ApiObject, Clock, Logger, ModelDescriptor } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import type { Informer } from '../client/informer.ts';
+import type { ControllerDefinition } from '../controller/controller-definition.ts';
+import { followCache, waitFor } from '../controller/follow-caches.ts';
+import { kindIdOf } from '../controller/kind-id.ts';
+import { startPart, stopPart, stopParts, type Part } from './part.ts';
+
+export interface StandbyParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Followed {
+  readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly part: Part;
+}
+
+/** The caches of controllers that do not work yet: who takes over later begins with warm ones. */
+export class StandbyCaches {
+  readonly #parts: StandbyParts;
+  readonly #followed = new Map<string, Followed>();
+
+  constructor(parts: StandbyParts) {
+    this.#parts = parts;
+  }
+
+  follow({ name, model, owns, watches }: ControllerDefinition): void {
+    const models: readonly ModelDescriptor[] = [model, ...owns, ...watches.map((source) => source.model)];
+    const informers = new Map(models.map((each) => [kindIdOf(each), this.#parts.client.informer(each)]));
+    const part = startPart(async (signal) => {
+      const parts = { ...this.#parts, signal };
+      await Promise.all([...informers].map(([kindId, informer]) => followCache(informer, kindId, parts)));
+    });
+    this.#followed.set(name, { informers, part });
+  }
+
+  async unfollow(name: string): Promise<void> {
+    const followed = this.#followed.get(name);
+    this.#followed.delete(name);
+    if (followed !== undefined) await stopPart(followed.part);
+  }
+
+  /** The kinds that are not synced. */
+  unsynced(): readonly string[] {
+    const informers = [...this.#followed.values()].flatMap((followed) => [...followed.informers]);
+    const kinds = informers.filter(([, informer]) => !informer.hasSynced()).map(([kindId]) => kindId);
+    return [...new Set(kinds)];
+  }
+
+  /** Waits until all are synced, or the time is over, which is logged: the kinds that are there have to be worked on. */
+  async synced(limitMs: number, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#parts;
+    const isSynced = await waitFor(() => this.unsynced().length === 0, limitMs, { clock, signal });
+    if (!isSynced && !signal.aborted)
+      logger.error({ kinds: this.unsynced(), waitedMs: limitMs }, 'caches are not synced; the manager goes on without');
+  }
+
+  async stop(): Promise<void> {
+    await stopParts([...this.#followed.values()].map(({ part }) => part));
+  }
+}

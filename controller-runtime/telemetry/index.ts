@@ -1,0 +1,8 @@
+// Metrics and traces: what the parts of a program tell of themselves.
+export { Counter, Gauge, Histogram } from './instruments.ts';
+export { metricsContentType } from './metric-text.ts';
+export { Metrics } from './metrics.ts';
+export type { Family, HistogramOptions, MetricOptions, Sample, SampledOptions } from './metrics.ts';
+export { startProcessMetrics } from './process-metrics.ts';
+export { currentTraceparent, failSpan, inSpan, noteOrigin, originOf } from './tracing.ts';
+export type { Span, SpanOptions } from './tracing.ts';

@@ -1,0 +1,43 @@
+/** A number that only grows. */
+export class Counter {
+  #value = 0;
+
+  get value(): number {
+    return this.#value;
+  }
+
+  inc(by: number = 1): void {
+    this.#value += by;
+  }
+}
+
+/** A number that goes up and down. */
+export class Gauge {
+  value = 0;
+}
+
+/** How many observations were at most so large. */
+export class Histogram {
+  /** Upper bounds, ascending. */
+  readonly buckets: readonly number[];
+  /** Observations in each bucket alone; the last is without bound. */
+  readonly counts: Float64Array;
+  #sum = 0;
+
+  constructor(buckets: readonly number[]) {
+    this.buckets = buckets;
+    this.counts = new Float64Array(buckets.length + 1);
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  observe(value: number): void {
+    const { buckets, counts } = this;
+    let bucket = 0;
+    while (bucket < buckets.length && value > (buckets[bucket] as number)) bucket += 1;
+    counts[bucket] = (counts[bucket] as number) + 1;
+    this.#sum += value;
+  }
+}

@@ -1,0 +1,95 @@
+import { createManager } from '@homeostat/controller-runtime';
+import type {
+  ControllerDefinition,
+  LeaderElectionOptions,
+  Manager,
+  ManagerOptions,
+} from '@homeostat/controller-runtime';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { PluginManager } from './controllers-page.ts';
+
+/** How long a replica that is gone keeps the others waiting; see {@link LeaderElectionOptions}. */
+export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
+
+export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics'> {
+  readonly logger: Logger;
+  /** Absent: they work in every process. */
+  readonly leaderElection?: LeaderElectionOptions;
+}
+
+/**
+ * The controllers of one plugin, which work in one replica at a time. Whoever loses the lease stands for election again, as
+ * somebody else: what is left of its last term can write no more.
+ */
+export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'> {
+  readonly #options: ElectedControllersOptions;
+  readonly #definitions = new Map<string, ControllerDefinition>();
+  #manager: Manager;
+  /** The lease is lost, and the manager on its way out; the next one brings what is added meanwhile. */
+  #isBetween = false;
+
+  constructor(options: ElectedControllersOptions) {
+    this.#options = options;
+    this.#manager = this.#createManager();
+  }
+
+  /** Throws when one of that name is there, or after the stop. */
+  add(definition: ControllerDefinition): void {
+    if (!this.#isBetween) this.#manager.add(definition);
+    this.#definitions.set(definition.name, definition);
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#definitions.delete(name);
+    await this.#manager.remove(name);
+  }
+
+  controllers(): ReturnType<Manager['controllers']> {
+    return this.#manager.controllers();
+  }
+
+  queue(...parameters: Parameters<Manager['queue']>): ReturnType<Manager['queue']> {
+    return this.#manager.queue(...parameters);
+  }
+
+  stateOf(...parameters: Parameters<Manager['stateOf']>): ReturnType<Manager['stateOf']> {
+    return this.#manager.stateOf(...parameters);
+  }
+
+  runs(...parameters: Parameters<Manager['runs']>): ReturnType<Manager['runs']> {
+    return this.#manager.runs(...parameters);
+  }
+
+  isIdle(): boolean {
+    return this.#manager.isIdle();
+  }
+
+  /** Until the signal aborts. Never rejects: all that ends a manager before is the loss of its lease. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#manager.run(signal);
+        this.#isBetween = false;
+        return;
+      } catch (err) {
+        if (signal.aborted) return;
+        this.#options.logger.warn({ err }, 'controllers have stopped, and stand for election again');
+        this.#manager = this.#createManager();
+        this.#isBetween = false;
+      }
+    }
+  }
+
+  #createManager(): Manager {
+    const { leaderElection, ...options } = this.#options;
+    const controllers = [...this.#definitions.values()];
+    if (leaderElection === undefined) return createManager({ ...options, controllers });
+    let hasLed = false;
+    const observe: LeaderElectionOptions['observe'] = (status) => {
+      hasLed ||= status.isLeader;
+      this.#isBetween = hasLed && !status.isLeader;
+      leaderElection.observe?.(status);
+    };
+    return createManager({ ...options, controllers, leaderElection: { ...leaderElection, observe } });
+  }
+}

@@ -1,0 +1,237 @@
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { letter, letters, machine, machines, newLetter, newMachine } from './support/models.ts';
+import { createNamespaces } from './support/namespaces.ts';
+import { expectRefusal } from './support/refusal.ts';
+import type { Answer, RequestOptions } from './support/test-server.ts';
+import { TestServer } from './support/test-server.ts';
+
+const lettersIn = (namespace: string): string => letters.replace('letters', `namespaces/${namespace}/letters`);
+
+interface Owner {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly uid: string };
+}
+
+/** A body with one owner, which it blocks. */
+function ownedBy({ apiVersion, kind, metadata: { name, uid } }: Owner, body: object): object {
+  const { metadata } = body as { metadata: object };
+  return {
+    ...body,
+    metadata: { ...metadata, ownerReferences: [{ apiVersion, kind, name, uid, blockOwnerDeletion: true }] },
+  };
+}
+
+describe('garbage collection across namespaces and kinds', () => {
+  const warnings: string[] = [];
+  let server: TestServer;
+
+  before(async () => {
+    const warn = (_fields: object, message: string): void => void warnings.push(message);
+    server = await TestServer.start({ logger: { ...silentLogger, warn } });
+    await createNamespaces(server.api.client, ['one', 'two']);
+  });
+
+  after(() => server.stop());
+
+  const settled = async (): Promise<void> => void (await eventually(() => server.api.isIdle()));
+  const statusOf = async (path: string): Promise<number> => (await server.get(path)).status;
+  const remove = async (path: string, propagationPolicy: string): Promise<void> => {
+    expect((await server.delete(`${path}?propagationPolicy=${propagationPolicy}`)).status).to.equal(200);
+    await settled();
+  };
+
+  it('an owner in the same namespace, or in none, owns what is in a namespace', async () => {
+    const far = (await server.create(machines, newMachine('far'))) as Owner;
+    const near = (await server.create(lettersIn('one'), newLetter('near'))) as Owner;
+    await server.create(lettersIn('one'), ownedBy(far, newLetter('by-far')));
+    await server.create(lettersIn('one'), ownedBy(near, newLetter('by-near')));
+    await settled();
+    expect((await server.get(lettersIn('one'))).body.total).to.equal(3);
+    await remove(`${machines}/far`, 'Foreground');
+    expect(await statusOf(`${lettersIn('one')}/by-far`)).to.equal(404);
+    await remove(`${lettersIn('one')}/near`, 'Foreground');
+    expect((await server.get(lettersIn('one'))).body.total).to.equal(0);
+  });
+
+  it('an owner in another namespace counts as absent, and the log says so', async () => {
+    const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
+    await server.create(lettersIn('two'), newLetter('owner', { text: 'a namesake' }));
+    await server.create(lettersIn('two'), ownedBy(owner, newLetter('stray')));
+    await settled();
+    expect(await statusOf(`${lettersIn('two')}/stray`)).to.equal(404);
+    expect(warnings).to.deep.equal(['deleted, since an owner has to be in the same namespace']);
+    for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
+  });
+
+  it('what is in no namespace is never collected for an owner in one, nor waited for by it', async () => {
+    const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
+    const other = (await server.create(machines, newMachine('other'))) as Owner;
+    const owned = ownedBy(owner, newMachine('kept')) as { metadata: { ownerReferences: object[] } };
+    owned.metadata.ownerReferences.push({ apiVersion: other.apiVersion, kind: other.kind, ...other.metadata });
+    await server.create(machines, ownedBy(owner, newMachine('kept')));
+    await server.create(
+      machines,
+      owned.metadata.ownerReferences.length > 1 ? { ...owned, metadata: { ...owned.metadata, name: 'both' } } : {},
+    );
+    await remove(`${machines}/other`, 'Background');
+    await remove(`${lettersIn('one')}/owner`, 'Foreground');
+    expect(await statusOf(`${lettersIn('one')}/owner`)).to.equal(404);
+    for (const name of ['kept', 'both']) expect(await statusOf(`${machines}/${name}`), name).to.equal(200);
+    expect(warnings).to.include('an object in no namespace has an owner in one: it is never collected');
+    expect((await server.delete(machines)).status).to.equal(200);
+  });
+
+  for (const policy of ['Foreground', 'Orphan']) {
+    it(`${policy}: the owner waits for dependents of a kind that is not served, and goes on when it is`, async () => {
+      const owner = (await server.create(machines, newMachine('owner'))) as Owner;
+      await server.create(lettersIn('one'), ownedBy(owner, newLetter('hidden')));
+      await settled();
+      server.api.schemeManager.unregister(letter, 'service');
+      await remove(`${machines}/owner`, policy);
+      expect((await server.get(`${machines}/owner`)).body.metadata.deletionTimestamp).to.be.a('string');
+      server.api.schemeManager.register(letter);
+      await server.api.whenReady(letter);
+      await settled();
+      expect(await statusOf(`${machines}/owner`)).to.equal(404);
+      const { status, body } = await server.get(`${lettersIn('one')}/hidden`);
+      expect(status).to.equal(policy === 'Orphan' ? 200 : 404);
+      expect(body.metadata.ownerReferences).to.equal(undefined);
+      await remove(lettersIn('one'), 'Background');
+    });
+  }
+
+  it('an owner whose kind is no longer served keeps its dependents, also where others are gone', async () => {
+    const [owner, other] = [
+      await server.create(machines, newMachine('owner')),
+      await server.create(lettersIn('one'), newLetter('other')),
+    ];
+    await server.create(lettersIn('one'), ownedBy(owner as Owner, newLetter('owned')));
+    await settled();
+    server.api.schemeManager.unregister(machine, 'service');
+    const references = [owner, other].map(({ apiVersion, kind, metadata: { name, uid } }: Owner) => ({
+      apiVersion,
+      kind,
+      name,
+      uid,
+    }));
+    await server.patch(`${lettersIn('one')}/owned`, { metadata: { ownerReferences: references } });
+    await remove(`${lettersIn('one')}/other`, 'Background');
+    const owned = await server.get(`${lettersIn('one')}/owned`);
+    expect(owned.body.metadata.ownerReferences).to.have.length(2);
+    server.api.schemeManager.register(machine);
+    await server.api.whenReady(machine);
+    await settled();
+    expect((await server.get(`${lettersIn('one')}/owned`)).body.metadata.ownerReferences).to.deep.equal([
+      references[0],
+    ]);
+    await remove(`${machines}/owner`, 'Background');
+    expect((await server.get(lettersIn('one'))).body.total).to.equal(0);
+  });
+});
+
+describe('how a deletion says what becomes of dependents', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  after(() => server.stop());
+
+  /** What the deletion of an owner leaves: its finalizers while it stays, whether a dependent does. */
+  const leftBy = async (remove: (path: string) => Promise<Answer>): Promise<readonly [readonly string[], string]> => {
+    const owner = (await server.create(machines, {
+      ...newMachine('owner'),
+      metadata: { name: 'owner', finalizers: ['hold'] },
+    })) as Owner;
+    await server.create(machines, ownedBy(owner, newMachine('owned')));
+    const { status, body, text } = await remove(`${machines}/owner`);
+    expect(status, text).to.equal(200);
+    const finalizers = (body.metadata.finalizers ?? body.items[0].metadata.finalizers) as readonly string[];
+    await eventually(() => server.api.isIdle());
+    const { status: found, body: owned } = await server.get(`${machines}/owned`);
+    const left = found === 404 ? 'gone' : owned.metadata.ownerReferences === undefined ? 'orphaned' : 'owned';
+    await server.patch(`${machines}/owner`, { metadata: { finalizers: null } });
+    await server.delete(machines);
+    await eventually(async () => (await server.get(machines)).body.total === 0);
+    return [finalizers, left];
+  };
+  const sent = (options: RequestOptions) => async (path: string) => server.delete(path, options);
+  const asked = (query: string) => async (path: string) => server.delete(`${path}?${query}`);
+
+  it('in JSON, YAML and the query, and as orphanDependents had it before', async () => {
+    const foreground = [['hold', 'foregroundDeletion'], 'gone'];
+    const orphan = [['hold', 'orphan'], 'orphaned'];
+    const background = [['hold'], 'owned'];
+    const yaml = { body: 'propagationPolicy: Foreground\n', type: 'application/yaml' };
+    expect(await leftBy(sent({ body: { propagationPolicy: 'Foreground' } }))).to.deep.equal(foreground);
+    expect(await leftBy(sent(yaml))).to.deep.equal(foreground);
+    expect(await leftBy(asked('propagationPolicy=Orphan'))).to.deep.equal(orphan);
+    expect(await leftBy(sent({ body: { orphanDependents: true } }))).to.deep.equal(orphan);
+    expect(await leftBy(asked('orphanDependents=true'))).to.deep.equal(orphan);
+    expect(await leftBy(sent({ body: { orphanDependents: false } }))).to.deep.equal(background);
+    expect(await leftBy(sent({ body: { propagationPolicy: null, orphanDependents: null } }))).to.deep.equal(background);
+  });
+
+  it('for all that is selected in a collection', async () => {
+    await server.create(machines, {
+      ...newMachine(''),
+      metadata: { name: 'x', labels: { of: 'us' }, finalizers: ['hold'] },
+    });
+    const owner = (await server.get(`${machines}/x`)).body as Owner;
+    await server.create(machines, ownedBy(owner, newMachine('owned')));
+    const body = { propagationPolicy: 'Orphan' };
+    expect((await server.delete(`${machines}?labelSelector=of%3Dus`, { body })).body.total).to.equal(1);
+    await eventually(() => server.api.isIdle());
+    expect((await server.get(`${machines}/owned`)).body.metadata.ownerReferences).to.equal(undefined);
+    await server.patch(`${machines}/x`, { metadata: { finalizers: null } });
+    await server.delete(machines);
+  });
+
+  it('not in two ways at once, and not in another type', async () => {
+    await server.create(machines, newMachine('kept'));
+    const path = `${machines}/kept`;
+    const both = { body: { propagationPolicy: 'Orphan', orphanDependents: false } };
+    expectRefusal(await server.delete(path, both), {
+      reason: 'Invalid',
+      causes: ['FieldValueInvalid propagationPolicy'],
+    });
+    const mixed = await server.delete(`${path}?orphanDependents=true`, { body: { propagationPolicy: 'Orphan' } });
+    expectRefusal(mixed, { reason: 'Invalid', causes: ['FieldValueInvalid propagationPolicy'] });
+    expectRefusal(await server.delete(path, { body: { orphanDependents: 'yes' } }), { reason: 'BadRequest' });
+    expectRefusal(await server.delete(`${path}?orphanDependents=yes`), { reason: 'Invalid' });
+    const wrong = { propagationPolicy: 'Slow' as 'Orphan' };
+    const failed: unknown = await server.api.client.delete(machine, 'kept', wrong).catch((error: unknown) => error);
+    expect(failed).to.include({ reason: 'Invalid' });
+    expect((await server.get(path)).status).to.equal(200);
+    await server.delete(machines);
+  });
+
+  it('without effect in a dry run, whose answer shows it', async () => {
+    const made = await server.create(machines, newMachine('kept'));
+    const answer = await server.delete(`${machines}/kept?dryRun=All&propagationPolicy=Foreground`);
+    expect(answer.body.metadata.finalizers).to.deep.equal(['foregroundDeletion']);
+    await eventually(() => server.api.isIdle());
+    expect((await server.get(`${machines}/kept`)).body).to.deep.equal(made);
+    await server.delete(machines);
+  });
+
+  it('with one generation for the deletion, however often its policy changes', async () => {
+    await server.create(machines, { ...newMachine(''), metadata: { name: 'held', finalizers: ['hold'] } });
+    const versions: unknown[] = [];
+    for (const policy of ['Background', 'Foreground', 'Foreground']) {
+      const { body } = await server.delete(`${machines}/held?propagationPolicy=${policy}`);
+      versions.push([body.metadata.generation, body.metadata.version]);
+      await eventually(() => server.api.isIdle());
+    }
+    // After each change of policy the finalizer is taken away again: there are no dependents.
+    expect(versions).to.deep.equal([
+      [2, 2],
+      [2, 3],
+      [2, 5],
+    ]);
+  });
+});

@@ -1,0 +1,130 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
+import { KubectlSetup } from '../support/kubectl-setup.ts';
+
+const ref = 'person.demo.example.com';
+
+describe('kubectl apply by the server, and prune (skipped without kubectl, unless CI is set)', () => {
+  let kubectl: KubectlSetup;
+
+  before(async function () {
+    kubectl = await KubectlSetup.start(this);
+  });
+
+  after(() => kubectl?.stop());
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  async function stored(name: string): Promise<any> {
+    return (await kubectl.server.get(`${demoPersons}/${name}`)).body;
+  }
+
+  function personFile(name: string, spec: object, metadata: object = {}): Promise<string> {
+    return kubectl.file(`${name}.json`, newDemoPerson(name, spec, metadata));
+  }
+
+  /** Managers and what they do, as managedFields has them. */
+  async function managers(name: string): Promise<readonly string[]> {
+    const { managedFields } = (await stored(name)).metadata as {
+      managedFields: { manager: string; operation: string }[];
+    };
+    return managedFields.map(({ manager, operation }) => `${manager} ${operation}`).toSorted();
+  }
+
+  it('--server-side creates, changes, and takes away what is no longer in the file [compat server-side-apply]', async () => {
+    const applied = `${ref}/una serverside-applied\n`;
+    expect(
+      await kubectl.succeeds('apply', '--server-side', '-f', await personFile('una', { age: 1, gender: 'MALE' })),
+    ).to.equal(applied);
+    expect(await kubectl.succeeds('apply', '--server-side', '-f', await personFile('una', { age: 2 }))).to.equal(
+      applied,
+    );
+    expect((await stored('una')).spec).to.deep.equal({ name: 'UNA', age: 2 });
+    expect(await managers('una')).to.deep.equal(['kubectl Apply']);
+    const { resourceVersion } = (await stored('una')).metadata;
+    expect(await kubectl.succeeds('apply', '--server-side', '-f', await personFile('una', { age: 2 }))).to.equal(
+      applied,
+    );
+    expect((await stored('una')).metadata.resourceVersion).to.equal(resourceVersion);
+  });
+
+  it('--server-side tells each field of another manager, and --force-conflicts takes it [compat server-side-apply]', async () => {
+    await kubectl.succeeds('apply', '--server-side', '-f', await personFile('vic', { age: 1, gender: 'MALE' }));
+    const file = await personFile('vic', { age: 2, gender: 'FEMALE' });
+    const args = ['apply', '--server-side', '--field-manager=robot', '-f', file];
+    const error = await kubectl.fails(...args);
+    expect(error)
+      .to.contain('Apply failed with 2 conflicts: conflicts with "kubectl"')
+      .and.contain('- .spec.age\n- .spec.gender\n');
+    expect((await stored('vic')).spec.age).to.equal(1);
+    expect(await kubectl.succeeds(...args, '--force-conflicts')).to.equal(`${ref}/vic serverside-applied\n`);
+    expect((await stored('vic')).spec).to.include({ age: 2, gender: 'FEMALE' });
+    expect(await managers('vic')).to.deep.equal(['kubectl Apply', 'robot Apply']);
+  });
+
+  it('--server-side --dry-run=server stores nothing [compat server-side-apply, dry-run]', async () => {
+    const file = await personFile('wes', { age: 1 });
+    const args = ['apply', '--server-side', '--dry-run=server', '-f', file];
+    expect(await kubectl.succeeds(...args)).to.equal(`${ref}/wes serverside-applied (server dry run)\n`);
+    expect((await stored('wes')).reason).to.equal('NotFound');
+  });
+
+  it('--server-side refuses what breaks the schema, and unknown fields [compat server-side-apply, validation]', async () => {
+    const old = await kubectl.fails('apply', '--server-side', '-f', await personFile('old', { age: 151 }));
+    expect(old).to.contain('Person "old" is invalid').and.contain('spec.age');
+    const odd = await kubectl.fails('apply', '--server-side', '-f', await personFile('odd', { bogus: 1 }));
+    expect(odd).to.contain('bogus');
+  });
+
+  it('--server-side takes over from a client-side apply, and from then on takes away [compat server-side-apply, client-side-apply]', async () => {
+    await kubectl.succeeds('apply', '-f', await personFile('xia', { age: 1, gender: 'MALE' }));
+    expect(await managers('xia')).to.deep.equal(['kubectl-client-side-apply Update']);
+    await kubectl.succeeds('apply', '--server-side', '-f', await personFile('xia', { age: 1, gender: 'MALE' }));
+    expect((await managers('xia')).filter((manager) => manager.endsWith('Update'))).to.deep.equal([]);
+    await kubectl.succeeds('apply', '--server-side', '-f', await personFile('xia', { age: 3 }));
+    expect((await stored('xia')).spec).to.deep.equal({ name: 'XIA', age: 3 });
+  });
+
+  it('--prune deletes what the selection has and the files have not, and nothing else [compat prune]', async () => {
+    const folder = join(dirname(await personFile('any', {})), 'pruned');
+    await mkdir(folder);
+    const add = (name: string): Promise<void> =>
+      writeFile(join(folder, `${name}.json`), JSON.stringify(newDemoPerson(name, {}, { labels: { app: 'shop' } })));
+    await add('kept');
+    await add('gone');
+    // Of the selection, but never applied; and applied, but not of the selection.
+    await kubectl.server.create(demoPersons, newDemoPerson('made', {}, { labels: { app: 'shop' } }));
+    await kubectl.succeeds('apply', '-f', await personFile('other', {}, { labels: { app: 'bank' } }));
+    const args = [
+      'apply',
+      '-f',
+      folder,
+      '-l',
+      'app=shop',
+      '--prune',
+      '--prune-allowlist=demo.example.com/v1alpha1/Person',
+    ];
+    expect(await kubectl.succeeds(...args)).to.equal(`${ref}/gone created\n${ref}/kept created\n`);
+    await rm(join(folder, 'gone.json'));
+    expect(await kubectl.succeeds(...args, '--dry-run=server')).to.contain(`${ref}/gone pruned (server dry run)\n`);
+    expect(await kubectl.succeeds(...args)).to.equal(`${ref}/kept unchanged\n${ref}/gone pruned\n`);
+    expect((await stored('gone')).reason).to.equal('NotFound');
+    for (const name of ['kept', 'made', 'other']) expect((await stored(name)).kind, name).to.equal('Person');
+  });
+
+  it('diff --server-side shows what an apply by the server would change, and stores nothing [compat diff]', async () => {
+    await kubectl.succeeds('apply', '--server-side', '-f', await personFile('yan', { age: 1 }));
+    const before = await stored('yan');
+    expect(await kubectl.succeeds('diff', '--server-side', '-f', await personFile('yan', { age: 1 }))).to.equal('');
+    const { exit, stdout, stderr } = await kubectl.run(
+      'diff',
+      '--server-side',
+      '-f',
+      await personFile('yan', { age: 2 }),
+    );
+    expect([exit, stderr]).to.deep.equal([1, '']);
+    expect(stdout).to.contain('\n-  age: 1\n+  age: 2\n');
+    expect(await stored('yan')).to.deep.equal(before);
+  });
+});

@@ -1,0 +1,80 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { demoPersons as persons } from '../support/demo-person.ts';
+import { readVector, WireReplay } from '../support/recorded-wire.ts';
+import type { WireAnswer } from '../support/recorded-wire.ts';
+import { TestServer } from '../support/test-server.ts';
+import { definitions, established } from '../support/widget-definition.ts';
+
+interface RecordedCommand {
+  readonly command: string;
+  readonly requests: readonly {
+    readonly method: string;
+    readonly url: string;
+    readonly accept: string;
+    readonly contentType?: string;
+    readonly body?: unknown;
+    readonly status: number;
+  }[];
+}
+
+const { cases } = JSON.parse(readVector('kubectl-wire.json')) as { readonly cases: readonly RecordedCommand[] };
+
+/** Commands whose requests are answered otherwise than by Kubernetes, and why. One listed here that does not differ fails. */
+const deviations: Readonly<Record<string, string>> = {
+  'kubectl apply -f alice-bogus.yaml': 'an unknown field in a strict patch is 400, as in every other write, not 422',
+  'kubectl patch person alice --type=strategic -p {"spec":{"age":52}}': 'taken as a merge patch',
+  'kubectl patch person alice -p {"spec":{"age":52}}': 'taken as a merge patch',
+  'kubectl replace --raw /apis/demo.example.com/v1alpha1/persons/alice -f alice.json':
+    'an update without a precondition is unconditional',
+};
+
+/** Commands from the first to the last of which the recorded server kept what no garbage collector took away. */
+const notCompared = ['kubectl delete person bob --cascade=orphan', 'kubectl delete person bob --cascade=foreground'];
+
+describe('the recorded requests of kubectl 1.32.5, one command after the other [compat recorded]', () => {
+  let server: TestServer;
+  let replay: WireReplay;
+
+  before(async () => {
+    const clock = new FakeClock();
+    server = await TestServer.start({ clock });
+    const { status, text } = await server.post(definitions, readVector('person-crd.yaml'), {
+      type: 'application/yaml',
+    });
+    expect(status, text).to.equal(201);
+    await established(server, 'persons.demo.example.com');
+    replay = new WireReplay(server, clock);
+  });
+
+  after(() => server.stop());
+
+  /** What was answered here is called otherwise than what was answered there. */
+  function learn({ body }: WireAnswer, next: string | undefined): void {
+    const { generateName, name, continue: token } = body?.metadata ?? {};
+    if (generateName !== undefined) replay.learn('gen-w29kx', name as string);
+    const [, recorded] = /[?&]continue=([^&]+)/.exec(next ?? '') ?? [];
+    if (recorded !== undefined && token !== undefined) replay.learn(recorded, token as string);
+  }
+
+  for (const [index, { command, requests }] of cases.entries()) {
+    const ofObjects = requests.filter(({ url }) => url.startsWith(persons));
+    const isLeft = [command, cases[index - 1]?.command ?? ''].some((each) => notCompared.includes(each));
+    const why = isLeft ? 'the recorded server had no garbage collector' : deviations[command];
+    it(`${index} ${command}${why === undefined ? '' : `, not as recorded: ${why}`}`, async () => {
+      const statuses: number[] = [];
+      for (const [at, { url, status, ...request }] of ofObjects.entries()) {
+        const answer = await replay.send(
+          { name: command, request: { ...request, path: url }, response: { status } },
+          {},
+        );
+        learn(answer, ofObjects[at + 1]?.url);
+        statuses.push(answer.status);
+      }
+      const recorded = ofObjects.map(({ status }) => status);
+      if (isLeft) expect(Math.max(...statuses)).to.be.below(500);
+      else if (why === undefined) expect(statuses).to.deep.equal(recorded);
+      else expect(statuses).not.to.deep.equal(recorded);
+    });
+  }
+});

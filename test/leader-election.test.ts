@@ -1,0 +1,252 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@homeostat/controller-runtime';
+import type { Client } from '@homeostat/controller-runtime';
+import { isFormerLeader } from '@homeostat/controller-runtime/api';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { Candidate } from './support/candidate.ts';
+import { person, persons } from './support/models.ts';
+import { TestServer } from './support/test-server.ts';
+
+const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+describe('leader election', () => {
+  let server: TestServer;
+  let candidates: Candidate[];
+  let open: ('over HTTP' | 'in process')[];
+
+  beforeEach(async () => {
+    server = await TestServer.start();
+    candidates = [];
+  });
+  afterEach(async () => {
+    for (const candidate of candidates) await candidate.stop();
+    await server.stop();
+  });
+
+  const clientFor = (place: 'over HTTP' | 'in process'): Client =>
+    place === 'over HTTP' ? createClient(server.api.url) : server.api.client;
+
+  const stand = (name: string, place: 'over HTTP' | 'in process' = 'over HTTP'): Candidate => {
+    const candidate = new Candidate(name, clientFor(place));
+    candidates.push(candidate);
+    return candidate;
+  };
+  const greetingOf = async (name: string): Promise<string | undefined> =>
+    (await server.get(`${persons}/${name}`)).body.status?.greeting as string | undefined;
+  const greeted = (name: string, by: string): Promise<unknown> =>
+    eventually(async () => (await greetingOf(name)) === by, { describe: `${by} to greet ${name}` });
+
+  /** The first leads and has greeted; the second waits. */
+  const rivals = async (): Promise<[Candidate, Candidate]> => {
+    await server.create(persons, person('ada'));
+    const [first = 'over HTTP', second = first] = open;
+    const a = stand('a', first);
+    await greeted('ada', 'a');
+    const b = stand('b', second);
+    await eventually(() => b.line.underWay === 0);
+    return [a, b];
+  };
+
+  for (const places of [
+    ['over HTTP', 'over HTTP'],
+    ['in process', 'in process'],
+    ['in process', 'over HTTP'],
+  ] as const) {
+    describe(`with the one ${places[0]}, the other ${places[1]}`, () => {
+      beforeEach(() => (open = [...places]));
+
+      it('refuses what a leader writes that stood still while another took over, and ends its run', async () => {
+        const [a, b] = await rivals();
+        a.hold();
+        await server.create(persons, person('bob'));
+        await eventually(() => a.greeting.includes('bob'));
+        // Time passes for the other alone.
+        await b.passUntil(() => b.isLeader);
+        await greeted('bob', 'b');
+        expect(a.isLeader).to.equal(true);
+        a.letGo();
+        await eventually(() => a.errors.length > 0);
+        expect(a.errors[0]).to.satisfy(isFormerLeader);
+        await eventually(async () => {
+          await a.clock.advance(1);
+          return a.failure;
+        });
+        expect(a.failure).to.satisfy(isFormerLeader);
+        expect([await greetingOf('ada'), await greetingOf('bob')]).to.deep.equal(['b', 'b']);
+      });
+
+      it('refuses what arrives late of a leader that was cut off, which has given up before another takes over', async () => {
+        const [a, b] = await rivals();
+        a.line.cut();
+        await server.create(persons, person('bob'));
+        await eventually(() => a.greeting.includes('bob'));
+        const order: string[] = [];
+        while (!b.isLeader) {
+          await a.pass(500);
+          if (!a.isLeader && order.length === 0) order.push('a has given up');
+          await b.pass(500);
+        }
+        order.push('b leads');
+        expect(order).to.deep.equal(['a has given up', 'b leads']);
+        await greeted('bob', 'b');
+        a.line.heal();
+        await eventually(() => a.errors.length > 0);
+        // Its runs were aborted: over HTTP what was not sent yet never is, in process it comes through and is refused.
+        expect(isFormerLeader(a.errors[0])).to.equal(places[0] === 'in process');
+        expect(await greetingOf('bob')).to.equal('b');
+        expect(a.failure).to.satisfy(isFormerLeader);
+      });
+
+      it('hands over within a retry when the leader stops, in a new term', async () => {
+        const [a, b] = await rivals();
+        await a.stop();
+        expect(a.failure).to.equal(undefined);
+        const { body: released } = await server.get(`${leases}/greeter`);
+        expect(released.spec.holderIdentity).to.equal('');
+        await b.pass(4500);
+        await greeted('ada', 'b');
+        const { body } = await server.get(`${leases}/greeter`);
+        expect(body.spec).to.include({ holderIdentity: 'b', leaseTransitions: released.spec.leaseTransitions + 1 });
+      });
+    });
+  }
+
+  it('outlasts a restart of the server: the leader leads on in its term, and a former one stays refused', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-election-'));
+    try {
+      await server.stop();
+      const database = `sqlite:${join(folder, 'objects.db')}`;
+      server = await TestServer.start({ database });
+      const { port } = server;
+      open = ['over HTTP'];
+      const [a, b] = await rivals();
+      await server.stop();
+      await a.pass(4000);
+      server = await TestServer.start({ database, port });
+      await a.pass(4000);
+      await server.create(persons, person('bob'));
+      await greeted('bob', 'a');
+      a.hold();
+      await server.create(persons, person('carl'));
+      await eventually(() => a.greeting.includes('carl'));
+      await b.passUntil(() => b.isLeader);
+      await server.stop();
+      server = await TestServer.start({ database, port });
+      a.letGo();
+      await eventually(() => a.errors.length > 0);
+      expect(a.errors.at(-1)).to.satisfy(isFormerLeader);
+      expect(await greetingOf('carl')).not.to.equal('a');
+    } finally {
+      for (const candidate of candidates.splice(0)) await candidate.stop();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  describe('by the header Homeostat-Leader', () => {
+    let header: string;
+    let number = 0;
+
+    const hold = async (spec: object): Promise<void> => {
+      const { body } = await server.patch(`${leases}/lock`, { spec });
+      header = `default/lock/${body.metadata.uid}/${body.spec.leaseTransitions}`;
+    };
+    const leader = (): object => ({ headers: { 'homeostat-leader': header } });
+    /** Every way to write, each on an object of its own, and the code that is the answer. */
+    const writeAll = async (): Promise<number[]> => {
+      const names = ['put', 'patch', 'apply', 'delete', 'some'].map((verb) => `${verb}-${(number += 1)}`);
+      for (const name of names)
+        await server.create(persons, person(name, {}, { labels: { 'x.example.com/of': name } }));
+      const [put = '', patch = '', apply = '', remove = '', some = ''] = names;
+      const applied = { ...leader(), type: 'application/apply-patch+yaml' };
+      const answers = [
+        await server.post(persons, person(`post-${(number += 1)}`), leader()),
+        await server.put(`${persons}/${put}`, person(put, { age: 7 }), leader()),
+        await server.patch(`${persons}/${patch}`, { spec: { age: 7 } }, leader()),
+        await server.patch(`${persons}/${apply}?fieldManager=x&force=true`, person(apply, { age: 8 }), applied),
+        await server.request('DELETE', `${persons}/${remove}`, leader()),
+        await server.request('DELETE', `${persons}?labelSelector=x.example.com/of=${some}`, leader()),
+      ];
+      for (const { status, body } of answers) {
+        if (status === 409) expect(body.details.causes[0].reason).to.equal('FormerLeader');
+      }
+      return answers.map(({ status }) => status);
+    };
+    const written = [201, 200, 200, 200, 200, 200];
+    const refused = new Array(6).fill(409);
+
+    beforeEach(async () => {
+      const metadata = { name: 'lock' };
+      const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { holderIdentity: 'a' } };
+      await server.create(leases, lease);
+      await hold({ leaseTransitions: 0 });
+    });
+
+    it('writes of the holder in its term go through, renewed or not, and all others are refused', async () => {
+      expect(await writeAll()).to.deep.equal(written);
+      await server.patch(`${leases}/lock`, { spec: { renewTime: '2030-01-01T00:00:00.000000Z' } });
+      expect(await writeAll()).to.deep.equal(written);
+      const before = header;
+      await hold({ holderIdentity: 'b', leaseTransitions: 1 });
+      expect(await writeAll()).to.deep.equal(written);
+      header = before;
+      expect(await writeAll()).to.deep.equal(refused);
+    });
+
+    it('writes are refused once the lease is released, deleted, or made anew', async () => {
+      await server.patch(`${leases}/lock`, { spec: { holderIdentity: '' } });
+      expect(await writeAll()).to.deep.equal(refused);
+      await server.patch(`${leases}/lock`, { spec: { holderIdentity: 'a' } });
+      expect(await writeAll()).to.deep.equal(written);
+      const { body } = await server.get(`${leases}/lock`);
+      await server.delete(`${leases}/lock`);
+      expect(await writeAll()).to.deep.equal(refused);
+      await server.create(leases, {
+        apiVersion: body.apiVersion,
+        kind: body.kind,
+        metadata: { name: 'lock' },
+        spec: body.spec,
+      });
+      expect(await writeAll()).to.deep.equal(refused);
+    });
+
+    it('a refusal names object and lease, and writes nothing', async () => {
+      await server.create(persons, person('eve'));
+      await hold({ holderIdentity: 'b', leaseTransitions: 1 });
+      header = header.replace(/1$/, '0');
+      const answer = await server.patch(`${persons}/eve`, { spec: { age: 7 } }, leader());
+      expect(answer.status).to.equal(409);
+      expect(answer.body).to.include({ kind: 'Status', reason: 'Conflict' });
+      const why = `the lease "default/lock" is no longer held in the term ${header}`;
+      expect(answer.body.message).to.equal(`Operation cannot be fulfilled on persons.people.example.com "eve": ${why}`);
+      expect(answer.body.details).to.deep.include({ name: 'eve', causes: [{ reason: 'FormerLeader', message: why }] });
+      expect((await server.get(`${persons}/eve`)).body.spec).not.to.have.property('age');
+    });
+
+    it('a header that names no term is refused with 400, whatever is in it', async () => {
+      const uid = header.split('/')[2] ?? '';
+      const wrong = [
+        '',
+        'lock',
+        `default/lock/${uid}`,
+        `default/lock/${uid}/x`,
+        `default/lock/${uid}/-1`,
+        `Default/lock/${uid}/0`,
+      ];
+      wrong.push(
+        `default/lock/${uid}/00`,
+        `default/lock/${uid}/9999999999999999`,
+        `a/${'b'.repeat(300)}/${uid}/0`,
+        `${header}, ${header}`,
+      );
+      for (const each of wrong) {
+        header = each;
+        const answer = await server.post(persons, person('ann'), leader());
+        expect([each, answer.status]).to.deep.equal([each, 400]);
+        expect(answer.body.message).to.contain('header Homeostat-Leader');
+      }
+    });
+  });
+});

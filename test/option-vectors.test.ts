@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { person, persons } from './support/models.ts';
+import { readVector } from './support/recorded-wire.ts';
+import { TestServer } from './support/test-server.ts';
+import type { Answer } from './support/test-server.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- recorded tables, each with cases of its own form
+type Case = any;
+
+const { tables } = JSON.parse(readVector('misc-tables.json')) as {
+  tables: readonly { table: string; cases: Case[] }[];
+};
+
+function tableOf(name: string): readonly Case[] {
+  return tables.find(({ table }) => table === name)!.cases;
+}
+
+function casesOf(name: string): readonly Case[] {
+  return (JSON.parse(readVector(name)) as { cases: Case[] }).cases;
+}
+
+describe('recorded options of requests [compat recorded]', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+    // The recorded revisions go up to 10.
+    await server.create(persons, person('ann'));
+    for (let made = 1; made < 10; made += 1) await server.create(persons, person(`p${made}`));
+  });
+
+  after(() => server.stop());
+
+  const list = (query: Readonly<Record<string, string>>): Promise<Answer> =>
+    server.get(`${persons}?${new URLSearchParams(query).toString()}`);
+
+  it('dryRun is All, however often, or 422', async () => {
+    const dryRun = async (values: readonly string[]): Promise<number> => {
+      const query = new URLSearchParams(values.map((value): [string, string] => ['dryRun', value]));
+      return (await server.patch(`${persons}/ann?${query.toString()}`, {})).status;
+    };
+    for (const values of tableOf('v1_validation.TestValidDryRun.tests')) expect(await dryRun(values)).to.equal(200);
+    for (const values of tableOf('v1_validation.TestInvalidDryRun.tests')) expect(await dryRun(values)).to.equal(422);
+  });
+
+  it('patches are taken with the options that suit them; none are taken in CBOR', async () => {
+    for (const { opts, patchType } of tableOf('v1_validation.TestValidPatchOptions.tests')) {
+      const { FieldManager: fieldManager, Force: force } = opts as { FieldManager?: string; Force?: boolean };
+      const query = new URLSearchParams({ ...(fieldManager && { fieldManager }), ...(force && { force: 'true' }) });
+      const body = patchType.startsWith('application/apply') ? person('ann') : {};
+      const { status } = await server.patch(`${persons}/ann?${query.toString()}`, body, { type: patchType });
+      expect(status, patchType).to.be.oneOf(patchType.endsWith('cbor') ? [415, 422] : [200]);
+    }
+  });
+
+  it('names of field managers that are too long, or cannot be printed, are 422', async () => {
+    for (const fieldManager of tableOf('v1_validation.TestValidateFieldManagerInvalid.tests')) {
+      const query = new URLSearchParams({ fieldManager });
+      const { status, body } = await server.patch(`${persons}/ann?${query.toString()}`, {});
+      expect([status, body.details.causes[0].field]).to.deep.equal([422, 'fieldManager']);
+    }
+  });
+
+  it('managedFields that are none are 422', async () => {
+    for (const entry of tableOf('v1_validation.TestValidateManagedFieldsInvalid.tests')) {
+      const { APIVersion: apiVersion, FieldsType: fieldsType, Manager: manager, Operation: operation } = entry;
+      const managedFields = [{ apiVersion, fieldsType, manager, operation, subresource: entry.Subresource }];
+      const { status, body } = await server.patch(`${persons}/ann`, { metadata: { managedFields } });
+      expect(status, JSON.stringify(entry)).to.equal(422);
+      expect(body.details.causes[0].field).to.match(/^metadata\.managedFields\[0\]\./);
+    }
+  });
+
+  for (const { Version: resourceVersion, Err: isWrong } of casesOf('resource-version-parse.json')) {
+    it(`resourceVersion "${resourceVersion}" is ${isWrong ? 'refused' : 'taken'}`, async () => {
+      expect((await list({ resourceVersion })).status).to.equal(isWrong ? 400 : 200);
+    });
+  }
+
+  for (const { name, continue: token } of casesOf('continue-tokens.json')) {
+    it(`the continue token "${name}" of another server is refused`, async () => {
+      const { status, body } = await list({ limit: '1', continue: token });
+      expect([status, body.reason]).to.deep.equal([400, 'BadRequest']);
+      expect(body.message).to.contain('continue key is not valid');
+    });
+  }
+
+  for (const { name, opts, expectedError } of casesOf('list-options.json')) {
+    // Revisions of the recording are in the future here, and its tokens another server's.
+    const { Predicate: predicate, ResourceVersion = '', ResourceVersionMatch: resourceVersionMatch } = opts;
+    const isRevision = /^[1-9]\d*$/.test(ResourceVersion);
+    it(`list options: ${name}`, async () => {
+      const now = await server.revision(persons);
+      const first = (await list({ limit: '1' })).body.metadata.continue ?? '';
+      const query = {
+        ...(ResourceVersion === '' ? {} : { resourceVersion: isRevision ? now : ResourceVersion }),
+        ...(resourceVersionMatch === undefined ? {} : { resourceVersionMatch }),
+        ...(predicate?.Limit === undefined ? {} : { limit: '1' }),
+        ...(predicate?.Continue === undefined ? {} : { continue: first }),
+      };
+      const { status, body } = await list(query);
+      expect(status, body.message).to.equal(expectedError === '' ? 200 : 400);
+      if (expectedError === '') expect(body.metadata.resourceVersion).to.equal(now);
+    });
+  }
+});

@@ -1,0 +1,115 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { controller, createClient, createManager } from '@homeostat/controller-runtime';
+import type { Client, ReconcileContext, ReconcileResult } from '@homeostat/controller-runtime';
+import { defineModel } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+
+interface Counter extends ApiObject {
+  readonly spec: { readonly noise: number };
+  readonly status?: { readonly seen?: number };
+}
+
+const gvk = 'counters.example.com/v1alpha1/Counter';
+const spec = { type: 'object', properties: { noise: { type: 'integer' } } } as const;
+const status = { type: 'object', properties: { seen: { type: 'integer' } } } as const;
+const counter = defineModel({
+  gvk,
+  plural: 'counters',
+  schema: { type: 'object', required: ['spec'], properties: { spec, status } },
+}) as Model as ModelDescriptor<Counter>;
+
+const names = Array.from({ length: 500 }, (_, index) => `c${index}`);
+
+/** Each run counts in the status what the run before it wrote there, and remembers where it found another number. */
+class Counting {
+  readonly stale: string[] = [];
+  readonly #runsOfEach: number;
+  readonly #seen = new Map<string, number>();
+  #writes = 0;
+
+  constructor(runsOfEach: number) {
+    this.#runsOfEach = runsOfEach;
+  }
+
+  get isOver(): boolean {
+    return this.writes === names.length * this.#runsOfEach;
+  }
+
+  get writes(): number {
+    return this.#writes;
+  }
+
+  async reconcile(context: ReconcileContext<Counter>): Promise<ReconcileResult> {
+    const { object, name } = context;
+    const seen = this.#seen.get(name) ?? 0;
+    this.#compare(`cache of ${name}`, seen, object.status?.seen);
+    if (seen === this.#runsOfEach) return undefined;
+    // Reads by request are dearer: some of them, spread over all keys and rounds.
+    if ((seen + name.length) % 7 === 0) await this.#read(context, seen);
+    const written = await context.status({ seen: seen + 1 });
+    this.#compare(`answer of ${name}`, seen + 1, written.status?.seen);
+    this.#seen.set(name, seen + 1);
+    this.#writes += 1;
+    return { after: 0 };
+  }
+
+  async #read({ client, name }: ReconcileContext<Counter>, seen: number): Promise<void> {
+    this.#compare(`get of ${name}`, seen, (await client.get(counter, name)).status?.seen);
+    const { items } = await client.list(counter, { fieldSelector: `metadata.name=${name}` });
+    this.#compare(`list of ${name}`, seen, items[0]?.status?.seen);
+  }
+
+  #compare(where: string, wanted: number, found = 0): void {
+    if (wanted !== found) this.stale.push(`${where}: ${found}, not ${wanted}`);
+  }
+}
+
+describe('A controller that writes a status', () => {
+  let server: ApiServer;
+
+  beforeEach(async () => {
+    server = await startApiServer({ database: 'memory:', port: 0 });
+    server.schemeManager.register(counter);
+    await server.whenReady(counter);
+  });
+
+  afterEach(() => server.stop());
+
+  /** Runs until each object was written so often, while somebody else changes the same objects all the time. */
+  async function count(client: Client, runsOfEach: number): Promise<Counting> {
+    const counting = new Counting(runsOfEach);
+    const reconcile = (context: ReconcileContext<Counter>): Promise<ReconcileResult> => counting.reconcile(context);
+    const manager = createManager({ client, controllers: [controller(counter, { concurrency: 64, reconcile })] });
+    await Promise.all(names.map((name) => server.client.create(counter, { metadata: { name }, spec: { noise: 0 } })));
+    const stop = new AbortController();
+    const stopped = manager.run(stop.signal);
+    const changing = changeAll(counting);
+    await eventually(() => counting.isOver, { timeoutMs: 60_000 });
+    stop.abort();
+    await Promise.all([stopped, changing]);
+    return counting;
+  }
+
+  /** One foreign change for every eight writes of the controller. */
+  async function changeAll(counting: Counting): Promise<void> {
+    for (let noise = 1; !counting.isOver; noise += 1) {
+      const name = names[(noise * 7) % names.length] as string;
+      await server.client.patch(counter, name, { type: 'merge', patch: { spec: { noise } } });
+      while (!counting.isOver && counting.writes < noise * 8) await nextTurn();
+    }
+  }
+
+  it('finds it in its next run, each of 10,000 times, in process', async function inProcess() {
+    this.timeout(60_000);
+    expect((await count(server.client, 20)).stale).to.deep.equal([]);
+  });
+
+  it('finds it in its next run, each of 2,000 times, over HTTP', async function overHttp() {
+    this.timeout(60_000);
+    expect((await count(createClient(server.url), 4)).stale).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,58 @@
+import type { InformerHandler } from '@homeostat/controller-runtime';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
+
+/** A handler that makes a copy of the cache of what it is told, and notes what cannot have happened. */
+export class ReplayedEvents implements InformerHandler<ApiObject> {
+  /** Resource versions by key. */
+  readonly copy = new Map<string, string>();
+  /** In words; empty: all that it was told is one consistent history. */
+  readonly contradictions: string[] = [];
+  readonly calls: string[] = [];
+  readonly #newest = new Map<string, number>();
+
+  onAdd(object: ApiObject, { initial }: { readonly initial: boolean }): void {
+    const key = this.#note('add', object);
+    if (this.copy.has(key)) this.#contradict(`${key} is added, and is there`);
+    if (initial && this.#newest.has(key)) this.#contradict(`${key} is initial, and was told of before`);
+    this.#advance(key, object);
+    this.copy.set(key, object.metadata.resourceVersion);
+  }
+
+  onUpdate(previous: ApiObject, object: ApiObject): void {
+    const key = this.#note('update', object);
+    const { resourceVersion } = previous.metadata;
+    if (this.copy.get(key) !== resourceVersion) {
+      this.#contradict(`${key} is updated from ${resourceVersion}, and is at ${String(this.copy.get(key))}`);
+    }
+    if (previous.metadata.uid !== object.metadata.uid) this.#contradict(`${key} is updated to another object`);
+    this.#advance(key, object);
+    this.copy.set(key, object.metadata.resourceVersion);
+  }
+
+  onDelete(object: ApiObject): void {
+    const key = this.#note('delete', object);
+    if (!this.copy.delete(key)) this.#contradict(`${key} is deleted, and is not there`);
+    const revision = Number(object.metadata.resourceVersion);
+    if (revision < (this.#newest.get(key) ?? 0)) this.#contradict(`${key} is deleted in an older state than the last`);
+    this.#newest.set(key, revision);
+  }
+
+  /** States of an object come in the order of their revisions, each once. */
+  #advance(key: string, { metadata }: ApiObject): void {
+    const revision = Number(metadata.resourceVersion);
+    if (revision <= (this.#newest.get(key) ?? 0))
+      this.#contradict(`${key} is told of at ${revision} after a later one`);
+    this.#newest.set(key, revision);
+  }
+
+  #note(call: string, object: ApiObject): string {
+    const key = formatKey(keyOf(object));
+    this.calls.push(`${call} ${key}@${object.metadata.resourceVersion}`);
+    return key;
+  }
+
+  #contradict(what: string): void {
+    this.contradictions.push(`${what} (call ${this.calls.length})`);
+  }
+}

@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+}
+
+/** Stands between a client and its server, and fails as it is told. */
+export class TcpProxy {
+  readonly #target: URL;
+  readonly #defaultPort: number;
+  readonly #listener: Server;
+  readonly #links = new Set<Link>();
+  /** Neither side of these hears of the other again. */
+  readonly #dead = new Set<Socket>();
+  #state: 'up' | 'down' | 'stalled' = 'up';
+  #port = 0;
+  #answer: string | undefined;
+  /** How many more bytes reach clients before everything is cut. */
+  #bytesLeft = Number.POSITIVE_INFINITY;
+
+  private constructor(target: URL, defaultPort: number) {
+    this.#target = target;
+    this.#defaultPort = defaultPort;
+    this.#listener = createServer((client) => this.#accept(client));
+  }
+
+  /** `defaultPort`: where the URL names none. */
+  static async start(targetUrl: string, defaultPort: number = 80): Promise<TcpProxy> {
+    const proxy = new TcpProxy(new URL(targetUrl), defaultPort);
+    await proxy.listen();
+    return proxy;
+  }
+
+  /** The target's URL, through here. */
+  get url(): string {
+    const url = new URL(this.#target);
+    url.host = `127.0.0.1:${this.#port}`;
+    return url.href;
+  }
+
+  /** The ports by which the server knows these connections. */
+  get ports(): number[] {
+    return [...this.#links].flatMap(({ server }) => server.localPort ?? []);
+  }
+
+  /** Cuts all connections, and each new one as soon as it is there, until {@link up}. */
+  down(): void {
+    this.#state = 'down';
+    this.#cutAll();
+  }
+
+  /** Cuts all connections, and has nobody listen, until {@link listen}. */
+  refuse(): void {
+    this.#cutAll();
+    // It closes at once, and would tell of that only when those have ended that nobody ends.
+    this.#listener.close();
+  }
+
+  /** Takes connections: where it did before, if it did. */
+  async listen(): Promise<void> {
+    if (this.#listener.listening) return;
+    this.#listener.listen(this.#port, '127.0.0.1');
+    await once(this.#listener, 'listening');
+    this.#port = (this.#listener.address() as AddressInfo).port;
+  }
+
+  /** Passes nothing on, in either direction, and keeps the connections; until {@link up}. */
+  stall(): void {
+    this.#state = 'stalled';
+    this.#eachSocket((socket) => socket.pause());
+  }
+
+  /** The connections that are there go silent for ever, and no side is told; new ones pass. */
+  deaden(): void {
+    for (const link of this.#links) {
+      this.#links.delete(link);
+      for (const socket of [link.client, link.server]) {
+        socket.pause();
+        this.#dead.add(socket);
+      }
+    }
+  }
+
+  /** Passes so many more bytes on to clients, then cuts all connections, once. */
+  cutAfter(bytes: number): void {
+    this.#bytesLeft = bytes;
+  }
+
+  /** Cuts all connections, and answers whatever new ones say with this text, until {@link up}. */
+  answer(text: string): void {
+    this.#answer = text;
+    this.#cutAll();
+  }
+
+  up(): void {
+    this.#state = 'up';
+    this.#answer = undefined;
+    this.#bytesLeft = Number.POSITIVE_INFINITY;
+    this.#eachSocket((socket) => socket.resume());
+  }
+
+  async close(): Promise<void> {
+    this.down();
+    for (const socket of this.#dead) socket.destroy();
+    if (!this.#listener.listening) return;
+    this.#listener.close();
+    await once(this.#listener, 'close');
+  }
+
+  #accept(client: Socket): void {
+    if (this.#state === 'down') {
+      client.destroy();
+      return;
+    }
+    const server = connect({ host: this.#target.hostname, port: Number(this.#target.port || this.#defaultPort) });
+    const link = { client, server };
+    this.#links.add(link);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      from.on('error', () => from.destroy());
+      from.on('close', () => {
+        this.#links.delete(link);
+        to.destroy();
+      });
+      if (this.#state === 'stalled') from.pause();
+    }
+    client.on('data', (data) => {
+      if (this.#answer === undefined) server.write(data);
+      else client.end(this.#answer);
+    });
+    server.on('data', (data) => this.#toClient(client, data));
+  }
+
+  #toClient(client: Socket, data: Buffer): void {
+    if (data.length < this.#bytesLeft) {
+      this.#bytesLeft -= data.length;
+      client.write(data);
+      return;
+    }
+    // The last of them get through: end() sends what is buffered, destroy() does not.
+    client.end(data.subarray(0, this.#bytesLeft));
+    this.#bytesLeft = Number.POSITIVE_INFINITY;
+    for (const link of this.#links) if (link.client !== client) this.#cut(link);
+  }
+
+  #cutAll(): void {
+    for (const link of this.#links) this.#cut(link);
+  }
+
+  #cut({ client, server }: Link): void {
+    client.destroy();
+    server.destroy();
+  }
+
+  #eachSocket(action: (socket: Socket) => void): void {
+    for (const { client, server } of this.#links) {
+      action(client);
+      action(server);
+    }
+  }
+}

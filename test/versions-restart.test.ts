@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ExportReader, startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { defineVersions, isNotFound } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { createClient } from '@homeostat/controller-runtime';
+import { expect } from 'chai';
+import { gadget, gadgetV1, gadgetV2, newGadgetV1, newGadgetV2 } from './support/gadget-versions.ts';
+
+describe('a kind whose stored version changes', () => {
+  let folder: string;
+  let server: ApiServer | undefined;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'versions-'));
+  });
+
+  afterEach(async () => {
+    await server?.stop();
+    server = undefined;
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const restart = async (model: ModelDescriptor): Promise<ApiServer> => {
+    await server?.stop();
+    server = await startApiServer({ database: `sqlite:${join(folder, 'test.db')}`, port: 0 });
+    server.schemeManager.register(model);
+    await server.whenReady(model);
+    return server;
+  };
+
+  it('has its objects in every version at once, and stores each anew when it is written', async () => {
+    let { client } = await restart(gadgetV1);
+    await client.create(gadgetV1, newGadgetV1('a', { extent: '4 cm', colour: 'blue' }) as never);
+    await client.create(gadgetV1, newGadgetV1('b') as never);
+    ({ client } = await restart(gadget));
+    expect((await client.get(gadgetV2, 'a')).spec).to.deep.equal({ size: 4, unit: 'cm' });
+    expect((await client.get(gadgetV1, 'a')).spec).to.deep.equal({ extent: '4 cm', colour: 'blue' });
+    expect((await client.list(gadgetV2, { fieldSelector: 'spec.size=4' })).total).to.equal(1);
+    expect(await storedVersions(server as ApiServer)).to.deep.equal({ a: 'v1', b: 'v1' });
+    const { metadata } = await client.patch(gadgetV1, 'a', { type: 'merge', patch: { spec: { extent: '5 cm' } } });
+    expect(metadata.version).to.equal(2);
+    expect(await storedVersions(server as ApiServer)).to.deep.equal({ a: 'v2', b: 'v1' });
+    ({ client } = await restart(gadgetV1));
+    expect((await client.get(gadgetV1, 'b')).spec).to.deep.equal({ extent: '3 cm', colour: 'red' });
+  });
+
+  it('resumes watches from before the change, the events in the version that is asked for', async () => {
+    let { client } = await restart(gadgetV1);
+    const { resourceVersion } = (await client.list(gadgetV1)).metadata;
+    await client.create(gadgetV1, newGadgetV1('a') as never);
+    await client.patch(gadgetV1, 'a', { type: 'merge', patch: { spec: { extent: '5 m' } } });
+    ({ client } = await restart(gadget));
+    const specs: unknown[] = [];
+    for await (const { object } of client.watch(gadgetV2, { resourceVersion })) {
+      specs.push((object as { spec?: unknown }).spec);
+      if (specs.length === 2) break;
+    }
+    expect(specs).to.deep.equal([
+      { size: 3, unit: 'cm' },
+      { size: 5, unit: 'm' },
+    ]);
+  });
+
+  it('does not open, and names the object, where one cannot be converted', async () => {
+    const { client } = await restart(gadgetV1);
+    await client.create(gadgetV1, newGadgetV1('a') as never);
+    await client.create(gadgetV1, newGadgetV1('huge', { extent: 'huge' }) as never);
+    const failure = await restart(gadget).catch((error: unknown) => String(error));
+    expect(failure).to.equal(
+      'IndexBuildError: Gadget "huge" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "huge" is no size',
+    );
+    expect((await (await restart(gadgetV1)).client.get(gadgetV1, 'huge')).spec?.extent).to.equal('huge');
+  });
+
+  it('takes a stored version that no model declares for one with the same fields', async () => {
+    const { client } = await restart({ ...gadgetV2, version: 'v3' });
+    await client.create({ ...gadgetV2, version: 'v3' }, newGadgetV2('a', {}, {}, 'v3') as never);
+    expect((await (await restart(gadgetV2)).client.get(gadgetV2, 'a')).spec?.size).to.equal(3);
+  });
+
+  it('may be stored in a version that is not offered', async () => {
+    const hidden = defineVersions({ ...gadgetV2, served: false }, gadget.versions as never);
+    const { client, url } = await restart(hidden);
+    await client.create(gadgetV1, newGadgetV1('a') as never);
+    expect(await storedVersions(server as ApiServer)).to.deep.equal({ a: 'v2' });
+    expect((await createClient(url).get(gadgetV1, 'a')).spec?.extent).to.equal('3 cm');
+    for (const each of [client, createClient(url)])
+      expect(isNotFound(await each.get(gadgetV2, 'a').catch((error: unknown) => error))).to.equal(true);
+  });
+});
+
+/** The version that each object is stored in, by name. */
+async function storedVersions({ url }: ApiServer): Promise<Record<string, string | undefined>> {
+  const response = await fetch(`${url}/export`);
+  const versions: Record<string, string | undefined> = {};
+  for (const { data } of new ExportReader().push(new Uint8Array(await response.arrayBuffer()))) {
+    const object = JSON.parse(Buffer.from(data).toString('utf8')) as ApiObject;
+    if (object.kind === 'Gadget') versions[object.metadata.name] = object.apiVersion.split('/')[1];
+  }
+  return versions;
+}

@@ -1,0 +1,146 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { demoPersons as persons, newDemoPerson } from './support/demo-person.ts';
+import { passCompactions } from './support/pass-time.ts';
+import { readVector, summaryOf, WireReplay } from './support/recorded-wire.ts';
+import type { RecordedRequest } from './support/recorded-wire.ts';
+import { TestServer } from './support/test-server.ts';
+import { definitions, established } from './support/widget-definition.ts';
+
+const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedRequest[];
+
+/** What is answered otherwise than by Kubernetes, by the name of the case. A case listed here that does not differ fails. */
+const deviations: Readonly<Record<string, string>> = {
+  'create wrong kind': 'a kind that is not the path’s is 400, as a version that is not',
+  'create with resourceVersion': '400 with a reason, not 500 without one',
+  'create yaml': 'YAML 1.2, in which Y is a text',
+  'post to named': 'there is no POST on an object: 405',
+  'patch collection': 'there is no PATCH on a collection: 405',
+  'trailing slash list':
+    'a duplicate field, and a namespace for a kind that has none, are refused, so those objects are not here',
+  api: 'the core group is here',
+  'apis aggregated v2beta1': 'v2beta1 is still served, for kubectl 1.27 and 1.28',
+  'fieldSelector "metadata.namespace="': 'selects nothing of a kind without namespaces, and is no mistake',
+  'fieldSelector "metadata.namespace=x"': 'selects nothing of a kind without namespaces, and is no mistake',
+  'fieldSelector "metadata.name"': 'field selectors have the grammar of label selectors',
+  'fieldSelector "metadata.name in (l1)"': 'field selectors have the grammar of label selectors',
+  'fieldSelector "spec.gender="': 'an absent value is not an empty one',
+  'put no RV': 'an update without a precondition is unconditional',
+  'put RV non-numeric': '400 with a reason, not 500 without one',
+  'put set deletionTimestamp': 'what a client sends as the server’s own is passed over',
+  'patch strategic': 'taken as a merge patch while it has no directive: the default of several clients',
+  'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are passed over, as it demands',
+  'ssa unknown field (default strict? )': 'pruned with a warning, as everywhere, not 500',
+  'delete uid precondition bad': 'details.kind is the plural in every conflict',
+  'watch RV bad': '400 with a reason, not 500 without one',
+  'delete bad json': '400 with a reason, not 500 without one',
+};
+
+/** What says nothing here, and why. */
+const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
+  ['delete orphan', 'watch RV=0', 'watch sendInitialEvents no bookmarks', 'watch Table', 'watch=True'].map((name) => [
+    name,
+    'the recorded server had no garbage collector, which takes the finalizers of propagation off',
+  ]),
+);
+
+/** Writes that Kubernetes refused and this server takes: without being stored, so that what follows begins where it did. */
+const unlikeStored: ReadonlySet<string> = new Set([
+  'create yaml',
+  'put no RV',
+  'put RV "0"',
+  'patch strategic',
+  'put set deletionTimestamp',
+  'jsonpatch Strict unknown op field',
+  'ssa unknown field (default strict? )',
+]);
+
+/** The revision from which the recorded watches begin, each time that of the moment. */
+const watchedFrom = '1030683';
+
+const continueToken = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTAzMDY0NSwic3RhcnQiOiIvbDJcdTAwMDAifQ';
+
+describe('requests recorded from Kubernetes, one after the other [compat recorded]', () => {
+  let clock: FakeClock;
+  let server: TestServer;
+  let replay: WireReplay;
+
+  before(async () => {
+    clock = new FakeClock();
+    server = await TestServer.start({ clock, retention: { minAgeMs: 1, minChanges: 0 } });
+    const { status, text } = await server.post(definitions, readVector('person-crd.yaml'), {
+      type: 'application/yaml',
+    });
+    expect(status, text).to.equal(201);
+    await established(server, 'persons.demo.example.com');
+    replay = new WireReplay(server, clock);
+  });
+
+  after(() => server.stop());
+
+  const person = (name: string, spec: object, metadata: object): Promise<unknown> =>
+    server.create(persons, { ...newDemoPerson(name, {}, metadata), spec: { name: 'N', ...spec } });
+
+  /** What was done to the recorded server between two requests, by the name of the second. */
+  const preparations: Readonly<Record<string, () => Promise<unknown>>> = {
+    'list limit 2': async () => {
+      for (const age of [1, 2, 3, 4, 5]) {
+        const odd = age % 2;
+        await person(
+          `l${age}`,
+          { age, gender: odd === 1 ? 'MALE' : 'FEMALE' },
+          { labels: { set: 'l', odd: String(odd) } },
+        );
+      }
+      replay.learn('1030645', await server.revision(persons));
+    },
+    'list continue': async () => {
+      const { body } = await server.get(`${persons}?limit=2&labelSelector=set%3Dl`);
+      replay.learn(continueToken, body.metadata.continue as string);
+    },
+    'delete with finalizer': () => person('fin', {}, { finalizers: ['demo.example.com/f'] }),
+    'deletecollection dryRun': async () => {
+      for (const name of ['d1', 'd2', 'd3']) await person(name, {}, { labels: { coll: 'd' } });
+    },
+    'watch RV too old': () => passCompactions(clock, 2),
+  };
+
+  /** What was done while a watch was open. */
+  const meanwhile: Readonly<Record<string, () => Promise<unknown>>> = {
+    'watch RV=cur add/mod/del': async () => {
+      await person('wt1', {}, {});
+      await server.patch(`${persons}/wt1`, { spec: { age: 1 } });
+      await server.delete(`${persons}/wt1`);
+    },
+    'watch with labelSelector transitions': async () => {
+      await person('wt2', {}, {});
+      for (const labels of [{ w: '1' }, { x: '1' }, { w: null }])
+        await server.patch(`${persons}/wt2`, { metadata: { labels } });
+      await server.delete(`${persons}/wt2`);
+    },
+  };
+
+  for (const [index, recorded] of recordings.entries()) {
+    const { name, response } = recorded;
+    const why = deviations[name] ?? notCompared[name];
+    it(`${index} ${name}${why === undefined ? '' : `, not as recorded: ${why}`}`, async () => {
+      await preparations[name]?.();
+      if (recorded.request.path.includes(watchedFrom)) replay.learn(watchedFrom, await server.revision(persons));
+      const answer = await replay.send(recorded, { meanwhile: meanwhile[name], isDry: unlikeStored.has(name) });
+      if (response === null || notCompared[name] !== undefined) {
+        expect(answer.status).to.be.within(200, 499);
+        return;
+      }
+      const [seen, wanted] = [summaryOf(answer, recorded), summaryOf(response, recorded)];
+      if (why === undefined) expect(seen).to.deep.equal(wanted);
+      else expect(seen).not.to.deep.equal(wanted);
+    });
+  }
+
+  it('lists as deviating only cases that exist', () => {
+    expect(recordings.map(({ name }) => name)).to.include.members([
+      ...Object.keys(deviations),
+      ...Object.keys(notCompared),
+    ]);
+  });
+});
