@@ -129,9 +129,11 @@ export class PluginRun {
     // First: a request must not find a plugin that is half gone.
     this.#endpoints.close();
     this.#closeAssets?.();
-    for (const part of [this.#extensions, this.#events, this.#settings]) part.close();
+    this.#extensions.close();
+    this.#settings.close();
     this.#stopControllers.abort();
     await this.#managed;
+    this.#events.close();
     this.#abort.abort(new Error('the plugin is being stopped'));
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
     return problems.length === 0 ? undefined : problems.join('; ');
