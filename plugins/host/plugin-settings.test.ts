@@ -254,6 +254,16 @@ describe('the settings of a plugin', () => {
       expect(values()).to.equal(heard[1]);
     });
 
+    it('while it starts reach it as well', async () => {
+      add('mail', mailSettings, async (context) => {
+        listening(context);
+        await server.client.patch(kind, 'mail', { type: 'merge', patch: { spec: { port: 26 } } });
+        await eventually(() => context.settings.get().port === 26);
+      });
+      await started();
+      expect([phaseOf('mail'), heard.length]).to.deep.equal(['Started', 1]);
+    });
+
     it('by deletion are those of the schema again, or stay when they do not fit', async () => {
       add('mail', { ...mailSettings, required: [] }, listening);
       await started();

@@ -10,9 +10,12 @@ export interface SettingsObject extends ApiObject {
 /** What a plugin's manifest has against settings. */
 export type SettingsRule = (plugin: string, spec: SettingsObject['spec']) => readonly FieldViolation[];
 
-const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
-
-const schema = { type: 'object', properties: { spec: { ...anything, default: {} } } } as const;
+const spec = {
+  type: 'object',
+  description: "What is set for the plugin of this name, by the schema in the plugin's manifest.",
+  'x-kubernetes-preserve-unknown-fields': true,
+  default: {},
+} as const;
 
 /** `plugin.<serviceDomain>/v1alpha1 PluginSettings`. The rule judges what is written to a spec, not what stays as it was. */
 export function settingsKind(serviceDomain: string, rule: SettingsRule): ModelDescriptor<SettingsObject> {
@@ -20,7 +23,7 @@ export function settingsKind(serviceDomain: string, rule: SettingsRule): ModelDe
     gvk: `plugin.${serviceDomain}/v1alpha1/PluginSettings`,
     plural: 'pluginsettings',
     singular: 'pluginsettings',
-    schema,
+    schema: { type: 'object', properties: { spec } },
     validate: (next, previous) => {
       if (previous !== undefined && deepEqual(next.spec, previous.spec)) return [];
       return rule(next.metadata.name, (next as SettingsObject).spec);

@@ -19,7 +19,8 @@ export interface SettingsObjectsOptions {
   readonly onChange: (name: string) => void;
 }
 
-/** Of settings that are not stored. */
+/** Of settings that are being read for the first time, and of those that are not stored. */
+const unknownVersion = 'unknown';
 const noVersion = 'none';
 
 /**
@@ -33,7 +34,7 @@ export class SettingsObjects {
   /** Of every plugin that the host has; undefined for one whose manifest has none. */
   readonly #schemas = new Map<string, ValueSchema | undefined>();
   readonly #runs = new Map<string, SettingsRun>();
-  /** The resourceVersion that was last read for a plugin. */
+  /** The resourceVersion that was last read for each plugin that has read its settings. */
   readonly #versions = new Map<string, string>();
   readonly #unfollow = new AbortController();
   #isServed = false;
@@ -119,6 +120,8 @@ export class SettingsObjects {
   async #read(name: string, logger: Logger): Promise<SettingsValues> {
     const schema = this.#schemas.get(name);
     if (schema === undefined) return {};
+    // Before it is read, so that a change in between is known to be one.
+    if (!this.#versions.has(name)) this.#versions.set(name, unknownVersion);
     const object = await this.#find(name);
     this.#versions.set(name, versionOf(object));
     const { value, unknownFields, causes } = schema.judge(object?.spec ?? {});
@@ -130,7 +133,8 @@ export class SettingsObjects {
 
   async #reconcile(name: string): Promise<void> {
     const version = versionOf(await this.#find(name));
-    if (this.#versions.get(name) === version) return;
+    const known = this.#versions.get(name) ?? version;
+    if (known === version) return;
     try {
       await this.#runs.get(name)?.refresh();
     } catch (err) {
