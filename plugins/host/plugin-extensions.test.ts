@@ -289,6 +289,22 @@ describe('the extension points of plugins', () => {
     expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 
+  it('tell a handler of the next change that another adds while it is told of one', async () => {
+    add(
+      'menu',
+      ({ extensions }) => {
+        menu = extensions.declare(items);
+        const listen = (): unknown => menu.onChange(listen);
+        listen();
+        menu.onChange((list) => void told.push(labelsOf(list)));
+      },
+      [],
+    );
+    add('shop', offering('a', 'b'));
+    await host.start();
+    expect(told.at(-1)).to.equal('shop:a shop:b');
+  });
+
   it('are nothing that a plugin has once it has stopped', async () => {
     let kept: PluginExtensions | undefined;
     addMenu();

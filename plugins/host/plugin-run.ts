@@ -194,7 +194,7 @@ export class PluginRun {
       endpoints: Object.freeze({ add: (endpoint: Endpoint) => this.#addEndpoint(endpoint) }),
       settings: this.#settings.settings() as PluginSettings<never>,
       extensions: this.#extensions.extensions,
-      events: this.#events.events,
+      events: this.#events.events(),
       client: this.#client,
       logger,
       signal: this.#signal,

@@ -1,7 +1,7 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
 import { deepEqual } from '@homeostat/controller-runtime/api';
 import type { Logger } from '@homeostat/controller-runtime/api';
-import { contained } from './contained.ts';
+import { PluginListeners } from './plugin-listeners.ts';
 import type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 
 export interface SettingsRunOptions {
@@ -12,25 +12,26 @@ export interface SettingsRunOptions {
   readonly onClose: () => void;
 }
 
-type Handler = (settings: SettingsValues) => unknown;
-
 /** The settings of one run of a plugin. */
 export class SettingsRun {
   readonly #options: SettingsRunOptions;
-  readonly #handlers = new Set<Handler>();
+  readonly #handlers: PluginListeners<SettingsValues>;
   #value: SettingsValues = Object.freeze({});
   #reading: Promise<void> = Promise.resolve();
-  #isClosed = false;
 
   constructor(options: SettingsRunOptions) {
     this.#options = options;
+    this.#handlers = new PluginListeners({
+      logger: options.logger,
+      message: 'a plugin failed to take its new settings',
+    });
   }
 
   /** What the plugin is given. */
   settings(): PluginSettings {
     return Object.freeze<PluginSettings>({
       get: () => this.#value,
-      onChange: (handler) => this.#listen(handler),
+      onChange: (handler) => this.#handlers.add(handler),
     });
   }
 
@@ -43,31 +44,13 @@ export class SettingsRun {
 
   /** No handler is called any more. */
   close(): void {
-    this.#isClosed = true;
-    this.#handlers.clear();
+    this.#handlers.close();
     this.#options.onClose();
   }
 
   #take(value: SettingsValues): void {
     if (deepEqual(value, this.#value)) return;
     this.#value = freezeDeep(value);
-    for (const handler of this.#handlers) this.#call(handler);
-  }
-
-  #listen(handler: Handler): () => void {
-    if (this.#isClosed) throw new Error('the plugin is being stopped');
-    // Each its own, also where one function is given twice.
-    const own: Handler = (settings) => handler(settings);
-    this.#handlers.add(own);
-    return () => void this.#handlers.delete(own);
-  }
-
-  #call(handler: Handler): void {
-    const { logger } = this.#options;
-    const value = this.#value;
-    contained(
-      () => handler(value),
-      (err) => logger.error({ err }, 'a plugin failed to take its new settings'),
-    );
+    this.#handlers.call(this.#value);
   }
 }
