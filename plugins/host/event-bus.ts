@@ -44,7 +44,7 @@ export class OwnedEvents {
   }
 
   #emit(name: string, payload: unknown): void {
-    if (!this.#isClosed) this.#emitter.emit(name, payload as never);
+    if (!this.#isClosed) this.#emitter.emit(name, payload);
     else this.#logger.warn({ event: name }, 'a plugin that has stopped emits an event: nobody hears of it');
   }
 

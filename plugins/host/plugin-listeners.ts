@@ -30,7 +30,9 @@ export class PluginListeners<T> {
 
   /** Calls all that are there now, in order; waits for none. */
   call(value: T): void {
-    for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener(value);
+    // A set that is walked would also show what is added meanwhile.
+    const present = [...this.#listeners];
+    for (const listener of present) if (this.#listeners.has(listener)) listener(value);
   }
 
   /** None is called any more. */
