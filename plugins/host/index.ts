@@ -1,7 +1,9 @@
 // All that the author of a plugin needs, from one import. It loads no server and no database driver.
+export { admit } from './admit.ts';
 export { BasePlugin, definePlugin } from './plugin.ts';
 export type {
   Plugin,
+  PluginAdmission,
   PluginClass,
   PluginContext,
   PluginControllers,
@@ -9,7 +11,19 @@ export type {
   PluginEndpoints,
   PluginSchemeManager,
 } from './plugin.ts';
-export type { Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
+export type {
+  Admission,
+  AdmissionCall,
+  AdmissionHooks,
+  AdmissionOptions,
+  CreateAdmission,
+  DeleteAdmission,
+  Draft,
+  Endpoint,
+  IndexCallback,
+  Registration,
+  UpdateAdmission,
+} from '@homeostat/apiserver';
 export {
   accept,
   ApiVersion,
@@ -51,6 +65,7 @@ export {
   GVK,
   IndexAttributeFactory,
   IndexSpec,
+  invalid,
   isAlreadyExists,
   isApiError,
   isConflict,

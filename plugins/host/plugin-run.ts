@@ -1,4 +1,4 @@
-import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
+import type { Admission, ApiServer, Endpoint, OwnedAdmission, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
@@ -21,7 +21,7 @@ export const pluginDeadlineMs = 30_000;
 export interface PluginRunParts {
   readonly server: Pick<
     ApiServer,
-    'schemeManager' | 'endpoints' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
+    'schemeManager' | 'endpoints' | 'admissions' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
   >;
   readonly clock: Clock;
   /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
@@ -42,6 +42,7 @@ export class PluginRun {
   readonly #parts: PluginRunParts;
   readonly #scheme: OwnedScheme;
   readonly #endpoints: OwnedEndpoints;
+  readonly #admission: OwnedAdmission;
   readonly #client: Client;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
@@ -52,7 +53,7 @@ export class PluginRun {
   #stopped: Promise<string | undefined> | undefined;
 
   constructor(source: PluginSource, plugin: Plugin, parts: PluginRunParts) {
-    const { name, group, revision } = source.manifest;
+    const { name, group, revision, dependencies } = source.manifest;
     this.#source = source;
     this.#plugin = plugin;
     this.#parts = parts;
@@ -60,6 +61,10 @@ export class PluginRun {
     this.#scheme = parts.server.schemeManager.forOwner(name, owned);
     this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
     this.#client = parts.server.createPluginClient(name);
+    this.#admission = parts.server.admissions.forOwner(name, {
+      client: this.#client,
+      dependencies: dependencies.map((each) => each.name),
+    });
     const { clock, logger, leaderElection: times } = parts;
     const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
     const leaderElection = times === undefined ? {} : { leaderElection: { ...times, name: lease } };
@@ -71,6 +76,8 @@ export class PluginRun {
   async start(): Promise<void> {
     const definition: PluginDefinition = isPluginClass(this.#plugin) ? {} : this.#plugin;
     for (const model of definition.models ?? []) this.#scheme.register(model);
+    // In the same turn: nobody can have written to these kinds yet.
+    for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
     await this.#awaitServed(this.#registered());
@@ -112,6 +119,8 @@ export class PluginRun {
     await this.#managed;
     this.#abort.abort(new Error('the plugin is being stopped'));
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
+    // After its kinds, which are not written to without their hooks.
+    this.#admission.close();
     return problems.length === 0 ? undefined : problems.join('; ');
   }
 
@@ -168,6 +177,7 @@ export class PluginRun {
         remove: (name: string) => this.#manager.remove(name),
       }),
       endpoints: Object.freeze({ add: (endpoint: Endpoint) => this.#addEndpoint(endpoint) }),
+      admission: Object.freeze({ add: (admission: Admission) => this.#addAdmission(admission) }),
       client: this.#client,
       logger,
       signal: this.#signal,
@@ -204,6 +214,11 @@ export class PluginRun {
   #addEndpoint(endpoint: Endpoint): void {
     this.#signal.throwIfAborted();
     this.#endpoints.add(endpoint);
+  }
+
+  #addAdmission(admission: Admission): void {
+    this.#signal.throwIfAborted();
+    this.#admission.add(admission);
   }
 
   #registered(): readonly GroupVersionKind[] {

@@ -1,4 +1,4 @@
-import type { Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
+import type { Admission, Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import type { ApiObject, GroupVersionKind, Logger, Model } from '@homeostat/controller-runtime/api';
 
@@ -33,11 +33,21 @@ export interface PluginEndpoints {
   add(endpoint: Endpoint): void;
 }
 
+/** What a plugin has to say in the writes of kinds: its own, and those of plugins that it depends on. */
+export interface PluginAdmission {
+  /**
+   * Adds hooks, from now on until the plugin has stopped. Hooks of plugins that this one depends on come first.
+   * @throws Error when the kind is not registered, or belongs to another plugin; or this one has stopped.
+   */
+  add(admission: Admission): void;
+}
+
 /** What the host gives a plugin. */
 export interface PluginContext {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
   readonly endpoints: PluginEndpoints;
+  readonly admission: PluginAdmission;
   /**
    * In process. A verb on a kind that is being indexed waits until it is served. Label keys that it adds or changes need
    * a prefix, which is not the service's (422; spec 2.5); the clients of the plugin's controllers are the same.
@@ -56,6 +66,8 @@ export interface PluginDefinition {
   readonly controllers?: readonly ControllerDefinition[];
   /** Routers, controllers' classes, or instances of them. */
   readonly endpoints?: readonly Endpoint[];
+  /** What `admit` answers. In force before the first write to a kind of `models`. */
+  readonly admission?: readonly Admission[];
   /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
   start?(context: PluginContext): unknown;
   /** Called when `start` has succeeded, also once the host has given it up. Has 30 s; the host takes back kinds and controllers itself. */
@@ -70,6 +82,7 @@ export class BasePlugin implements PluginContext {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
   readonly endpoints: PluginEndpoints;
+  readonly admission: PluginAdmission;
   readonly client: Client;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -78,6 +91,7 @@ export class BasePlugin implements PluginContext {
     this.schemeManager = context.schemeManager;
     this.controllers = context.controllers;
     this.endpoints = context.endpoints;
+    this.admission = context.admission;
     this.client = context.client;
     this.logger = context.logger;
     this.signal = context.signal;
@@ -121,6 +135,7 @@ const parts: Readonly<Record<string, 'list' | 'function'>> = {
   models: 'list',
   controllers: 'list',
   endpoints: 'list',
+  admission: 'list',
   start: 'function',
   stop: 'function',
 };
