@@ -1,4 +1,4 @@
-import { defineModel } from '@homeostat/controller-runtime/api';
+import { defineModel, reasonOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import type { UpdateAdmission } from '../admission/admission.ts';
@@ -47,7 +47,7 @@ describe('hooks, where several servers write', () => {
       object.spec.copies = [...old.spec.copies, old.spec.text];
     };
     const owned = here.admissions.forOwner('notes', { client: here.client });
-    owned.add({ model: note, hooks: { onUpdate } as never });
+    owned.add({ model: note, hooks: { onUpdate } });
     const patch = { metadata: { labels: { 'notes.example.com/new': 'yes' } } };
     const stored = await here.client.patch(note, 'a', { type: 'merge', patch });
     expect(seen).to.deep.equal(['first', 'second']);
@@ -66,7 +66,7 @@ describe('hooks, where several servers write', () => {
     owned.add({ model: note, hooks: { onUpdate }, timeoutMs: 1 });
     const refusal = await here.client
       .patch(note, 'a', { type: 'merge', patch: { spec: { text: 'x' } } })
-      .catch((error: { reason: string }) => error.reason);
+      .catch(reasonOf);
     expect([refusal, asked]).to.deep.equal(['Timeout', 1]);
   });
 });
