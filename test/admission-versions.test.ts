@@ -1,7 +1,15 @@
 import { expect } from 'chai';
 import { admit, invalid } from 'homeostat';
 import type { AdmissionHooks, ApiObject, ModelDescriptor } from 'homeostat';
-import { gadget, gadgetsV1, gadgetsV2, gadgetV1, newGadgetV1, newGadgetV2 } from './support/gadget-versions.ts';
+import {
+  gadget,
+  gadgetsV1,
+  gadgetsV2,
+  gadgetV1,
+  gadgetV2,
+  newGadgetV1,
+  newGadgetV2,
+} from './support/gadget-versions.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -9,9 +17,14 @@ interface GadgetV1 extends ApiObject {
   readonly spec?: { readonly extent?: string; readonly code?: string; readonly colour?: string };
 }
 
+interface GadgetV2 extends ApiObject {
+  readonly spec?: { readonly size?: number; readonly unit?: string };
+}
+
 describe('admission of a kind in several versions', () => {
   let server: TestServer;
   let hooks: AdmissionHooks<GadgetV1>;
+  let stored: AdmissionHooks<GadgetV2>;
 
   before(async () => {
     server = await TestServer.start();
@@ -24,6 +37,12 @@ describe('admission of a kind in several versions', () => {
         onDelete: (call) => hooks.onDelete?.(call),
       }),
     );
+    owned.add(
+      admit(gadgetV2 as unknown as ModelDescriptor<GadgetV2>, {
+        onCreate: (call) => stored.onCreate?.(call),
+        onUpdate: (call) => stored.onUpdate?.(call),
+      }),
+    );
     await server.api.whenReady(gadget);
   });
 
@@ -31,6 +50,7 @@ describe('admission of a kind in several versions', () => {
 
   beforeEach(async () => {
     hooks = {};
+    stored = {};
     await server.delete(gadgetsV2);
   });
 
@@ -64,6 +84,25 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
+  it('takes each hook in turn, in the version of its own', async () => {
+    hooks.onCreate = ({ object }) => {
+      object.spec = { ...object.spec, extent: '7 km' };
+    };
+    stored.onCreate = ({ object }) => {
+      object.spec = { ...object.spec, size: 2 * (object.spec?.size ?? 0) };
+    };
+    stored.onUpdate = ({ object, old }) => {
+      object.spec = { ...object.spec, size: (object.spec?.size ?? 0) + (old.spec?.size ?? 0) };
+    };
+    const created = await server.create(gadgetsV1, newGadgetV1('a', { colour: 'blue' }));
+    expect([created.apiVersion, created.spec]).to.deep.equal([
+      'shop.example.com/v1',
+      { extent: '14 km', colour: 'blue' },
+    ]);
+    const patched = await server.patch(`${gadgetsV1}/a`, { spec: { extent: '1 km' } });
+    expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
+  });
+
   it('leaves an object that they do not change as it was sent, with what their version cannot hold', async () => {
     hooks.onCreate = () => undefined;
     const created = await server.create(gadgetsV2, newGadgetV2('a'));
@@ -80,6 +119,11 @@ describe('admission of a kind in several versions', () => {
       causes: ['FieldValueInvalid spec.extent'],
     });
     expectRefusal(await server.post(gadgetsV1, newGadgetV1('a')), { reason: 'Invalid', message: /is too far$/ });
+  });
+
+  it('refuses what cannot be converted for a hook, as it would be for the store', async () => {
+    const answer = await server.post(gadgetsV2, newGadgetV2('a', { code: 'odd' }));
+    expectRefusal(answer, { reason: 'Invalid', message: 'odd ones have no extent' });
   });
 
   it('has the schema refuse what cannot be converted since it is wrong', async () => {

@@ -53,13 +53,33 @@ export async function admitWrite<R>(
     try {
       admitted = await admitBy(mounted, name, { write, object: admitted, clock: around.clock });
     } catch (error) {
-      const failure = asApiError(error);
-      if (failure.reason === 'InternalError') proposal.conclude(object);
-      logFailure(around.logger, error, { write, object });
-      throw failure;
+      const isBug = !isApiError(error) || error.reason === 'InternalError';
+      const about = { write, object };
+      if (isBug) concludeFirst({ ...proposal, object: admitted }, error, { ...about, logger: around.logger });
+      logFailure(error, { ...about, logger: around.logger });
+      throw asApiError(error, { ...about, verb: proposal.verb });
     }
   }
   return proposal.conclude(admitted);
+}
+
+interface About {
+  readonly write: AdmittedWrite;
+  readonly object: ApiObject;
+}
+
+/** Whether the object is wrong by itself. @throws ApiError that says so; the log has the failure. */
+function concludeFirst<R>(
+  proposal: Proposal<R>,
+  err: unknown,
+  { logger, ...about }: About & Pick<Surroundings, 'logger'>,
+): void {
+  try {
+    proposal.conclude(proposal.object);
+  } catch (error) {
+    logger.debug({ ...nameOf(about), err }, 'a hook failed over an object that is refused anyhow');
+    throw error;
+  }
 }
 
 interface HookRun {
@@ -71,7 +91,7 @@ interface HookRun {
 /** What the hooks of one plugin make of the object; the object itself when they change nothing. */
 async function admitBy(mounted: MountedHooks, name: HookName, { write, object, clock }: HookRun): Promise<ApiObject> {
   const { resource, stored, dryRun, subresource, warn } = write;
-  const target = resource.inVersion(mounted.model.version);
+  const target = resource.storage.inVersion(mounted.model.version);
   if (target === undefined) throw new Error(`${apiVersionOf(mounted.model)} is no version of ${resource.model.kind}`);
   const old = stored === undefined ? undefined : freezeDeep(decodeObject(target.show(stored).bytes));
   const isDeletion = name === 'onDelete' && old !== undefined;
@@ -168,25 +188,31 @@ function clipped({ reason, message, field }: FieldCause): FieldCause {
   return { reason, message: clip(message), ...(field === undefined ? {} : { field: clip(field) }) };
 }
 
-/** 500 without inner text for what is a hook's bug. */
-function asApiError(error: unknown): ApiError {
-  if (isApiError(error)) return error;
+/** 500 without inner text for what is a hook's bug; an object that cannot be converted for it is refused, as in any write. */
+function asApiError(
+  error: unknown,
+  { write, object, verb }: About & { readonly verb: Proposal<unknown>['verb'] },
+): ApiError {
+  if (isApiError(error)) {
+    if (error.reason !== 'InternalError' || verb === 'delete') return error;
+    const causes = [{ reason: 'FieldValueInvalid', message: error.message }] as const;
+    return invalid(write.resource.model, object.metadata.name, causes);
+  }
   const message = error instanceof HookFailure ? error.message : 'admission failed';
   return new ApiError('InternalError', `Internal error occurred: ${message}; nothing was stored`, { cause: error });
 }
 
 /** A refusal is the plugin's affair; that it failed, or has not answered, is its author's. */
-function logFailure(
-  logger: Logger,
-  error: unknown,
-  { write, object }: { readonly write: AdmittedWrite; readonly object: ApiObject },
-): void {
-  const { kind, group } = write.resource.model;
-  const about = { kind, group, name: object.metadata.name };
+function logFailure(error: unknown, { logger, ...about }: About & Pick<Surroundings, 'logger'>): void {
+  const named = nameOf(about);
   if (error instanceof HookFailure) {
     const { plugin, hook, cause: err } = error;
-    logger.error({ ...about, plugin, hook, err }, 'a hook failed');
-  } else if (isApiError(error) && error.reason === 'Timeout')
-    logger.warn({ ...about, err: error }, 'a hook passed its deadline');
-  else if (!isApiError(error)) logger.error({ ...about, err: error }, 'admission failed');
+    logger.error({ ...named, plugin, hook, err }, 'a hook failed');
+  } else if (!isApiError(error)) logger.error({ ...named, err: error }, 'admission failed');
+  else if (error.reason === 'Timeout') logger.warn({ ...named, err: error }, 'a hook passed its deadline');
+}
+
+function nameOf({ write, object }: About): object {
+  const { kind, group } = write.resource.model;
+  return { kind, group, name: object.metadata.name };
 }

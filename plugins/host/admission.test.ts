@@ -4,7 +4,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { admit, BasePlugin, definePlugin, invalid, reasonOf } from './index.ts';
-import type { AdmissionHooks, PluginContext } from './index.ts';
+import type { AdmissionHooks, CreateAdmission, PluginContext } from './index.ts';
 import { PluginFleet } from './plugin-fleet.ts';
 import { pluginSource } from './plugin-source.ts';
 import type { Plugin } from './plugin.ts';
@@ -70,6 +70,20 @@ describe('the hooks of a plugin', () => {
     add('base', Marked);
     await fleet.start([]);
     expect(await createdCode('a')).to.equal('class');
+  });
+
+  it('may be those of an instance of a class', async () => {
+    class Counter implements AdmissionHooks<Widget> {
+      #count = 0;
+
+      onCreate({ object }: CreateAdmission<Widget>): void {
+        this.#count += 1;
+        object.spec = { code: String(this.#count) };
+      }
+    }
+    add('base', { models: [widget], admission: [admit(widget, new Counter())] });
+    await fleet.start([]);
+    expect([await createdCode('a'), await createdCode('b')]).to.deep.equal(['1', '2']);
   });
 
   it('run in the order of dependencies, then of names, then as they were added', async () => {

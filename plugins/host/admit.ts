@@ -2,11 +2,11 @@ import type { Admission, AdmissionHooks, AdmissionOptions } from '@homeostat/api
 import { descriptorOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Model } from '@homeostat/controller-runtime/api';
 
-const hookNames: readonly string[] = ['onCreate', 'onUpdate', 'onDelete'] satisfies (keyof AdmissionHooks)[];
+const hookNames = ['onCreate', 'onUpdate', 'onDelete'] as const satisfies (keyof AdmissionHooks)[];
 
 /**
- * Hooks that have a say in the writes of a kind, wherever these come from. They get objects in the version of `model`.
- * Throws TypeError that names what is no hook, and what is no model.
+ * Hooks that have a say in the writes of a kind, wherever these come from. They get objects in the version of `model`. An
+ * instance of a class will do. Throws TypeError that names what is no hook, and what is no model.
  */
 export function admit<T extends ApiObject>(
   model: Model<T>,
@@ -14,10 +14,21 @@ export function admit<T extends ApiObject>(
   options: AdmissionOptions = {},
 ): Admission<T> {
   const descriptor = descriptorOf(model);
-  const problems = Object.entries(hooks).flatMap(([name, hook]) => {
-    if (!hookNames.includes(name)) return [`"${name}" is unknown; there are ${hookNames.join(', ')}`];
-    return hook === undefined || typeof hook === 'function' ? [] : [`"${name}" must be a function`];
-  });
+  const problems = [...strangersOf(hooks), ...hookNames.flatMap((name) => problemOf(name, hooks[name]))];
   if (problems.length > 0) throw new TypeError(`hooks of ${descriptor.kind}: ${problems.join('; ')}`);
-  return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze({ ...hooks }) });
+  const bound = hookNames.flatMap((name) => (hooks[name] === undefined ? [] : [[name, hooks[name].bind(hooks)]]));
+  return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze(Object.fromEntries(bound)) });
+}
+
+/** What else an instance of a class has is its own affair. */
+function strangersOf(hooks: object): readonly string[] {
+  if (Object.getPrototypeOf(hooks) !== Object.prototype) return [];
+  const known: readonly string[] = hookNames;
+  return Object.keys(hooks)
+    .filter((name) => !known.includes(name))
+    .map((name) => `"${name}" is unknown; there are ${known.join(', ')}`);
+}
+
+function problemOf(name: string, hook: unknown): readonly string[] {
+  return hook === undefined || typeof hook === 'function' ? [] : [`"${name}" must be a function`];
 }
