@@ -331,7 +331,8 @@ export class Registry {
     const hooks = this.#options.hooksOf?.(resource.keyPrefix);
     if (hooks === undefined) return proposal.conclude(proposal.object);
     const { dryRun = false, subresource } = options;
-    const warn = (message: string): void => void warnings.push(String(message));
+    // Plugins may be plain JavaScript.
+    const warn = (message: unknown): void => void warnings.push(String(message));
     const write = { resource, dryRun, subresource, warn, ...(stored === undefined ? {} : { stored }) };
     const admit = async (): Promise<R> => admitWrite(proposal, hooks, { write, around: this.#options });
     return lock === undefined ? admit() : this.#locks.run(lock, admit);

@@ -22,7 +22,8 @@ export function admit<T extends ApiObject>(
 
 /** What else an instance of a class has is its own affair. */
 function strangersOf(hooks: object): readonly string[] {
-  if (Object.getPrototypeOf(hooks) !== Object.prototype) return [];
+  const prototype: unknown = Object.getPrototypeOf(hooks);
+  if (prototype !== Object.prototype) return [];
   const known: readonly string[] = hookNames;
   return Object.keys(hooks)
     .filter((name) => !known.includes(name))
