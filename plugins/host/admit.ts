@@ -16,8 +16,12 @@ export function admit<T extends ApiObject>(
   const descriptor = descriptorOf(model);
   const problems = [...strangersOf(hooks), ...hookNames.flatMap((name) => problemOf(name, hooks[name]))];
   if (problems.length > 0) throw new TypeError(`hooks of ${descriptor.kind}: ${problems.join('; ')}`);
-  const bound = hookNames.flatMap((name) => (hooks[name] === undefined ? [] : [[name, hooks[name].bind(hooks)]]));
-  return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze(Object.fromEntries(bound)) });
+  const bound: AdmissionHooks<T> = {
+    ...(hooks.onCreate === undefined ? {} : { onCreate: hooks.onCreate.bind(hooks) }),
+    ...(hooks.onUpdate === undefined ? {} : { onUpdate: hooks.onUpdate.bind(hooks) }),
+    ...(hooks.onDelete === undefined ? {} : { onDelete: hooks.onDelete.bind(hooks) }),
+  };
+  return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze(bound) });
 }
 
 /** What else an instance of a class has is its own affair. */
