@@ -1,6 +1,6 @@
 // The public surface of the API server.
 export { ApiServer, startApiServer } from './server/api-server.ts';
-export type { ApiServerOptions } from './server/api-server.ts';
+export type { ApiServerOptions } from './server/api-server-options.ts';
 export { exportDatabase, importDatabase } from './server/database-copy.ts';
 export type { ImportDatabaseOptions } from './server/database-copy.ts';
 export { ExportFileError } from './backup/export-format.ts';
