@@ -1,6 +1,7 @@
 import { defineModel } from 'homeostat';
 
 const text = { type: 'string', maxLength: 200 } as const;
+const siteName = { type: 'string', maxLength: 253 } as const;
 /** A part of a name; without dots, see {@link ofSite}. */
 const slug = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const;
 const host = { type: 'string', maxLength: 253, pattern: '^[a-z0-9.-]+$' } as const;
@@ -67,7 +68,7 @@ export const Page = defineModel({
     type: 'object',
     required: ['spec'],
     properties: {
-      spec: { type: 'object', required: ['site', 'title'], properties: { site: text, title: text } },
+      spec: { type: 'object', required: ['site', 'title'], properties: { site: siteName, title: text } },
       status: readiness,
     },
   },
@@ -82,7 +83,7 @@ export const Redirect = defineModel({
     type: 'object',
     required: ['spec'],
     properties: {
-      spec: { type: 'object', required: ['site', 'to'], properties: { site: text, to: text } },
+      spec: { type: 'object', required: ['site', 'to'], properties: { site: siteName, to: text } },
       status: readiness,
     },
   },

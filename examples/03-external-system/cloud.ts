@@ -26,7 +26,9 @@ const maxQuotedLength = 200;
 
 export function createCloud(url: string): Cloud {
   async function send(id: string, init: RequestInit): Promise<CloudMachine | undefined> {
-    const response = await fetch(new URL(`/machines/${id}`, url), init);
+    const response = await fetch(new URL(`/machines/${id}`, url), init).catch((cause: unknown) => {
+      throw new Error(`the cloud at ${url} does not answer`, { cause });
+    });
     const text = await response.text();
     if (response.ok) return JSON.parse(text) as CloudMachine;
     if (response.status === 404) return undefined;

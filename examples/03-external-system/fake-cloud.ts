@@ -41,7 +41,10 @@ export class FakeCloud {
 
   private constructor(now: () => number) {
     this.#now = now;
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server = createServer((request, response) => {
+      // Whoever hangs up before all is sent gets no answer.
+      this.#answer(request, response).catch(() => response.destroy());
+    });
   }
 
   static async start({ port = 0, now }: FakeCloudOptions): Promise<FakeCloud> {

@@ -40,6 +40,11 @@ describe('example 03: external system', () => {
     return metadata.uid;
   };
   const statusOf = async () => (await server.httpClient.get(Machine, 'web')).status;
+  const eventMessages = async (): Promise<string[]> => {
+    const answer = await fetch(`${server.url}/api/v1/namespaces/default/events`);
+    const { items } = (await answer.json()) as { readonly items: readonly { readonly message: string }[] };
+    return items.map(({ message }) => message);
+  };
   const statesInCloud = (): string[] => cloud.machines.map(({ id, size, state }) => `${id} ${size} ${state}`);
   const isGone = async (): Promise<boolean> =>
     isNotFound(await server.httpClient.get(Machine, 'web').catch((error: unknown) => error));
@@ -113,10 +118,11 @@ describe('example 03: external system', () => {
     expect(await statusOf()).to.include({ phase: 'Running', address: '10.0.0.1' });
   });
 
-  it('does not ask again for what the cloud refuses, until the spec changes', async () => {
+  it('says why the cloud refuses, in the status and by an event, and asks again once the spec changes', async () => {
     const uid = await create('huge');
     const refusal = 'the cloud refuses: "size must be one of small, large"';
     expect(await statusOf()).to.include({ phase: 'Refused', message: refusal });
+    await eventually(async () => (await eventMessages()).includes(refusal));
     const { length } = cloud.requests;
     await pass(120);
     expect(cloud.requests).to.have.length(length);

@@ -6,7 +6,9 @@ import { Machine } from './machine.ts';
 export default definePlugin({
   models: [Machine],
   start({ controllers }) {
-    const cloud = createCloud(process.env['CLOUD_URL'] ?? 'http://127.0.0.1:8750');
-    controllers.add(machineController(cloud));
+    const url = process.env['CLOUD_URL'] ?? 'http://127.0.0.1:8750';
+    // Fails the plugin, with this as its reason, and nothing else.
+    if (!URL.canParse(url)) throw new Error(`CLOUD_URL: ${JSON.stringify(url)} is no URL`);
+    controllers.add(machineController(createCloud(url)));
   },
 });
