@@ -1,4 +1,5 @@
 // The public surface of the API server.
+export type { PluginClient, UncontestedApply } from './client/local-client.ts';
 export { ApiServer, startApiServer } from './server/api-server.ts';
 export type { ApiServerOptions } from './server/api-server.ts';
 export { exportDatabase, importDatabase } from './server/database-copy.ts';

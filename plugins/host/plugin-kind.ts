@@ -18,10 +18,20 @@ export interface PluginIdentity {
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
 }
 
-/** `enabled` is the user's; all else is the manifest's, and comes back when it is changed. */
-export interface PluginSpec extends PluginIdentity {
+/** What is the user's of a plugin's spec. */
+export interface PluginWishes {
   /** Default true. */
   readonly enabled: boolean;
+  /** Any text; each time it changes, the plugin is stopped, and started from its files as they are then. */
+  readonly reload?: string;
+}
+
+/** All but the wishes is the manifest's, and comes back when it is changed. */
+export interface PluginSpec extends PluginIdentity, PluginWishes {}
+
+/** Of a spec. */
+export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
+  return { enabled, ...(reload === undefined ? {} : { reload }) };
 }
 
 /** What the host observes. */
@@ -59,6 +69,7 @@ const spec = {
   default: {},
   properties: {
     enabled: { type: 'boolean', default: true, description: 'Whether the plugin is to run.' },
+    reload: { type: 'string', maxLength: 256, description: 'Each change stops the plugin, and starts it anew.' },
     version: text,
     displayName: text,
     description: text,
@@ -107,6 +118,11 @@ const printerColumns: readonly PrinterColumn[] = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
 ];
+
+/** Key of the annotation on objects that a plugin has created by its files; the value is its name. */
+export function createdByKey(serviceDomain: string): string {
+  return `plugin.${serviceDomain}/created-by`;
+}
 
 /** `plugin.<serviceDomain>/v1alpha1 Plugin`. Status is a subresource: a PUT of the object never touches it. */
 export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject> {

@@ -9,7 +9,7 @@ const report = (phase: PluginPhase, message = ''): PluginReport => ({
   enabled: true,
   phase,
   message,
-  indexing: [],
+  indexing: [], contested: [],
   atMs: 0,
 });
 

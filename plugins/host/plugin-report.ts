@@ -16,6 +16,8 @@ export interface PluginReport {
   readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';
   readonly message?: string;
   readonly indexing: readonly KindProgress[];
+  /** Fields of its declared objects that others have changed. */
+  readonly contested: readonly string[];
   /** When it was so, in ms of the clock. */
   readonly atMs: number;
 }
@@ -61,11 +63,22 @@ export function observedOf(
   };
 }
 
-type Facts = Pick<PluginReport, 'phase' | 'reason' | 'indexing'> & { readonly message: string | undefined };
+type Facts = Pick<PluginReport, 'phase' | 'reason' | 'indexing' | 'contested'> & { readonly message: string | undefined };
 
 function conditionsOf(facts: Facts): readonly NewCondition[] {
   const { phase, reason = phase, message = '' } = facts;
-  return [{ type: 'Ready', status: phase === 'Started' ? 'True' : 'False', reason, message }, indexesCondition(facts)];
+  return [
+    { type: 'Ready', status: phase === 'Started' ? 'True' : 'False', reason, message },
+    indexesCondition(facts),
+    objectsCondition(facts),
+  ];
+}
+
+function objectsCondition({ phase, contested }: Facts): NewCondition {
+  const type = 'ObjectsApplied';
+  if (phase !== 'Started') return { type, status: 'Unknown', reason: phase, message: '' };
+  if (contested.length === 0) return { type, status: 'True', reason: 'Applied', message: '' };
+  return { type, status: 'False', reason: 'FieldConflicts', message: contested.join('; ').slice(0, maxMessageLength) };
 }
 
 function indexesCondition({ phase, reason, message = '', indexing }: Facts): NewCondition {

@@ -1,14 +1,15 @@
-import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
-import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
+import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme, PluginClient } from '@homeostat/apiserver';
+import type { ControllerDefinition } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
-import { createDeclaredObjects } from './create-declared-objects.ts';
+import { applyDeclaredObjects } from './apply-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
 import type { PluginManager } from './controllers-page.ts';
+import { createdByKey } from './plugin-kind.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
 import type { PluginSource } from './plugin-source.ts';
@@ -42,11 +43,12 @@ export class PluginRun {
   readonly #parts: PluginRunParts;
   readonly #scheme: OwnedScheme;
   readonly #endpoints: OwnedEndpoints;
-  readonly #client: Client;
+  readonly #client: PluginClient;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
   readonly #abort = new AbortController();
   readonly #stopControllers = new AbortController();
+  #contested: readonly string[] = [];
   #managed: Promise<void> | undefined;
   #stopHook: (() => unknown) | undefined;
   #stopped: Promise<string | undefined> | undefined;
@@ -67,7 +69,7 @@ export class PluginRun {
     this.#manager = new ElectedControllers({ client: this.#client, clock, logger, metrics, ...leaderElection });
   }
 
-  /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
+  /** Runs the plugin's start, awaits its indexes, applies its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
   async start(): Promise<void> {
     const definition: PluginDefinition = isPluginClass(this.#plugin) ? {} : this.#plugin;
     for (const model of definition.models ?? []) this.#scheme.register(model);
@@ -76,7 +78,7 @@ export class PluginRun {
     await this.#awaitServed(this.#registered());
     await this.#callStart();
     await this.#awaitServed(this.#registered());
-    await this.#createObjects();
+    await this.#applyObjects();
     await this.#startControllers();
     this.#signal.throwIfAborted();
     this.#endpoints.open();
@@ -94,6 +96,11 @@ export class PluginRun {
   /** No controller has anything to do; keys that wait for their time do not count. */
   isIdle(): boolean {
     return this.#managed === undefined || this.#manager.isIdle();
+  }
+
+  /** Fields of its declared objects that others have changed, and that were left as they are. */
+  get contested(): readonly string[] {
+    return this.#contested;
   }
 
   /** What runs its controllers. */
@@ -214,12 +221,13 @@ export class PluginRun {
     await awaitServed(kinds, { ...this.#parts, signal: this.#signal });
   }
 
-  async #createObjects(): Promise<void> {
+  async #applyObjects(): Promise<void> {
     const { schemeManager } = this.#parts.server;
-    await createDeclaredObjects(await this.#source.declaredObjects(), {
+    this.#contested = await applyDeclaredObjects(await this.#source.declaredObjects(), {
       client: this.#client,
       lookup: (gvk) => schemeManager.lookup(gvk)?.descriptor,
-      fieldManager: `plugin:${this.#source.manifest.name}`,
+      createdBy: createdByKey(schemeManager.serviceDomain),
+      plugin: this.#source.manifest.name,
       signal: this.#signal,
     });
   }

@@ -10,6 +10,8 @@ export interface PluginSource {
   load(): Promise<unknown>;
   /** What its files declare, and what is wrong with them. */
   declaredObjects(): Promise<readonly Declaration[]>;
+  /** The same plugin as its files are now; absent where there are none. Rejects when they cannot be read. */
+  reopen?(): Promise<PluginSource>;
 }
 
 /** A plugin that is in the program already: in tests, and where a program brings its own. */
