@@ -1,11 +1,13 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
+import type { Client } from '@homeostat/controller-runtime';
 import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
 import type { PluginManagers } from './controllers-page.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
+import type { HeldObjects } from './held-objects.ts';
 import { hostVersion } from './host-version.ts';
 import { installedPlugins, openInstalled } from './installed-plugins.ts';
 import { checkRequires } from './manifest.ts';
@@ -53,6 +55,9 @@ export interface PluginStatus {
 /** Phases in which a plugin stays as long as nobody does anything. */
 const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 
+/** How often is counted what the finalizers of plugins that do not run hold back. */
+const recountMs = 30_000;
+
 /** Said of objects whose plugin is not there. */
 const notInstalled = 'the host has no plugin of this name';
 
@@ -67,9 +72,12 @@ export class PluginHost {
   readonly #objects: PluginObjects;
   /** Those that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
+  readonly #client: Client;
   readonly #pluginsDir: string | undefined;
   /** Names of those that were found there. */
   readonly #installed = new Set<string>();
+  readonly #held = new Map<string, HeldObjects>();
+  #recount: Timer | undefined;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
   #isReady = false;
@@ -80,6 +88,7 @@ export class PluginHost {
     const times = leaderElection === true ? {} : leaderElection;
     this.#parts = { server, clock, logger, ...(times === false ? {} : { leaderElection: times }) };
     this.#fleet = new PluginFleet({ parts: this.#parts, onChange: (instance) => this.#onChange(instance) });
+    this.#client = server.client;
     this.#pluginsDir = options.pluginsDir;
     const onDesired = async (desired: DesiredPlugin): Promise<void> => this.#onDesired(desired);
     const onDeleted = async (name: string): Promise<boolean> => this.#onDeleted(name);
@@ -204,6 +213,7 @@ export class PluginHost {
   }
 
   async #stop(): Promise<void> {
+    this.#parts.clock.clearTimeout(this.#recount);
     await this.#fleet.stop();
     await this.#started;
     await this.#objects.close();
@@ -248,6 +258,7 @@ export class PluginHost {
     const phase = this.#fleet.get(name)?.state.phase;
     if (phase !== undefined && phase !== 'Stopped' && phase !== 'Failed') return false;
     this.#installed.delete(name);
+    this.#held.delete(name);
     this.#refused.delete(name);
     this.#fleet.remove(name);
     return true;
@@ -257,6 +268,8 @@ export class PluginHost {
     const { name } = manifest;
     const identity = identityOf(manifest);
     const { phase } = state;
+    if ('run' in state) this.#held.set(name, state.run.held);
+    else if (phase === 'Stopped' || phase === 'Failed') this.#recountLater();
     if (state.phase === 'Failed') this.#report(name, { identity, phase, reason: state.failure, message: state.reason });
     else if (phase === 'Stopped' && !this.#fleet.isEnabled(name))
       this.#report(name, { identity, phase, reason: 'Disabled', message: 'spec.enabled is false' });
@@ -266,15 +279,41 @@ export class PluginHost {
     }
   }
 
+  /** Objects of kinds that others brought may be deleted while the plugin does not run. */
+  #recountLater(): void {
+    if (this.#recount !== undefined || this.#stopped !== undefined || this.#held.size === 0) return;
+    this.#recount = this.#parts.clock.setTimeout(() => void this.#recountHeld(), recountMs);
+    this.#recount.unref?.();
+  }
+
+  async #recountHeld(): Promise<void> {
+    const { server, logger } = this.#parts;
+    const isServed = (model: GroupVersionKind): boolean =>
+      server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined;
+    this.#recount = undefined;
+    for (const instance of this.#fleet.instances.filter(({ isRunning }) => !isRunning)) {
+      try {
+        const isCounted = await this.#held.get(instance.manifest.name)?.count(this.#client, isServed);
+        if (isCounted === true && this.#fleet.get(instance.manifest.name) === instance) this.#onChange(instance);
+      } catch (err) {
+        logger.warn({ err, plugin: instance.manifest.name }, 'what its finalizers hold back could not be counted');
+        this.#recountLater();
+      }
+    }
+  }
+
   /** An object whose plugin was taken away, or never was there, says so; it and the objects of its kinds stay. */
   #reportStranger(name: string): void {
     const isKnown = this.statuses().some((plugin) => plugin.name === name);
     if (!isKnown) this.#report(name, { phase: 'Stopped', reason: 'NotInstalled', message: notInstalled });
   }
 
-  #report(name: string, report: Omit<PluginReport, 'enabled' | 'atMs' | 'indexing' | 'contested'> & Partial<PluginReport>): void {
+  #report(name: string, report: Pick<PluginReport, 'phase'> & Partial<PluginReport>): void {
     const enabled = this.#fleet.isEnabled(name);
-    this.#objects.report(name, { indexing: [], contested: [], ...report, enabled, atMs: this.#parts.clock.now() });
+    const known = report.phase === 'Started' ? [] : this.#held.get(name)?.kinds;
+    const held = known === undefined ? {} : { held: known };
+    const atMs = this.#parts.clock.now();
+    this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, enabled, atMs });
   }
 }
 

@@ -1,5 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Condition, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type { HeldKind } from './held-objects.ts';
 import type { PluginPhase } from './plugin-state.ts';
 import type { KindProgress } from './served-kinds.ts';
 
@@ -45,6 +46,8 @@ export interface PluginObserved {
   readonly observedVersion?: string;
   /** The kinds whose indexes are being built. */
   readonly indexing?: readonly KindProgress[];
+  /** Objects that are declared deleted, and wait for the plugin, which does not run: a finalizer of its keeps them. */
+  readonly heldBack?: readonly HeldKind[];
   readonly conditions?: readonly Condition[];
 }
 
@@ -105,6 +108,13 @@ const status = {
     indexing: {
       type: 'array',
       items: { type: 'object', properties: { apiVersion: text, kind: text, indexed: count } },
+    },
+    heldBack: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { apiVersion: text, kind: text, finalizer: text, count, names: { type: 'array', items: text } },
+      },
     },
     conditions: { type: 'array', items: condition },
   },

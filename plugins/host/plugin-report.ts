@@ -1,5 +1,6 @@
 import { setCondition } from '@homeostat/controller-runtime/api';
 import type { Condition, NewCondition } from '@homeostat/controller-runtime/api';
+import type { HeldKind } from './held-objects.ts';
 import type { PluginManifest } from './manifest.ts';
 import type { PluginIdentity, PluginObserved } from './plugin-kind.ts';
 import type { PluginFailure, PluginPhase } from './plugin-state.ts';
@@ -18,6 +19,8 @@ export interface PluginReport {
   readonly indexing: readonly KindProgress[];
   /** Fields of its declared objects that others have changed. */
   readonly contested: readonly string[];
+  /** What its finalizers hold back while it does not run; absent where that is not known. */
+  readonly held?: readonly HeldKind[];
   /** When it was so, in ms of the clock. */
   readonly atMs: number;
 }
@@ -45,7 +48,7 @@ export function observedOf(
   present: PluginObserved | undefined,
   observedGeneration: number,
 ): PluginObserved {
-  const { identity, phase, reason, indexing } = report;
+  const { identity, phase, reason, indexing, held = present?.heldBack ?? [] } = report;
   const message = report.message?.slice(0, maxMessageLength);
   const observedVersion = identity === undefined ? present?.observedVersion : identity.version;
   const now = `${new Date(report.atMs).toISOString().slice(0, 19)}Z`;
@@ -59,6 +62,7 @@ export function observedOf(
     ...(message === undefined ? {} : { message }),
     ...(observedVersion === undefined ? {} : { observedVersion }),
     ...(indexing.length === 0 ? {} : { indexing }),
+    ...(held.length === 0 ? {} : { heldBack: held }),
     ...(conditions === undefined ? {} : { conditions }),
   };
 }

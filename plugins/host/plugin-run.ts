@@ -8,6 +8,7 @@ import { withDeadline } from './deadline.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
+import { HeldObjects } from './held-objects.ts';
 import type { PluginManager } from './controllers-page.ts';
 import { createdByKey } from './plugin-kind.ts';
 import { isPluginClass } from './plugin.ts';
@@ -46,6 +47,7 @@ export class PluginRun {
   readonly #client: PluginClient;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
+  readonly #held = new HeldObjects();
   readonly #abort = new AbortController();
   readonly #stopControllers = new AbortController();
   #contested: readonly string[] = [];
@@ -103,6 +105,11 @@ export class PluginRun {
     return this.#contested;
   }
 
+  /** What its finalizers hold back, counted when it stops. */
+  get held(): HeldObjects {
+    return this.#held;
+  }
+
   /** What runs its controllers. */
   get manager(): PluginManager {
     return this.#manager;
@@ -117,6 +124,7 @@ export class PluginRun {
     this.#endpoints.close();
     this.#stopControllers.abort();
     await this.#managed;
+    await this.#countHeld();
     this.#abort.abort(new Error('the plugin is being stopped'));
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
     return problems.length === 0 ? undefined : problems.join('; ');
@@ -148,6 +156,19 @@ export class PluginRun {
     }
     this.#stopHook = stopHook;
     await this.#callStop();
+  }
+
+  /** While its kinds are still served. That it fails is no failure of the plugin. */
+  async #countHeld(): Promise<void> {
+    const { server, clock, logger } = this.#parts;
+    const isServed = (model: GroupVersionKind): boolean =>
+      server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined;
+    const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
+    try {
+      await withDeadline(async () => this.#held.count(this.#client, isServed), bounds);
+    } catch (err) {
+      logger.warn({ err }, 'what the finalizers of a plugin hold back could not be counted');
+    }
   }
 
   async #callStop(): Promise<string | undefined> {
@@ -206,6 +227,7 @@ export class PluginRun {
     this.#signal.throwIfAborted();
     this.#manager.add(definition);
     this.#controllers.push(definition);
+    this.#held.add(definition);
   }
 
   #addEndpoint(endpoint: Endpoint): void {
