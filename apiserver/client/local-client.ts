@@ -42,12 +42,7 @@ import { checkFieldManager, requireFieldManager } from '../registry/field-manage
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
-import type {
-  ApplyOptions as RegistryApplyOptions,
-  BodySource,
-  Registry,
-  WriteResult,
-} from '../registry/registry.ts';
+import type { ApplyOptions as RegistryApplyOptions, BodySource, Registry, WriteResult } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';

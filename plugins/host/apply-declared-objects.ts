@@ -6,17 +6,13 @@ import type { CheckDeclaredOptions, KnownObject } from './check-declared-objects
 import { declarationError, formatMistake } from './declaration-mistake.ts';
 import { isDeclaredObject, mistakeAt } from './declared-object.ts';
 import type { Declaration, DeclaredObject } from './declared-object.ts';
+import { fieldManagerOf } from './declared-mark.ts';
 
 export interface ApplyDeclaredOptions extends CheckDeclaredOptions {
   readonly client: PluginClient;
   /** Key of the annotation of objects that a plugin has created; its value is the plugin's name. */
   readonly createdBy: string;
   readonly plugin: string;
-}
-
-/** Stands in managedFields for what a plugin declares, and for what its code writes. */
-export function fieldManagerOf(plugin: string): string {
-  return `plugin:${plugin}`;
 }
 
 /**

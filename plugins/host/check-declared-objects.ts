@@ -64,7 +64,10 @@ interface Tried {
   readonly mistakes: readonly DeclarationMistake[];
 }
 
-async function tryCreate({ declared, model }: DeclaredOfKind, { client, signal }: CheckDeclaredOptions): Promise<Tried> {
+async function tryCreate(
+  { declared, model }: DeclaredOfKind,
+  { client, signal }: CheckDeclaredOptions,
+): Promise<Tried> {
   const found = new Map<string, DeclarationMistake>();
   for (const { object, fieldValidation } of attemptsFor(declared)) {
     signal.throwIfAborted();

@@ -171,9 +171,18 @@ describe('homeostat', () => {
     const needs = await makePlugin('needs', 'export default {};', {
       'plugin.yaml': 'name: needs\nversion: 1.0.0\ndependencies: { throws: "*" }\n',
     });
-    const command = serve('--plugin', throws, '--plugin', needs, '--plugin', await makePlugin('good', 'export default {};'));
+    const command = serve(
+      '--plugin',
+      throws,
+      '--plugin',
+      needs,
+      '--plugin',
+      await makePlugin('good', 'export default {};'),
+    );
     const url = String((await command.line('ready'))['url']);
-    expect(await command.line('nobody caught an exception of a plugin: it is stopped')).to.include({ plugin: 'throws' });
+    expect(await command.line('nobody caught an exception of a plugin: it is stopped')).to.include({
+      plugin: 'throws',
+    });
     const client = createClient(url);
     const states = async (): Promise<readonly unknown[]> =>
       (await client.list(pluginKind('homeostat.internal'), { sort: 'metadata.name,asc' })).items.map(

@@ -1,5 +1,4 @@
-import { createdByKey } from './plugin-kind.ts';
-import { fieldManagerOf } from './apply-declared-objects.ts';
+import { createdByKey, fieldManagerOf } from './declared-mark.ts';
 import type { ServerApi } from './server-api.ts';
 
 /** Where an object is on a server. */
@@ -31,18 +30,22 @@ export async function findDeclaredBy(
 ): Promise<readonly FoundObject[]> {
   const found = new Map<string, FoundObject>();
   for (const version of await versionsOf(api)) {
-    const { resources = [] } = await api.get<{ resources?: readonly ListedResource[] }>(version);
-    const kinds = resources.filter(({ name, verbs }) => !name.includes('/') && ['list', 'delete'].every((verb) => verbs.includes(verb)));
-    for (const kind of kinds) {
-      for await (const object of listAll(api, `${version}/${kind.name}`)) {
-        if (!isCreatedBy(object, plugin, createdByKey(serviceDomain))) continue;
-        const { name, namespace, uid } = object.metadata;
-        const place = kind.namespaced ? `namespaces/${namespace ?? ''}/${kind.name}` : kind.name;
-        found.set(uid, { path: `${version}/${place}/${name}`, uid });
+    for (const kind of await kindsOf(api, version)) {
+      const mine = (object: ListedObject): boolean => isCreatedBy(object, plugin, createdByKey(serviceDomain));
+      for (const { metadata } of await listAll(api, `${version}/${kind.name}`, mine)) {
+        const place = kind.namespaced ? `namespaces/${metadata.namespace ?? ''}/${kind.name}` : kind.name;
+        found.set(metadata.uid, { path: `${version}/${place}/${metadata.name}`, uid: metadata.uid });
       }
     }
   }
   return [...found.values()];
+}
+
+async function kindsOf(api: ServerApi, version: string): Promise<readonly ListedResource[]> {
+  const { resources = [] } = await api.get<{ resources?: readonly ListedResource[] }>(version);
+  return resources.filter(
+    ({ name, verbs }) => !name.includes('/') && ['list', 'delete'].every((verb) => verbs.includes(verb)),
+  );
 }
 
 async function versionsOf(api: ServerApi): Promise<readonly string[]> {
@@ -50,16 +53,22 @@ async function versionsOf(api: ServerApi): Promise<readonly string[]> {
   return ['/api/v1', ...groups.flatMap(({ versions }) => versions.map(({ groupVersion }) => `/apis/${groupVersion}`))];
 }
 
-async function* listAll(api: ServerApi, path: string): AsyncGenerator<ListedObject, void, undefined> {
+async function listAll(
+  api: ServerApi,
+  path: string,
+  isWanted: (object: ListedObject) => boolean,
+): Promise<readonly ListedObject[]> {
+  const found: ListedObject[] = [];
   let next = '';
   do {
     const query = new URLSearchParams({ limit: '500', ...(next === '' ? {} : { continue: next }) });
     const page = await api.get<{ items: readonly ListedObject[]; metadata: { continue?: string } }>(
       `${path}?${query.toString()}`,
     );
-    yield* page.items;
+    found.push(...page.items.filter(isWanted));
     next = page.metadata.continue ?? '';
   } while (next !== '');
+  return found;
 }
 
 function isCreatedBy({ metadata }: ListedObject, plugin: string, key: string): boolean {

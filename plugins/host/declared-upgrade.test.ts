@@ -72,7 +72,12 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
     });
 
     function declaration(given: object, name = 'w'): string {
-      return JSON.stringify({ [versionKey]: 'widgets.example.com/v1', kind: 'Widget', metadata: { name }, ...place(given) });
+      return JSON.stringify({
+        [versionKey]: 'widgets.example.com/v1',
+        kind: 'Widget',
+        metadata: { name },
+        ...place(given),
+      });
     }
 
     async function start(): Promise<void> {
@@ -114,11 +119,9 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
     it('lose a field that is declared no longer, unless a user has it, too', async () => {
       await start();
       await change({ size: 1 });
-      await server.client.apply(
-        model,
-        { metadata: { name: 'w' }, ...place({ size: 1 }) } as never,
-        { fieldManager: 'anna' },
-      );
+      await server.client.apply(model, { metadata: { name: 'w' }, ...place({ size: 1 }) }, {
+        fieldManager: 'anna',
+      });
       const status = await upgrade(declaration({ shape: 'round' }));
       expect(await stored()).to.deep.equal({ size: 1, shape: 'round' });
       expect(applied(status)).to.include({ status: 'True', reason: 'Applied' });
@@ -147,8 +150,8 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
     });
 
     it('are marked as the plugin’s own only where it has created them', async () => {
-      await server.schemeManager.forOwner('setup', {}).register(model);
-      await server.client.create(model, { metadata: { name: 'w' }, ...place({ size: 9 }) } as never);
+      server.schemeManager.forOwner('setup', {}).register(model);
+      await server.client.create(model, { metadata: { name: 'w' }, ...place({ size: 9 }) });
       server.schemeManager.unregister(model, 'setup');
       await start();
       await upgrade(declaration({ colour: 'red' }), declaration({ size: 3 }, 'other'));

@@ -19,7 +19,11 @@ export interface InstalledPlugin {
  * Puts a plugin into a folder of plugins, under its name. It is made whole under a name that no server reads, checked, and
  * then renamed; what had its name is put back when that fails. None of its code runs.
  */
-export async function installPlugin(source: string, pluginsDir: string, options: StageOptions): Promise<InstalledPlugin> {
+export async function installPlugin(
+  source: string,
+  pluginsDir: string,
+  options: StageOptions,
+): Promise<InstalledPlugin> {
   await mkdir(pluginsDir, { recursive: true });
   const staged = join(pluginsDir, `.${randomUUID()}.partial`);
   await mkdir(staged);

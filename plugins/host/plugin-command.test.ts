@@ -44,10 +44,18 @@ describe('homeostat plugin', () => {
   });
 
   function plugin(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
-    const env = { PATH: process.env['PATH'], HOMEOSTAT_TOKEN: token, HOMEOSTAT_PLUGINS_DIR: pluginsDir, ...environment };
+    const env = {
+      PATH: process.env['PATH'],
+      HOMEOSTAT_TOKEN: token,
+      HOMEOSTAT_PLUGINS_DIR: pluginsDir,
+      ...environment,
+    };
     return new Promise((resolve) => {
-      execFile(process.execPath, [script, 'plugin', ...args, '--server', server.url], { env }, (error, stdout, stderr) =>
-        resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      execFile(
+        process.execPath,
+        [script, 'plugin', ...args, '--server', server.url],
+        { env },
+        (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
       );
     });
   }
@@ -62,7 +70,9 @@ describe('homeostat plugin', () => {
       stderr: '',
     });
     const folder = await makeDemo('2.0.0');
-    execFileSync('tar', ['--transform', 's/^[.]/package/', '-czf', join(dirname(pluginsDir), 'demo.tgz'), '.'], { cwd: folder });
+    execFileSync('tar', ['--transform', 's/^[.]/package/', '-czf', join(dirname(pluginsDir), 'demo.tgz'), '.'], {
+      cwd: folder,
+    });
     expect(await plugin(['install', join(dirname(pluginsDir), 'demo.tgz')])).to.include({
       code: 0,
       stdout: 'installed demo 2.0.0, in place of 1.0.0\ndemo is Started\n',
@@ -147,9 +157,19 @@ describe('homeostat plugin', () => {
   });
 
   describe('says what is wrong, and changes nothing', () => {
-    const wrong: readonly (readonly [name: string, code: number, says: string, args: () => Promise<readonly string[]>])[] = [
+    const wrong: readonly (readonly [
+      name: string,
+      code: number,
+      says: string,
+      args: () => Promise<readonly string[]>,
+    ])[] = [
       ['a plugin that is not there', 1, 'there is no plugin "nope"', async () => ['enable', 'nope']],
-      ['a source that is nothing', 1, 'is no folder, no file and no name of a package', async () => ['install', 'git+ssh://x/y']],
+      [
+        'a source that is nothing',
+        1,
+        'is no folder, no file and no name of a package',
+        async () => ['install', 'git+ssh://x/y'],
+      ],
       ['a source that is an option of npm', 2, 'unknown option', async () => ['install', '--pack-destination=/']],
       ['a folder without a manifest', 1, 'plugin.yaml', async () => ['install', await makeFolder({ x: '' })]],
       [
@@ -162,7 +182,10 @@ describe('homeostat plugin', () => {
         'a plugin that requires another host',
         1,
         'requires homeostat ^9.0.0',
-        async () => ['install', await makeDemo('1.0.0', { 'plugin.yaml': 'name: demo\nversion: 1.0.0\nrequires: ^9.0.0\n' })],
+        async () => [
+          'install',
+          await makeDemo('1.0.0', { 'plugin.yaml': 'name: demo\nversion: 1.0.0\nrequires: ^9.0.0\n' }),
+        ],
       ],
       [
         'a link that leads out',
@@ -174,7 +197,12 @@ describe('homeostat plugin', () => {
           return ['install', folder];
         },
       ],
-      ['a token that is wrong', 1, 'nauthorized', async () => ['install', await makeDemo('1.0.0'), '--token', 'x'.repeat(16)]],
+      [
+        'a token that is wrong',
+        1,
+        'nauthorized',
+        async () => ['install', await makeDemo('1.0.0'), '--token', 'x'.repeat(16)],
+      ],
       ['an unknown verb', 2, "unknown command 'frob'", async () => ['frob']],
     ];
     for (const [name, code, says, args] of wrong) {
@@ -212,7 +240,9 @@ describe('homeostat plugin', () => {
     host = new PluginHost({ server, pluginsDir });
     await host.addInstalled();
     await host.start();
-    const statuses = host.statuses().map(({ name, phase, reason = '' }) => [name, phase, /must have its name/.test(reason)]);
+    const statuses = host
+      .statuses()
+      .map(({ name, phase, reason = '' }) => [name, phase, /must have its name/.test(reason)]);
     expect(statuses).to.deep.equal([
       ['demo', 'Started', false],
       ['other', 'Failed', true],

@@ -85,7 +85,12 @@ class PluginCommands {
   async #wish(spec: object, wanted: PluginPhase): Promise<void> {
     const name = this.#operand;
     try {
-      const patched = await this.#client.patch(this.#kind, name, { type: 'merge', patch: { spec } }, { signal: this.#signal });
+      const patched = await this.#client.patch(
+        this.#kind,
+        name,
+        { type: 'merge', patch: { spec } },
+        { signal: this.#signal },
+      );
       await this.#settledAs(wanted, patched);
     } catch (error) {
       if (isNotFound(error)) throw new Error(`there is no plugin "${name}"`, { cause: error });
@@ -189,6 +194,12 @@ function say(text: string): void {
 function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
-    .map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`)
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
     .join('');
 }

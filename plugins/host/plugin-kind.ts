@@ -129,11 +129,6 @@ const printerColumns: readonly PrinterColumn[] = [
   { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
 ];
 
-/** Key of the annotation on objects that a plugin has created by its files; the value is its name. */
-export function createdByKey(serviceDomain: string): string {
-  return `plugin.${serviceDomain}/created-by`;
-}
-
 /** `plugin.<serviceDomain>/v1alpha1 Plugin`. Status is a subresource: a PUT of the object never touches it. */
 export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject> {
   const model = defineModel({

@@ -9,7 +9,8 @@ const report = (phase: PluginPhase, message = ''): PluginReport => ({
   enabled: true,
   phase,
   message,
-  indexing: [], contested: [],
+  indexing: [],
+  contested: [],
   atMs: 0,
 });
 

@@ -24,7 +24,8 @@ const note = (text: string): string => `globalThis.homeostatReloadNotes.push(${t
 const main = `import { greeting } from './deep/greeting.js';
   ${note("'main is loaded'")}
   export default { start() { ${note('greeting')} } };`;
-const deep = (text: string): string => `export { greeting } from '../greeting.js'; ${note("'deep is loaded'")} // ${text}`;
+const deep = (text: string): string =>
+  `export { greeting } from '../greeting.js'; ${note("'deep is loaded'")} // ${text}`;
 const greeting = (text: string): string => `export const greeting = '${text}';`;
 
 describe('the reload of a plugin', () => {
@@ -92,9 +93,16 @@ describe('the reload of a plugin', () => {
     await reload('p');
     await writeFile(join(folder, 'dist/greeting.js'), greeting('hello'));
     await reload('p');
-    expect(notes).to.deep.equal(
-      ['deep is loaded', 'main is loaded', 'hello', 'hello', 'deep is loaded', 'main is loaded', 'changed', 'hello'],
-    );
+    expect(notes).to.deep.equal([
+      'deep is loaded',
+      'main is loaded',
+      'hello',
+      'hello',
+      'deep is loaded',
+      'main is loaded',
+      'changed',
+      'hello',
+    ]);
   });
 
   it('stops those that need it before, and starts them after', async () => {

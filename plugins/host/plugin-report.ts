@@ -67,7 +67,9 @@ export function observedOf(
   };
 }
 
-type Facts = Pick<PluginReport, 'phase' | 'reason' | 'indexing' | 'contested'> & { readonly message: string | undefined };
+type Facts = Pick<PluginReport, 'phase' | 'reason' | 'indexing' | 'contested'> & {
+  readonly message: string | undefined;
+};
 
 function conditionsOf(facts: Facts): readonly NewCondition[] {
   const { phase, reason = phase, message = '' } = facts;

@@ -5,12 +5,12 @@ import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runt
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { applyDeclaredObjects } from './apply-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
+import { createdByKey } from './declared-mark.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
 import { HeldObjects } from './held-objects.ts';
 import type { PluginManager } from './controllers-page.ts';
-import { createdByKey } from './plugin-kind.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
 import type { PluginSource } from './plugin-source.ts';

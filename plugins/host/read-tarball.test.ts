@@ -13,7 +13,13 @@ function entry(path: string, { type = '0', content = '' } = {}): Buffer {
   header.write(content.length.toString(8).padStart(11, '0'), 124);
   header.write(type, 156);
   header.fill(' ', 148, 156);
-  header.write(header.reduce((sum, byte) => sum + byte, 0).toString(8).padStart(6, '0') + '\0', 148);
+  header.write(
+    header
+      .reduce((sum, byte) => sum + byte, 0)
+      .toString(8)
+      .padStart(6, '0') + '\0',
+    148,
+  );
   const body = Buffer.alloc(Math.ceil(content.length / 512) * 512);
   body.write(content);
   return Buffer.concat([header, body]);
@@ -33,7 +39,11 @@ describe('an archive', () => {
 
   it('is read as tar wrote it, long names and empty files included', async () => {
     const long = `package/${'a'.repeat(90)}/${'b'.repeat(120)}.js`;
-    const folder = await makeFolder({ [long]: 'long', 'package/empty': '', 'package/x.bin': new Uint8Array(2000).fill(7) });
+    const folder = await makeFolder({
+      [long]: 'long',
+      'package/empty': '',
+      'package/x.bin': new Uint8Array(2000).fill(7),
+    });
     execFileSync('tar', ['--format=pax', '-czf', 'a.tgz', 'package'], { cwd: folder });
     const files = await readTarball(await readFile(join(folder, 'a.tgz')));
     expect(new Map(files.map(({ path, bytes }) => [path, bytes.length]))).to.deep.equal(
@@ -64,7 +74,9 @@ describe('an archive', () => {
     ['3', 'device'],
   ] as const) {
     it(`is refused with a ${what}`, async () => {
-      expect(await refusal(archive(entry('package/x', { type })))).to.equal('package/x: is no file, but a link or a device');
+      expect(await refusal(archive(entry('package/x', { type })))).to.equal(
+        'package/x: is no file, but a link or a device',
+      );
     });
   }
 

@@ -80,7 +80,10 @@ function paxPath(content: Buffer): string | undefined {
     const space = content.indexOf(0x20, at);
     const length = Number(content.subarray(at, space).toString('latin1'));
     if (space < 0 || !Number.isInteger(length) || length <= 0) throw new Error('a damaged pax header');
-    const [key, value] = content.subarray(space + 1, at + length - 1).toString('utf8').split(/=(.*)/s, 2);
+    const [key, value] = content
+      .subarray(space + 1, at + length - 1)
+      .toString('utf8')
+      .split(/=(.*)/s, 2);
     if (key === 'path') return value;
     at += length;
   }

@@ -74,7 +74,9 @@ async function fetchPackage(spec: string, folder: string): Promise<void> {
 async function installDependencies(folder: string, { runScripts }: StageOptions): Promise<void> {
   const names = await readdir(folder);
   if (!names.includes('package.json') || names.includes('node_modules')) return;
-  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { dependencies?: object };
+  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    dependencies?: object;
+  };
   if (Object.keys(dependencies ?? {}).length === 0) return;
   const scripts = runScripts ? [] : ['--ignore-scripts'];
   await npm(['install', '--omit=dev', '--omit=peer', '--no-audit', '--no-fund', ...scripts], folder);
