@@ -1,7 +1,7 @@
 // The public surface of the API server.
 export type { PluginClient, UncontestedApply } from './client/local-client.ts';
 export { ApiServer, startApiServer } from './server/api-server.ts';
-export type { ApiServerOptions } from './server/api-server.ts';
+export type { ApiServerOptions } from './server/api-server-options.ts';
 export { exportDatabase, importDatabase } from './server/database-copy.ts';
 export type { ImportDatabaseOptions } from './server/database-copy.ts';
 export { ExportFileError } from './backup/export-format.ts';
@@ -18,11 +18,14 @@ export { readYamlDocuments } from './decode/yaml-documents.ts';
 export type { LocatedYamlDocument, YamlMistake } from './decode/yaml-documents.ts';
 export { readAuthority } from './tls/read-authority.ts';
 export type { TlsOptions } from './tls/tls-options.ts';
+export type { Assets } from './assets/asset-table.ts';
 export type { Retention } from './registry/compactor.ts';
 export type { EndpointOwnerOptions } from './endpoints/endpoint-owner.ts';
 export type { EndpointRoute } from './endpoints/endpoint-route.ts';
 export type { Endpoint, Endpoints, OwnedEndpoints } from './endpoints/endpoint-table.ts';
 export type { EndpointRevision } from './endpoints/group-rules.ts';
 export { IndexBuildError } from './registry/open-resource.ts';
+export { compileValueSchema } from './schema/value-schema.ts';
+export type { JudgedValue, ValueSchema } from './schema/value-schema.ts';
 export { OwnedScheme, SchemeManager, serviceOwner } from './registry/scheme-manager.ts';
 export type { IndexCallback, RegisterOptions, Registration } from './registry/scheme-manager.ts';

@@ -77,16 +77,17 @@ async function* eventsOf(response: Response): AsyncGenerator<{ type: string; obj
   }
 }
 
-/** Follows the watch from a revision until the connection breaks; answers where it stopped. */
-async function follow(
-  url: string,
-  { after, events, signal }: { after: number; events: Seen[]; signal?: AbortSignal },
-): Promise<number> {
-  let revision = after;
+/** A watch from a revision. What is written later comes as events, one after the other, and not as what is there. */
+function openWatch(url: string, after: number, signal?: AbortSignal): Promise<Response> {
   const query = `?watch=true&resourceVersion=${after}&allowWatchBookmarks=true`;
+  return fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
+}
+
+/** Follows a watch from `after` until the connection breaks; answers where it stopped. */
+async function follow(watch: Response, after: number, events: Seen[]): Promise<number> {
+  let revision = after;
   try {
-    const response = await fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
-    for await (const { type, object } of eventsOf(response)) {
+    for await (const { type, object } of eventsOf(watch)) {
       revision = Number(object.metadata.resourceVersion);
       const { name, version } = object.metadata;
       if (type !== 'BOOKMARK') events.push({ type, name, resourceVersion: revision, version });
@@ -186,7 +187,7 @@ describe('SIGKILL in the middle of 200 concurrent writes, twenty times', () => {
     server = await KillableServer.start(file, port);
     for (let round = 1; round <= rounds; round += 1) {
       const { url } = server;
-      const watched = follow(url, { after: revision, events });
+      const watched = follow(await openWatch(url, revision), revision, events);
       let inRound = 0;
       let killed: Promise<void> | undefined;
       await write(url, round, (each) => {
@@ -219,7 +220,8 @@ async function checkWatcher(
   // Not the largest revision of what is present: a deletion, which leaves nothing, may be the last change.
   const last = await revisionOf(url);
   const done = new AbortController();
-  const tail = follow(url, { after: watcher.revision, events, signal: done.signal });
+  const watch = await openWatch(url, watcher.revision, done.signal);
+  const tail = follow(watch, watcher.revision, events);
   await eventually(() => (events.at(-1)?.resourceVersion ?? 0) >= last, {
     timeoutMs: 30_000,
     describe: () => `event ${last}`,

@@ -1,23 +1,22 @@
-import { randomUUID } from 'node:crypto';
-import { systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
-import { silentLogger } from '@homeostat/controller-runtime/api';
-import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import type { GroupVersionKind } from '@homeostat/controller-runtime/api';
 import { Metrics, startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
+import { AssetTable } from '../assets/asset-table.ts';
+import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderClaims } from '../builtin/lease-kind.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
-import { defaultEventTtlMs, EventExpiry } from '../controllers/event-expiry.ts';
+import { EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { createApp } from '../http/app.ts';
-import { checkToken, tokenCheck } from '../http/bearer-token.ts';
+import { tokenCheck } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
@@ -25,8 +24,7 @@ import { ResourceHandler } from '../http/resource-handler.ts';
 import { ReviewHandler } from '../http/review-handler.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
 import { adoptGeneration } from '../registry/align-claims.ts';
-import { defaultRetention } from '../registry/compactor.ts';
-import type { Compactor, Retention } from '../registry/compactor.ts';
+import type { Compactor } from '../registry/compactor.ts';
 import type { Follower } from '../registry/follower.ts';
 import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
@@ -40,7 +38,9 @@ import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import { CertificateRenewal } from '../tls/certificate-renewal.ts';
 import { certificateSource } from '../tls/certificate-source.ts';
-import type { ServerCertificate, TlsOptions } from '../tls/tls-options.ts';
+import type { ServerCertificate } from '../tls/tls-options.ts';
+import { checkSettings, settingsOf } from './api-server-options.ts';
+import type { ApiServerOptions, Settings } from './api-server-options.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
@@ -48,79 +48,6 @@ import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { sampleServer } from './server-metrics.ts';
-import { checkServiceDomain } from './service-domain.ts';
-
-/** How to run an API server. Everything has a default. */
-export interface ApiServerOptions {
-  /** `sqlite:<file>`, `postgres://…`, `mysql://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
-  readonly database?: string;
-  /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link tls}, or {@link insecure}. */
-  readonly host?: string;
-  /** Default 8700; 0 takes a free one. */
-  readonly port?: number;
-  /**
-   * What every request but health has to send as `Authorization: Bearer <token>`; 401 without it. 16 to 1,024 printable
-   * ASCII characters, no space. Default none: whoever reaches the port may do everything.
-   */
-  readonly token?: string;
-  /** HTTPS, by TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs. */
-  readonly tls?: TlsOptions;
-  /** Listen beyond this machine, in the clear. */
-  readonly insecure?: boolean;
-  /** Host names and addresses to answer to, besides loopback names and `host`. */
-  readonly hostNames?: readonly string[];
-  /** Reserved suffix of the service's own groups. Default `homeostat.internal`. */
-  readonly serviceDomain?: string;
-  /** How much history watchers can resume from. */
-  readonly retention?: Partial<Retention>;
-  /** Default 60 s. */
-  readonly bookmarkIntervalMs?: number;
-  /** Watches at the same time; beyond it 429. Default 10,000. */
-  readonly maxWatches?: number;
-  /** From an event's last occurrence to its deletion. Default an hour. */
-  readonly eventTtlMs?: number;
-  readonly clock?: Clock;
-  readonly logger?: Logger;
-  /** Uniform in [0, 1). */
-  readonly random?: () => number;
-  readonly uuid?: () => string;
-}
-
-type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token' | 'tls'>> & {
-  readonly retention: Retention;
-  readonly token: string | undefined;
-  readonly tls: TlsOptions | undefined;
-};
-
-function settingsOf(options: ApiServerOptions): Settings {
-  return {
-    database: 'sqlite:./data/homeostat.db',
-    host: '127.0.0.1',
-    port: 8700,
-    insecure: false,
-    hostNames: [],
-    serviceDomain: 'homeostat.internal',
-    bookmarkIntervalMs: 60_000,
-    maxWatches: 10_000,
-    eventTtlMs: defaultEventTtlMs,
-    clock: systemClock,
-    logger: silentLogger,
-    random: Math.random,
-    uuid: randomUUID,
-    token: undefined,
-    tls: undefined,
-    ...options,
-    retention: { ...defaultRetention, ...options.retention },
-  };
-}
-
-function checkSettings({ token, serviceDomain }: Settings): void {
-  const [problem] = [
-    ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),
-    ...checkServiceDomain(serviceDomain).map((rule) => `serviceDomain: ${rule}`),
-  ];
-  if (problem !== undefined) throw new TypeError(problem);
-}
 
 /** The parts of a server, wired. */
 interface Parts {
@@ -145,7 +72,7 @@ interface Parts {
   /** Of a server that speaks TLS. */
   readonly secure: SecureParts | undefined;
   /** What is added while the server runs. */
-  readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[] };
+  readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
 }
 
 interface SecureParts {
@@ -218,7 +145,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
-  const added: Parts['added'] = { ready: [health], debug: [] };
+  const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
   const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
@@ -310,6 +237,11 @@ export class ApiServer {
   /** The endpoints of plugins (spec 4.3), beside the generated ones. */
   get endpoints(): Endpoints {
     return this.#parts.endpoints;
+  }
+
+  /** The static files of plugins. */
+  get assets(): Assets {
+    return this.#parts.added.assets;
   }
 
   /** The client of the program that runs the server. What it writes counts as the service's own. */

@@ -7,7 +7,8 @@ import { serviceOwner } from '../registry/scheme-manager.ts';
 import type { Change } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
-import type { ApiServer, ApiServerOptions } from './api-server.ts';
+import type { ApiServerOptions } from './api-server-options.ts';
+import type { ApiServer } from './api-server.ts';
 import { SharedDatabase } from './shared-database.fixture.ts';
 import type { ReplicaStore } from './shared-database.fixture.ts';
 

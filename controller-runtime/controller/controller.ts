@@ -1,21 +1,21 @@
 import PQueue from 'p-queue';
-import { keyOf, type ApiObject, type Clock, type Logger, type ModelDescriptor, type ObjectKey } from '../api/index.ts';
+import type { ApiObject, Clock, Logger, ModelDescriptor, ObjectKey } from '../api/index.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
 import { EventWriter } from '../events/event-recorder.ts';
-import { WorkQueue, type AddOptions } from '../queue/work-queue.ts';
+import type { Reason } from '../queue/reason.ts';
+import { WorkQueue } from '../queue/work-queue.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { CacheView } from './cache-view.ts';
 import { childLogger } from './child-logger.ts';
 import { ConflictWaits } from './conflict-waits.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
-import { backgroundPriority, EventSource } from './event-source.ts';
+import { EventSource } from './event-source.ts';
 import { followCache, waitFor } from './follow-caches.ts';
 import { HotLoopDetector } from './hot-loop.ts';
-import { source, type KeySource } from './key-source.ts';
 import { kindIdOf } from './kind-id.ts';
 import { OwnRevisions } from './own-revisions.ts';
 import { ReconcileRun, type RunParts } from './reconcile-run.ts';
@@ -165,17 +165,13 @@ export class Controller {
 
   #runSources(signal: AbortSignal): readonly Promise<void>[] {
     const { client, clock, graceMs } = this.#parts;
-    const { model, resyncMs, sources } = this.#definition;
+    const { model, sources } = this.#definition;
     const context = { client, clock, signal, logger: this.#logger };
-    const run = (keys: KeySource, options: AddOptions): Promise<void> => {
-      const enqueue = (key: string | ObjectKey): void => this.#queue.add(workKey(key, model), options);
+    return sources.map((keys) => {
+      const reason: Reason = { type: 'event', detail: `source ${keys.name}` };
+      const enqueue = (key: string | ObjectKey): void => this.#queue.add(workKey(key, model), { reason });
       return runSource(keys, { context, enqueue, graceMs });
-    };
-    const running = sources.map((keys) => run(keys, { reason: { type: 'event', detail: `source ${keys.name}` } }));
-    const informer = this.#informers.get(kindIdOf(model));
-    if (informer === undefined || resyncMs === Infinity) return running;
-    const resync = run(resyncSource(informer, resyncMs), { priority: backgroundPriority, reason: { type: 'resync' } });
-    return [...running, resync];
+    });
   }
 
   async #waitForSync(signal: AbortSignal): Promise<boolean> {
@@ -247,16 +243,6 @@ export class Controller {
     );
     for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
   }
-}
-
-function resyncSource(informer: Informer<ApiObject>, resyncMs: number): KeySource {
-  return source('resync', async function* resync({ clock, signal }) {
-    await sleep(clock, resyncMs, signal);
-    while (!signal.aborted) {
-      yield* informer.list().map(keyOf);
-      await sleep(clock, resyncMs, signal);
-    }
-  });
 }
 
 /** One informer a kind, however often the controller names it. */

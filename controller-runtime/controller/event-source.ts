@@ -1,5 +1,5 @@
 import { formatKey, keyOf, type ApiObject, type Logger, type ModelDescriptor } from '../api/index.ts';
-import type { HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
+import type { HandlerOptions, HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import type { Reason, ReasonType } from '../queue/reason.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
@@ -14,7 +14,7 @@ import type { ObjectChange } from './predicates.ts';
 import { workKey } from './work-key.ts';
 
 /** What was there at the start, and resyncs, give way to what happens now. */
-export const backgroundPriority = -100;
+const backgroundPriority = -100;
 
 export interface EventSourceParts {
   readonly definition: ControllerDefinition;
@@ -44,7 +44,8 @@ export class EventSource {
   /** From now on, until `stop`. The present objects come first. */
   start(): void {
     const { definition } = this.#parts;
-    this.#listen(definition.model, (change, priority) => this.#onOwn(change, priority));
+    const resync = definition.resyncMs === Infinity ? {} : { resyncMs: definition.resyncMs };
+    this.#listen(definition.model, (change, priority) => this.#onOwn(change, priority), resync);
     for (const model of definition.owns) this.#listen(model, (change, priority) => this.#onOwned(change, priority));
     for (const source of definition.watches) {
       this.#listen(source.model, (change, priority) => this.#onWatched(source, change, priority));
@@ -67,9 +68,9 @@ export class EventSource {
     return waiting === 0 && this.#registrations.every((registration) => registration.isIdle());
   }
 
-  #listen(model: ModelDescriptor, enqueue: Enqueue): void {
+  #listen(model: ModelDescriptor, enqueue: Enqueue, options: HandlerOptions = {}): void {
     const informer = this.#parts.informers.get(kindIdOf(model));
-    if (informer !== undefined) this.#registrations.push(informer.addHandler(this.#handler(enqueue)));
+    if (informer !== undefined) this.#registrations.push(informer.addHandler(this.#handler(enqueue), options));
   }
 
   #handler(enqueue: Enqueue): InformerHandler<ApiObject> {

@@ -1,5 +1,5 @@
 import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../api/index.ts';
-import type { HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
+import type { HandlerOptions, HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
 
 interface Change<T> {
   readonly type: 'MODIFIED' | 'DELETED';
@@ -12,6 +12,8 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
   /** Rejects each run with this, while set. */
   failure: Error | undefined = undefined;
   runs = 0;
+  /** What each handler has asked for; {@link resync} makes it due. */
+  readonly resyncPeriods: (number | undefined)[] = [];
   readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
   readonly #cache = new Map<string, T>();
   readonly #handlers = new Set<Registration<T>>();
@@ -44,7 +46,8 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
     return this.list().filter((object) => this.#indexes.get(name)?.(object).includes(value));
   }
 
-  addHandler(handler: InformerHandler<T>): HandlerRegistration {
+  addHandler(handler: InformerHandler<T>, options: HandlerOptions = {}): HandlerRegistration {
+    this.resyncPeriods.push(options.resyncMs);
     const registration = new Registration(
       handler,
       () => this.#isSynced,

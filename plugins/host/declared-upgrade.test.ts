@@ -119,9 +119,13 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
     it('lose a field that is declared no longer, unless a user has it, too', async () => {
       await start();
       await change({ size: 1 });
-      await server.client.apply(model, { metadata: { name: 'w' }, ...place({ size: 1 }) }, {
-        fieldManager: 'anna',
-      });
+      await server.client.apply(
+        model,
+        { metadata: { name: 'w' }, ...place({ size: 1 }) },
+        {
+          fieldManager: 'anna',
+        },
+      );
       const status = await upgrade(declaration({ shape: 'round' }));
       expect(await stored()).to.deep.equal({ size: 1, shape: 'round' });
       expect(applied(status)).to.include({ status: 'True', reason: 'Applied' });

@@ -1,6 +1,7 @@
-import { dependencyProblems } from './dependencies.ts';
-import { hostVersion } from './host-version.ts';
-import { checkRequires } from './manifest.ts';
+import { dependencyOrder, dependencyProblems } from './dependencies.ts';
+import { EventBus } from './event-bus.ts';
+import { ExtensionTable } from './extension-table.ts';
+import type { PluginManifest } from './manifest.ts';
 import { PluginInstance } from './plugin-instance.ts';
 import type { PluginWishes } from './plugin-kind.ts';
 import type { PluginRunParts } from './plugin-run.ts';
@@ -8,7 +9,9 @@ import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
 
 export interface PluginFleetOptions {
-  readonly parts: PluginRunParts;
+  /** Judges, and takes note of, a manifest that was read anew. Throws where the plugin cannot be run. */
+  readonly check: (manifest: PluginManifest) => void;
+  readonly parts: Omit<PluginRunParts, 'extensions' | 'events'>;
   /** Hears of every phase of every plugin, and of the progress of its indexes. Must not throw. */
   readonly onChange: (instance: PluginInstance) => void;
 }
@@ -19,6 +22,7 @@ export interface PluginFleetOptions {
  */
 export class PluginFleet {
   readonly #options: PluginFleetOptions;
+  readonly #parts: PluginRunParts;
   readonly #instances = new Map<string, PluginInstance>();
   readonly #disabled = new Set<string>();
   /** What each object's `reload` said when it was acted upon. */
@@ -30,6 +34,8 @@ export class PluginFleet {
 
   constructor(options: PluginFleetOptions) {
     this.#options = options;
+    const extensions = new ExtensionTable(() => dependencyOrder(this.#manifests()));
+    this.#parts = { ...options.parts, extensions, events: new EventBus() };
   }
 
   /** One a plugin, in the order in which they were added. */
@@ -111,6 +117,17 @@ export class PluginFleet {
     await this.#stopAndSettle(instance);
   }
 
+  /** The settings of a plugin have changed: one that failed for those before begins anew. */
+  async settingsChanged(name: string): Promise<void> {
+    const instance = this.#instances.get(name);
+    if (instance === undefined) return;
+    await this.#starts.get(instance);
+    const { state } = instance;
+    const isMistaken = state.phase === 'Failed' && state.failure === 'SettingsInvalid';
+    if (!isMistaken || this.#isStopping || !this.isEnabled(name)) return;
+    if (this.#instances.get(name) === instance) await this.#beginAnew(instance);
+  }
+
   /** Nothing is on its way, and no controller has anything to do. */
   isIdle(): boolean {
     return this.#beginnings.size === 0 && this.instances.every((instance) => instance.isIdle());
@@ -123,7 +140,7 @@ export class PluginFleet {
   }
 
   #create(source: PluginSource): PluginInstance {
-    const instance = new PluginInstance(source, this.#options.parts, (changed) => this.#onChange(changed));
+    const instance = new PluginInstance(source, this.#parts, (changed) => this.#onChange(changed));
     this.#instances.set(source.manifest.name, instance);
     this.#options.onChange(instance);
     return instance;
@@ -185,7 +202,7 @@ export class PluginFleet {
     try {
       const present = (await source.reopen?.()) ?? source;
       if (present.manifest.name !== name) throw new Error(`its manifest says plugin "${present.manifest.name}" now`);
-      checkRequires(present.manifest, hostVersion());
+      this.#options.check(present.manifest);
       if (this.isEnabled(name) && !this.#isStopping) this.#begin(this.#create(present));
     } catch (error) {
       if (this.isEnabled(name) && !this.#isStopping) this.#create(source).fail(error, 'Refused');
@@ -209,9 +226,12 @@ export class PluginFleet {
     }
   }
 
+  #manifests(): ReadonlyMap<string, PluginManifest> {
+    return new Map(this.instances.map(({ manifest }) => [manifest.name, manifest]));
+  }
+
   #dependencyProblem({ manifest }: PluginInstance): string | undefined {
-    const manifests = new Map(this.instances.map((each) => [each.manifest.name, each.manifest]));
-    return dependencyProblems(manifests).get(manifest.name);
+    return dependencyProblems(this.#manifests()).get(manifest.name);
   }
 
   #failWithoutDependencies(instance: PluginInstance): void {

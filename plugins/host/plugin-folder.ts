@@ -7,6 +7,9 @@ import { parseManifest } from './manifest.ts';
 import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
 
+/** Files that are served under `/plugins/<name>/assets/`. */
+const assetsFolder = 'resources/static';
+
 /**
  * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the file and every
  * mistake in it.
@@ -23,9 +26,19 @@ export async function openPluginFolder(path: string): Promise<PluginSource> {
       load: async () => importDefault(folder, await fileInside(folder, manifest.main)),
       declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
       reopen: () => openPluginFolder(path),
+      assets: () => assetsOf(folder),
     };
   } catch (cause) {
     throw new Error(`${file}: ${errorText(cause)}`, { cause });
+  }
+}
+
+async function assetsOf(folder: string): Promise<string | undefined> {
+  try {
+    return await fileInside(folder, assetsFolder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

@@ -24,6 +24,7 @@ import type { PluginReport } from './plugin-report.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
+import { SettingsObjects } from './settings-objects.ts';
 
 export interface PluginHostOptions {
   readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client' | 'sharesDatabase'>;
@@ -67,9 +68,10 @@ const notInstalled = 'the host has no plugin of this name';
  * start, stop.
  */
 export class PluginHost {
-  readonly #parts: PluginRunParts;
+  readonly #parts: Pick<PluginRunParts, 'server' | 'clock' | 'logger'>;
   readonly #fleet: PluginFleet;
   readonly #objects: PluginObjects;
+  readonly #settings: SettingsObjects;
   /** Those that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
   readonly #client: Client;
@@ -86,10 +88,21 @@ export class PluginHost {
     const { server, clock = systemClock, logger = silentLogger } = options;
     const { leaderElection = server.sharesDatabase } = options;
     const times = leaderElection === true ? {} : leaderElection;
-    this.#parts = { server, clock, logger, ...(times === false ? {} : { leaderElection: times }) };
-    this.#fleet = new PluginFleet({ parts: this.#parts, onChange: (instance) => this.#onChange(instance) });
+    this.#parts = { server, clock, logger };
     this.#client = server.client;
     this.#pluginsDir = options.pluginsDir;
+    const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
+    this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
+    const parts = {
+      ...this.#parts,
+      settings: this.#settings,
+      ...(times === false ? {} : { leaderElection: times }),
+    };
+    this.#fleet = new PluginFleet({
+      parts,
+      check: (manifest) => this.#check(manifest),
+      onChange: (instance) => this.#onChange(instance),
+    });
     const onDesired = async (desired: DesiredPlugin): Promise<void> => this.#onDesired(desired);
     const onDeleted = async (name: string): Promise<boolean> => this.#onDeleted(name);
     this.#objects = new PluginObjects({ server, clock, logger, onDesired, onDeleted });
@@ -126,6 +139,7 @@ export class PluginHost {
       checkRequires(manifest, hostVersion());
       const namesake = this.#fleet.get(manifest.name);
       if (namesake !== undefined) throw new Error(`there is a plugin "${manifest.name}" already${from(namesake)}`);
+      this.#settings.add(manifest);
       this.#fleet.add(source);
     } catch (err) {
       this.#refuse(err, manifest);
@@ -160,7 +174,8 @@ export class PluginHost {
    * their time do not count.
    */
   isIdle(): boolean {
-    return this.#started !== undefined && this.#fleet.isIdle() && this.#objects.isIdle();
+    const parts = [this.#settings, this.#fleet, this.#objects];
+    return this.#started !== undefined && parts.every((part) => part.isIdle());
   }
 
   /** What runs the controllers of each plugin that runs. */
@@ -204,10 +219,11 @@ export class PluginHost {
   }
 
   async #start(): Promise<void> {
-    const desired = await this.#objects.open();
+    const [desired] = await Promise.all([this.#objects.open(), this.#settings.open()]);
     if (this.#stopped !== undefined) return;
     for (const { name } of desired) this.#reportStranger(name);
     this.#objects.follow();
+    this.#settings.follow();
     await this.#fleet.start(desired.map(({ name, ...wishes }) => [name, wishes]));
     this.#isReady = true;
   }
@@ -216,7 +232,7 @@ export class PluginHost {
     this.#parts.clock.clearTimeout(this.#recount);
     await this.#fleet.stop();
     await this.#started;
-    await this.#objects.close();
+    await Promise.all([this.#objects.close(), this.#settings.close()]);
   }
 
   #refuse(err: unknown, manifest: Pick<PluginManifest, 'name' | 'version'> | PluginManifest): void {
@@ -235,6 +251,11 @@ export class PluginHost {
     else if (!(await this.#adopt(name, wishes))) this.#reportStranger(name);
   }
 
+  #check(manifest: PluginManifest): void {
+    checkRequires(manifest, hostVersion());
+    this.#settings.add(manifest);
+  }
+
   /** A plugin that was installed while the host runs, or repaired. */
   async #adopt(name: string, wishes: PluginWishes): Promise<boolean> {
     if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
@@ -242,7 +263,7 @@ export class PluginHost {
     this.#installed.add(name);
     try {
       const source = await openInstalled(this.#pluginsDir, name);
-      checkRequires(source.manifest, hostVersion());
+      this.#check(source.manifest);
       this.#refused.delete(name);
       await this.#fleet.adopt(source, wishes);
     } catch (err) {
@@ -260,6 +281,7 @@ export class PluginHost {
     this.#installed.delete(name);
     this.#held.delete(name);
     this.#refused.delete(name);
+    this.#settings.remove(name);
     this.#fleet.remove(name);
     return true;
   }

@@ -39,7 +39,7 @@ describe('events of controllers in kubectl (skipped without kubectl, unless CI i
     await stopped;
   }
 
-  it('describe shows those of an object, cluster-scoped or in a namespace, from both clients', async () => {
+  it('describe shows those of an object, cluster-scoped or in a namespace, from both clients [compat events]', async () => {
     const { server } = kubectl;
     await server.api.client.create(letter, {
       metadata: { name: 'x', namespace: 'default' },

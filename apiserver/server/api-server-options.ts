@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '@homeostat/controller-runtime';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
+import { checkToken } from '../http/bearer-token.ts';
+import { defaultRetention } from '../registry/compactor.ts';
+import type { Retention } from '../registry/compactor.ts';
+import type { TlsOptions } from '../tls/tls-options.ts';
+import { checkServiceDomain } from './service-domain.ts';
+
+/** How to run an API server. Everything has a default. */
+export interface ApiServerOptions {
+  /** `sqlite:<file>`, `postgres://…`, `mysql://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
+  readonly database?: string;
+  /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link tls}, or {@link insecure}. */
+  readonly host?: string;
+  /** Default 8700; 0 takes a free one. */
+  readonly port?: number;
+  /**
+   * What every request but health has to send as `Authorization: Bearer <token>`; 401 without it. 16 to 1,024 printable
+   * ASCII characters, no space. Default none: whoever reaches the port may do everything.
+   */
+  readonly token?: string;
+  /** HTTPS, by TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs. */
+  readonly tls?: TlsOptions;
+  /** Listen beyond this machine, in the clear. */
+  readonly insecure?: boolean;
+  /** Host names and addresses to answer to, besides loopback names and `host`. */
+  readonly hostNames?: readonly string[];
+  /** Reserved suffix of the service's own groups. Default `homeostat.internal`. */
+  readonly serviceDomain?: string;
+  /** How much history watchers can resume from. */
+  readonly retention?: Partial<Retention>;
+  /** Default 60 s. */
+  readonly bookmarkIntervalMs?: number;
+  /** Watches at the same time; beyond it 429. Default 10,000. */
+  readonly maxWatches?: number;
+  /** From an event's last occurrence to its deletion. Default an hour. */
+  readonly eventTtlMs?: number;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  readonly uuid?: () => string;
+}
+
+/** The options of a server, with their defaults. */
+export type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token' | 'tls'>> & {
+  readonly retention: Retention;
+  readonly token: string | undefined;
+  readonly tls: TlsOptions | undefined;
+};
+
+export function settingsOf(options: ApiServerOptions): Settings {
+  return {
+    database: 'sqlite:./data/homeostat.db',
+    host: '127.0.0.1',
+    port: 8700,
+    insecure: false,
+    hostNames: [],
+    serviceDomain: 'homeostat.internal',
+    bookmarkIntervalMs: 60_000,
+    maxWatches: 10_000,
+    eventTtlMs: defaultEventTtlMs,
+    clock: systemClock,
+    logger: silentLogger,
+    random: Math.random,
+    uuid: randomUUID,
+    token: undefined,
+    tls: undefined,
+    ...options,
+    retention: { ...defaultRetention, ...options.retention },
+  };
+}
+
+/** @throws TypeError for a token or a domain that is none */
+export function checkSettings({ token, serviceDomain }: Settings): void {
+  const [problem] = [
+    ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),
+    ...checkServiceDomain(serviceDomain).map((rule) => `serviceDomain: ${rule}`),
+  ];
+  if (problem !== undefined) throw new TypeError(problem);
+}
