@@ -79,6 +79,22 @@ export class PluginFleet {
     await this.#settle(name);
   }
 
+  /**
+   * Puts a plugin in the place of the one of that name, which stops, with all that depend on it; they come back. Resolves
+   * when the new one is where it stays.
+   */
+  async replace(source: PluginSource): Promise<void> {
+    const { name } = source.manifest;
+    // Somebody may enable it while it stops.
+    for (let old = this.#instances.get(name); old !== undefined && !hasEnded(old); old = this.#instances.get(name))
+      await this.#stop(old);
+    if (this.#isStopping) return;
+    const instance = this.#create(source);
+    if (!this.isEnabled(name)) return this.#stop(instance);
+    this.#failWithoutDependencies(instance);
+    await Promise.all([this.#start(instance), this.#settleStopped()]);
+  }
+
   /** Nothing is on its way, and no controller has anything to do. */
   isIdle(): boolean {
     return this.instances.every((instance) => instance.isIdle());
@@ -113,7 +129,11 @@ export class PluginFleet {
 
   async #disable(instance: PluginInstance): Promise<void> {
     await this.#stop(instance);
-    // Those that stopped with it are wanted: they begin anew, and say what they lack.
+    await this.#settleStopped();
+  }
+
+  /** Those that stopped with another are wanted: they begin anew, and say what they lack. */
+  async #settleStopped(): Promise<void> {
     const wanted = this.instances.filter(({ manifest }) => this.isEnabled(manifest.name));
     for (const { manifest, state } of wanted) if (state.phase === 'Stopped') await this.#settle(manifest.name);
   }
@@ -196,4 +216,8 @@ export class PluginFleet {
     await Promise.all(dependents.map(async (dependent) => this.#stop(dependent)));
     await instance.stop();
   }
+}
+
+function hasEnded({ state }: PluginInstance): boolean {
+  return state.phase === 'Stopped' || state.phase === 'Failed';
 }

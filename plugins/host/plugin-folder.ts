@@ -7,11 +7,14 @@ import { fileInside } from './inside-folder.ts';
 import { parseManifest } from './manifest.ts';
 import type { PluginSource } from './plugin-source.ts';
 
+/** Imports a file as a module. */
+export type ImportFile = (file: string) => Promise<unknown>;
+
 /**
  * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the file and every
  * mistake in it.
  */
-export async function openPluginFolder(path: string): Promise<PluginSource> {
+export async function openPluginFolder(path: string, importFile: ImportFile = importAsModule): Promise<PluginSource> {
   const folder = await realpath(path);
   const file = join(folder, 'plugin.yaml');
   const yaml = await readFile(file, 'utf8');
@@ -20,7 +23,7 @@ export async function openPluginFolder(path: string): Promise<PluginSource> {
     return {
       manifest,
       folder,
-      load: async () => importDefault(await fileInside(folder, manifest.main)),
+      load: async () => defaultOf(await fileInside(folder, manifest.main), importFile),
       declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
     };
   } catch (cause) {
@@ -28,8 +31,12 @@ export async function openPluginFolder(path: string): Promise<PluginSource> {
   }
 }
 
-async function importDefault(file: string): Promise<unknown> {
-  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+async function importAsModule(file: string): Promise<unknown> {
+  return import(pathToFileURL(file).href);
+}
+
+async function defaultOf(file: string, importFile: ImportFile): Promise<unknown> {
+  const module = (await importFile(file)) as { readonly default?: unknown };
   if (module.default === undefined) throw new Error(`${file} has no default export`);
   return module.default;
 }

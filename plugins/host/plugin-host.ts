@@ -94,6 +94,18 @@ export class PluginHost {
     }
   }
 
+  /**
+   * Puts a plugin in the place of the one of that name, or that was refused under it. Kinds of others, and what watches
+   * them, go on; stored objects stay. Resolves when it is Started or Failed, or its object says that it is not wanted.
+   * Rejects, and the one before goes on, when it requires another host.
+   */
+  async reload(source: PluginSource): Promise<void> {
+    checkRequires(source.manifest, hostVersion());
+    await this.#started;
+    this.#refused.splice(0, Infinity, ...this.#refused.filter(({ name }) => name !== source.manifest.name));
+    await this.#fleet.replace(source);
+  }
+
   /** Loads and starts all plugins that are enabled. Resolves when each is Started or Failed; never rejects. */
   start(): Promise<void> {
     this.#started ??= this.#start();
