@@ -79,7 +79,7 @@ function kindPart({ group, name: kind, plural = pluralOf(kind) }: AddPartOptions
 
 async function controllerPart({ folder, name, kind }: AddPartOptions): Promise<Part> {
   requirePartName(name);
-  const driven = kind ?? (await kindIn(folder, name));
+  const driven = await findKind(folder, name, kind);
   return {
     files: controllerFiles({ name, kind: driven }),
     variable: controllerVariable(name),
@@ -87,13 +87,20 @@ async function controllerPart({ folder, name, kind }: AddPartOptions): Promise<P
   };
 }
 
-/** The kind that a file of kinds/ exports. */
-async function kindIn(folder: string, name: string): Promise<string> {
-  const source = await readFile(join(folder, 'kinds', `${name}.ts`), 'utf8').catch(() => '');
-  const kinds = [...source.matchAll(/^export (?:const|class) ([A-Z]\w*)/gm)].flatMap(([, kind]) => kind ?? []);
-  const found = kinds.find((kind) => kebabCase(kind) === name);
+/** The kind that is asked for, or else the one of the controller's name; a file of kinds/ exports it. */
+async function findKind(folder: string, controller: string, kind: string | undefined): Promise<string> {
+  const file = kind === undefined ? controller : kebabCase(kind);
+  // No way leads out of kinds/: the file's name follows the rule of parts.
+  const source = checkPartName(file) === undefined ? await readKind(join(folder, 'kinds', `${file}.ts`)) : '';
+  const exported = [...source.matchAll(/^export (?:const|class) ([A-Z]\w*)/gm)].flatMap(([, name]) => name ?? []);
+  const found = exported.find((name) => (kind === undefined ? kebabCase(name) === controller : name === kind));
   if (found !== undefined) return found;
-  throw new ScaffoldError(`kinds/${name}.ts exports no kind of that name: say which one it drives, with --kind`);
+  if (kind !== undefined) throw new ScaffoldError(`there is no kinds/${file}.ts that exports ${kind}`);
+  throw new ScaffoldError(`there is no kinds/${file}.ts: say which kind the controller drives, with --kind`);
+}
+
+async function readKind(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
 }
 
 function endpointPart({ name, group }: AddPartOptions): Part {

@@ -20,7 +20,7 @@ interface Given {
 
 /** Runs `npm create homeostat`, and answers the exit code: 0, or 2 with what is wrong on stderr, and nothing written. */
 export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
-  const program = createProgram();
+  const program = createProgram(environment);
   try {
     program.parse(argv, { from: 'user' });
     const ask = await asker(program.opts<Given>(), environment);
@@ -40,7 +40,7 @@ export async function runCreate(argv: readonly string[], environment: CreateEnvi
   }
 }
 
-function createProgram(): Command {
+function createProgram({ stdout, stderr }: CreateEnvironment): Command {
   return new Command('create-homeostat')
     .description('Make a plugin of Homeostat: a kind, a controller, a declared object, and tests.')
     .argument('[folder]', 'folder to make, or an empty one (default: my-plugin)')
@@ -50,6 +50,7 @@ function createProgram(): Command {
     .option('--yes', 'take the defaults, and ask nothing')
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', '\nOn a terminal it asks for what no option says. It uses no network.')
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();
 }
 
