@@ -72,7 +72,7 @@ export class Development {
     const { compile, print } = this.#parts;
     try {
       if (compile === undefined || (await compile(signal))) return true;
-      if (!signal.aborted) print('there are errors: the last build goes on');
+      if (!signal.aborted) print('there are errors: nothing is reloaded');
     } catch (error) {
       print(`the compiler could not be run: ${errorText(error)}`);
     }
@@ -104,7 +104,7 @@ export class Development {
       await serving.host.reload(await this.#load());
       await this.#tell(serving);
     } catch (error) {
-      print(`${errorText(error)}: the version before goes on`);
+      print(`not reloaded: ${errorText(error)}`);
     }
   }
 

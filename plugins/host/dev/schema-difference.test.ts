@@ -8,7 +8,7 @@ function model(properties: object, required: readonly string[] = []): ModelDescr
     gvk: 'shop.example.com/v1/Order',
     plural: 'orders',
     schema: { type: 'object', properties: { spec: { type: 'object', required, properties } } },
-  }) as ModelDescriptor;
+  });
 }
 
 const text = { type: 'string' };
@@ -101,7 +101,7 @@ describe('schemaDifference', () => {
         gvk: 'shop.example.com/v1/Order',
         plural: 'orders',
         schema: { type: 'object', properties: { spec, previous: { $ref: '#' } } },
-      }) as ModelDescriptor;
+      });
     const changes = schemaDifference(
       nested({ type: 'object', properties: {} }),
       nested({ type: 'object', properties: { a: text } }),
