@@ -80,8 +80,8 @@ export class PluginFleet {
   }
 
   /**
-   * Puts a plugin in the place of the one of that name, which stops, with all that depend on it; they come back. Resolves
-   * when the new one is where it stays.
+   * Puts a plugin in the place of the one of that name, which stops, with all that depend on it; those come back by
+   * themselves. Resolves when the new one is where it stays.
    */
   async replace(source: PluginSource): Promise<void> {
     const { name } = source.manifest;
