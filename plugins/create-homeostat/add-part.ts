@@ -11,6 +11,7 @@ import type { PartType } from './part-type.ts';
 import { writeNewFiles } from './write-new-files.ts';
 import type { Files } from './write-new-files.ts';
 
+/** What to add, and to which plugin. */
 export interface AddPartOptions {
   /** The plugin's; its index.ts lists the parts. */
   readonly folder: string;
@@ -25,6 +26,7 @@ export interface AddPartOptions {
   readonly kind?: string;
 }
 
+/** What was added. */
 export interface AddedPart {
   /** Paths that were written, relative to the folder. */
   readonly files: readonly string[];

@@ -34,7 +34,7 @@ describe('npm create homeostat', function () {
   });
 
   after(async () => {
-    if (child !== undefined && child.exitCode === null) {
+    if (child?.exitCode === null) {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
@@ -104,7 +104,7 @@ describe('npm create homeostat', function () {
 
     await rm(join(plugin, 'dist'), { recursive: true });
     const devMs = performance.now();
-    child = spawn('npm', ['run', 'dev', '--', '--port', '0'], { cwd: plugin, env: { ...process.env, ...npmConfig } });
+    child = spawn(join('node_modules', '.bin', 'homeostat'), ['dev', '--port', '0'], { cwd: plugin });
     let output = '';
     child.stdout?.on('data', (chunk) => (output += String(chunk)));
     child.stderr?.on('data', (chunk) => (output += String(chunk)));
@@ -121,10 +121,14 @@ describe('npm create homeostat', function () {
 
     await said(/waiting for changes/);
     const controller = join(plugin, 'controllers', 'order.ts');
-    await writeFile(controller, (await readFile(controller, 'utf8')).replace('Hello', 'Welcome'));
+    const source = await readFile(controller, 'utf8');
+    await writeFile(controller, source.replace('Hello', 'Welcome').replace('spec.name', 'spec.nothing'));
+    await said(/order\.ts.* error .*nothing[^]*nothing is reloaded/);
+    expect(await greeting()).to.equal('Hello World');
+    await writeFile(controller, source.replace('Hello', 'Welcome'));
     await eventually(async () => (await greeting()) === 'Welcome World', { timeoutMs: 60_000 });
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
-    await exited;
+    expect((await exited) as unknown[]).to.deep.equal([0, null]);
   });
 });
