@@ -10,6 +10,9 @@ import type { PluginSource } from './plugin-source.ts';
 /** Imports a file as a module. */
 export type ImportFile = (file: string) => Promise<unknown>;
 
+/** Files that are served under `/plugins/<name>/assets/`. */
+const assetsFolder = 'resources/static';
+
 /**
  * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the file and every
  * mistake in it.
@@ -25,6 +28,7 @@ export async function openPluginFolder(path: string, importFile: ImportFile = im
       folder,
       load: async () => defaultOf(await fileInside(folder, manifest.main), importFile),
       declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
+      assets: () => assetsOf(folder),
     };
   } catch (cause) {
     throw new Error(`${file}: ${errorText(cause)}`, { cause });
@@ -33,6 +37,15 @@ export async function openPluginFolder(path: string, importFile: ImportFile = im
 
 async function importAsModule(file: string): Promise<unknown> {
   return import(pathToFileURL(file).href);
+}
+
+async function assetsOf(folder: string): Promise<string | undefined> {
+  try {
+    return await fileInside(folder, assetsFolder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 async function defaultOf(file: string, importFile: ImportFile): Promise<unknown> {

@@ -134,6 +134,8 @@ describe('Development', () => {
     await told('not reloaded: nothing is not defined');
     await write('plugin.yaml', 'name: shop\nversion: one\n');
     await told('not reloaded: ');
+    await write('plugin.yaml', 'name: shop\nversion: 1.0.0\nrequires: ^99.0.0\n');
+    await told('not reloaded: requires homeostat ^99.0.0');
     await write('plugin.yaml', 'name: market\nversion: 1.0.0\n');
     await told('plugin.yaml: name: is "market" now');
     expect(await greeting()).to.equal('Hello First');
