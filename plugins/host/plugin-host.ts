@@ -5,6 +5,7 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
 import type { PluginManagers } from './controllers-page.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
+import { withDeadline } from './deadline.ts';
 import { errorText } from './error-text.ts';
 import { hostVersion } from './host-version.ts';
 import { checkRequires } from './manifest.ts';
@@ -15,6 +16,7 @@ import type { PluginInstance } from './plugin-instance.ts';
 import { PluginObjects } from './plugin-objects.ts';
 import { identityOf } from './plugin-report.ts';
 import type { PluginReport } from './plugin-report.ts';
+import { pluginDeadlineMs } from './plugin-run.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
@@ -107,10 +109,16 @@ export class PluginHost {
   /**
    * Puts a plugin in the place of the one of that name, or that was refused under it. Kinds of others, and what watches
    * them, go on; stored objects stay. Resolves when it is Started or Failed, or its object says that it is not wanted.
-   * Rejects, and the one before goes on, when it requires another host, or the schema of its settings is none.
+   * Rejects, and the one before goes on, when it requires another host, its module cannot be loaded, or the schema of its
+   * settings is none.
    */
   async reload(source: PluginSource): Promise<void> {
     checkRequires(source.manifest, hostVersion());
+    await withDeadline(async () => source.load(), {
+      what: 'loading its module',
+      timeoutMs: pluginDeadlineMs,
+      clock: this.#parts.clock,
+    });
     await this.#started;
     this.#settings.add(source.manifest);
     this.#refused.splice(0, Infinity, ...this.#refused.filter(({ name }) => name !== source.manifest.name));

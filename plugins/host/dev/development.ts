@@ -2,11 +2,9 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { realpath } from 'node:fs/promises';
-import { withDeadline } from '../deadline.ts';
 import { errorText } from '../error-text.ts';
 import { openPluginFolder } from '../plugin-folder.ts';
 import type { PluginHost } from '../plugin-host.ts';
-import { pluginDeadlineMs } from '../plugin-run.ts';
 import type { PluginSource } from '../plugin-source.ts';
 import { compilerOf } from './compiler.ts';
 import type { Compile } from './compiler.ts';
@@ -30,7 +28,7 @@ export interface DevelopmentOptions {
   readonly clock?: Clock;
 }
 
-interface Parts extends Required<DevelopmentOptions> {
+interface Parts extends Pick<DevelopmentOptions, 'print'> {
   readonly folder: string;
   readonly name: string;
   readonly compile: Compile | undefined;
@@ -59,7 +57,7 @@ export class Development {
     const compile = compilerOf(folder);
     const wants = watchedFiles({ main: manifest.main, isCompiled: compile !== undefined });
     const watcher = await FolderWatcher.start({ folder, wants, clock });
-    return new Development({ folder, name: manifest.name, compile, watcher, print, clock });
+    return new Development({ folder, name: manifest.name, compile, watcher, print });
   }
 
   /** Real path. */
@@ -101,24 +99,19 @@ export class Development {
     if (changed.some((path) => source.test(path)) && !(await this.compile(signal))) return;
     if (signal.aborted) return;
     try {
-      await serving.host.reload(await this.#load());
+      await serving.host.reload(await this.#open());
       await this.#tell(serving);
     } catch (error) {
       print(`not reloaded: ${errorText(error)}`);
     }
   }
 
-  /** The plugin as its files are now, with its module loaded: one that cannot be takes nobody's place. */
-  async #load(): Promise<PluginSource> {
-    const { folder, name, clock } = this.#parts;
+  /** The plugin as its files are now. */
+  async #open(): Promise<PluginSource> {
+    const { folder, name } = this.#parts;
     const opened = await openPluginFolder(folder, this.#modules.nextBuild());
     if (opened.manifest.name !== name)
       throw new Error(`plugin.yaml: name: is "${opened.manifest.name}" now: end this, and begin anew`);
-    await withDeadline(async () => opened.load(), {
-      what: 'loading its module',
-      timeoutMs: pluginDeadlineMs,
-      clock,
-    });
     return opened;
   }
 
