@@ -18,7 +18,13 @@ interface Given {
   readonly yes?: boolean;
 }
 
-/** Runs `npm create homeostat`, and answers the exit code: 0, or 2 with what is wrong on stderr, and nothing written. */
+/** As of the shell's own commands that Ctrl+C has ended. */
+const interruptedExitCode = 130;
+
+/**
+ * Runs `npm create homeostat`, and answers the exit code: 0; 2 with what is wrong on stderr, and nothing written; 130 when
+ * a question was answered by Ctrl+C or Ctrl+D, and nothing was written.
+ */
 export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
   const program = createProgram(environment);
   try {
@@ -34,10 +40,16 @@ export async function runCreate(argv: readonly string[], environment: CreateEnvi
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
+    if (isInterruption(error)) return interruptedExitCode;
     if (!(error instanceof ScaffoldError)) throw error;
     environment.stderr.write(`${error.message}\n`);
     return usageExitCode;
   }
+}
+
+/** How readline ends a question. */
+function isInterruption(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ABORT_ERR';
 }
 
 function createProgram({ stdout, stderr }: CreateEnvironment): Command {

@@ -69,6 +69,12 @@ describe('create-homeostat', () => {
     expect(await readFile(join(plugin, 'kinds', 'stall.ts'), 'utf8')).to.include("'market.example.com/v1alpha1/Stall'");
   });
 
+  it('writes nothing, and exits with 130, when a question is answered by Ctrl+C', async () => {
+    const environment = environmentOf(['\u0003']);
+    expect(await runCreate([join(folder, 'shop')], environment)).to.equal(130);
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
   it('asks nothing on a terminal with --yes', async () => {
     const environment = environmentOf([]);
     expect(await runCreate([join(folder, 'shop'), '--yes'], environment)).to.equal(0);
