@@ -12,6 +12,7 @@ const freshFolder = `${root}/docs/api/dist`;
 const entries = [
   ['homeostat', 'plugins/host', 'index'],
   ['homeostat-testing', 'plugins/host', 'testing/index'],
+  ['create-homeostat', 'plugins/create-homeostat', 'index'],
   ['apiserver', 'apiserver', 'index'],
   ['apiserver-endpoints', 'apiserver', 'endpoints/index'],
   ['controller-runtime', 'controller-runtime', 'index'],

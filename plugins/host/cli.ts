@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import type { PartType } from 'create-homeostat';
 import { addPlugin } from './plugin-cli.ts';
 import type { PluginAction } from './plugin-cli.ts';
 import { hostVersion } from './host-version.ts';
@@ -24,6 +25,14 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
     serve: async (flags) => {
       const { runServe } = await import('./serve.ts');
       exitCode = await runServe({ flags, environment, exit });
+    },
+    dev: async (flags, folder) => {
+      const { runDev } = await import('./dev/dev-command.ts');
+      exitCode = await runDev({ flags, environment, exit, folder });
+    },
+    new: async (part) => {
+      const { runNew } = await import('./new-command.ts');
+      exitCode = await runNew(part);
     },
     export: async (flags) => {
       const { runExport } = await import('./export-command.ts');
@@ -61,8 +70,15 @@ interface KubeconfigFlags {
   readonly force: boolean;
 }
 
+interface NewFlags {
+  readonly kind?: string;
+  readonly plural?: string;
+}
+
 interface Actions {
   readonly serve: (flags: Flags) => Promise<void>;
+  readonly dev: (flags: Flags, folder: string) => Promise<void>;
+  readonly new: (part: NewFlags & { readonly type: PartType; readonly name: string }) => Promise<void>;
   readonly export: (flags: Flags) => Promise<void>;
   readonly import: (flags: Flags, file: string) => Promise<void>;
   readonly kubeconfig: (flags: Flags, options: KubeconfigFlags) => Promise<void>;
@@ -76,6 +92,8 @@ function createProgram(actions: Actions): Command {
     .helpOption('-h, --help', 'print this help')
     .exitOverride();
   addServe(program, actions);
+  addDev(program, actions);
+  addNew(program, actions);
   addExport(program, actions);
   addImport(program, actions);
   addKubeconfig(program, actions);
@@ -90,6 +108,32 @@ function addServe(program: Command, { serve }: Actions): void {
     .addHelpText('after', serveHelp);
   for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
   command.action(async () => serve(flagsOf(command)));
+}
+
+function addDev(program: Command, { dev }: Actions): void {
+  const command = program
+    .command('dev')
+    .description('Serve the plugin of a folder, and reload it when one of its files changes.')
+    .argument('[folder]', 'of the plugin', '.')
+    .addHelpText('after', devHelp);
+  for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
+  command.action(async (folder: string) => dev(flagsOf(command), folder));
+}
+
+function addNew(program: Command, actions: Actions): void {
+  const command = program.command('new').description('Add a part, with its test, to the plugin in this folder.');
+  const add = (type: PartType, name: string, description: string): Command =>
+    command
+      .command(type)
+      .description(description)
+      .argument(name)
+      .action(async (given: string, flags: NewFlags) => actions.new({ ...flags, type, name: given }));
+  add('kind', '<Kind>', 'A kind, in PascalCase.').option('--plural <plural>', 'default: the English plural');
+  add('controller', '<name>', 'A controller.').option(
+    '--kind <Kind>',
+    'what it drives (default: the kind of its name)',
+  );
+  add('endpoint', '<name>', 'A path of its own.');
 }
 
 function addExport(program: Command, actions: Actions): void {
@@ -166,6 +210,11 @@ commas) and a key of the file that --config names. A flag wins over the environm
 
 Logs are JSON lines on stdout; {"msg":"ready","url":...} says that every plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
+
+const devHelp = `
+The options are those of serve. A plugin in TypeScript is compiled by the compiler that it depends on; with errors, the
+version before goes on, as it does when the module cannot be loaded. Stored objects stay, and so do the kinds of other
+plugins. What happens is told on stderr, with what a change of schema means for the objects that are stored.`;
 
 const exportHelp = `
 Without --server and --database, ${environmentName('database')} names the database. The file is there only when it is whole.`;

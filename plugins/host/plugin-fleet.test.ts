@@ -89,4 +89,78 @@ describe('a fleet of plugins', () => {
       await fleet.stop();
     }
   });
+
+  describe('replace', () => {
+    const events: string[] = [];
+
+    function noting(name: string, version: string): Plugin {
+      return {
+        start: () => void events.push(`start ${name} ${version}`),
+        stop: () => void events.push(`stop ${name} ${version}`),
+      };
+    }
+
+    beforeEach(() => events.splice(0));
+
+    it('puts a plugin in the place of another, and brings back what depends on it', async () => {
+      add('base', noting('base', '1'));
+      add('user', noting('user', '1'), ['base']);
+      add('other', noting('other', '1'));
+      await fleet.start([]);
+      events.splice(0);
+      await fleet.replace(pluginSource('base', noting('base', '2')));
+      await eventually(() => fleet.isIdle());
+      expect(events).to.deep.equal(['stop user 1', 'stop base 1', 'start base 2', 'start user 1']);
+      expect(phases()).to.deep.equal({ base: 'Started', user: 'Started', other: 'Started' });
+    });
+
+    it('brings back what depends on a plugin that had failed', async () => {
+      const failing: Plugin = {
+        start: () => {
+          throw new Error('no');
+        },
+      };
+      add('base', failing);
+      add('user', noting('user', '1'), ['base']);
+      await fleet.start([]);
+      expect(phases()).to.deep.equal({ base: 'Failed', user: 'Failed' });
+      await fleet.replace(pluginSource('base', noting('base', '2')));
+      await eventually(() => phases()['user'] === 'Started');
+      expect(events).to.deep.equal(['start base 2', 'start user 1']);
+    });
+
+    it('starts nothing in the place of a plugin that is disabled, until it is enabled', async () => {
+      add('base', noting('base', '1'));
+      await fleet.start([['base', { enabled: false }]]);
+      await fleet.replace(pluginSource('base', noting('base', '2')));
+      expect(events).to.deep.equal([]);
+      await fleet.setWishes('base', { enabled: true });
+      await eventually(() => phases()['base'] === 'Started');
+      expect(events).to.deep.equal(['start base 2']);
+    });
+
+    it('leaves one version running when somebody enables the plugin meanwhile', async () => {
+      const gate = createGate();
+      add('base', { ...noting('base', '1'), stop: async () => gate.opened });
+      await fleet.start([]);
+      const disabled = fleet.setWishes('base', { enabled: false });
+      const replaced = fleet.replace(pluginSource('base', noting('base', '2')));
+      const enabled = fleet.setWishes('base', { enabled: true });
+      gate.open();
+      await Promise.all([disabled, replaced, enabled]);
+      await eventually(() => fleet.isIdle());
+      expect(phases()).to.deep.equal({ base: 'Started' });
+      expect(events.filter((event) => event === 'start base 2')).to.have.length(1);
+      expect(events.at(-1)).to.equal('start base 2');
+    });
+
+    it('starts nothing once the fleet stops', async () => {
+      add('base', noting('base', '1'));
+      await fleet.start([]);
+      const stopped = fleet.stop();
+      await fleet.replace(pluginSource('base', noting('base', '2')));
+      await stopped;
+      expect(events).to.deep.equal(['start base 1', 'stop base 1']);
+    });
+  });
 });

@@ -117,6 +117,29 @@ export class PluginFleet {
     await this.#stopAndSettle(instance);
   }
 
+  /**
+   * Puts a plugin in the place of the one of that name, which stops, with all that depend on it; those come back by
+   * themselves. Resolves when the new one is where it stays.
+   */
+  async replace(source: PluginSource): Promise<void> {
+    const { name } = source.manifest;
+    await this.#beginnings.get(name);
+    await this.#asBeginning(name, this.#putInPlace(source));
+    const instance = this.#instances.get(name);
+    const started = instance && this.isEnabled(name) && !this.#isStopping ? this.#start(instance) : undefined;
+    await Promise.all([started, this.#settleStopped()]);
+  }
+
+  async #putInPlace(source: PluginSource): Promise<void> {
+    const { name } = source.manifest;
+    const before = this.#instances.get(name);
+    if (before !== undefined && !hasEnded(before)) await this.#stop(before);
+    if (this.#isStopping) return;
+    const instance = this.#create(source);
+    if (this.isEnabled(name)) this.#begin(instance);
+    else await this.#stop(instance);
+  }
+
   /** The settings of a plugin have changed: one that failed for those before begins anew. */
   async settingsChanged(name: string): Promise<void> {
     const instance = this.#instances.get(name);
@@ -169,7 +192,11 @@ export class PluginFleet {
   async #stopAndSettle(instance: PluginInstance): Promise<void> {
     await this.#stop(instance);
     await this.#settleWanted(instance.manifest.name);
-    // Those that stopped with it are wanted: they begin anew, and say what they lack.
+    await this.#settleStopped();
+  }
+
+  /** Those that stopped with another are wanted: they begin anew, and say what they lack. */
+  async #settleStopped(): Promise<void> {
     const wanted = this.instances.filter(({ manifest }) => this.isEnabled(manifest.name));
     for (const { manifest, state } of wanted) if (state.phase === 'Stopped') await this.#settle(manifest.name);
   }
@@ -188,7 +215,11 @@ export class PluginFleet {
   /** From its files as they are now. */
   async #beginAnew(instance: PluginInstance): Promise<void> {
     const { name } = instance.manifest;
-    const beginning = this.#beginnings.get(name) ?? this.#reopen(instance);
+    await this.#asBeginning(name, this.#beginnings.get(name) ?? this.#reopen(instance));
+  }
+
+  /** Whoever wants the plugin to begin meanwhile waits for this. */
+  async #asBeginning(name: string, beginning: Promise<void>): Promise<void> {
     this.#beginnings.set(name, beginning);
     try {
       await beginning;
@@ -288,4 +319,8 @@ export class PluginFleet {
     await Promise.all(dependents.map(async (dependent) => this.#stop(dependent)));
     await instance.stop();
   }
+}
+
+function hasEnded({ state }: PluginInstance): boolean {
+  return state.phase === 'Stopped' || state.phase === 'Failed';
 }

@@ -6,6 +6,7 @@ import type { Clock, GroupVersionKind, Logger, Timer } from '@homeostat/controll
 import { basename, resolve } from 'node:path';
 import type { PluginManagers } from './controllers-page.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
+import { withDeadline } from './deadline.ts';
 import { errorText } from './error-text.ts';
 import type { HeldObjects } from './held-objects.ts';
 import { hostVersion } from './host-version.ts';
@@ -21,6 +22,7 @@ import { PluginObjects } from './plugin-objects.ts';
 import type { DesiredPlugin } from './plugin-objects.ts';
 import { identityOf } from './plugin-report.ts';
 import type { PluginReport } from './plugin-report.ts';
+import { pluginDeadlineMs } from './plugin-run.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
@@ -144,6 +146,25 @@ export class PluginHost {
     } catch (err) {
       this.#refuse(err, manifest);
     }
+  }
+
+  /**
+   * Puts a plugin in the place of the one of that name, or that was refused under it. Kinds of others, and what watches
+   * them, go on; stored objects stay. Resolves when it is Started or Failed, or its object says that it is not wanted.
+   * Rejects, and the one before goes on, when it requires another host, its module cannot be loaded, or the schema of its
+   * settings is none.
+   */
+  async reload(source: PluginSource): Promise<void> {
+    checkRequires(source.manifest, hostVersion());
+    await withDeadline(async () => source.load(), {
+      what: 'loading its module',
+      timeoutMs: pluginDeadlineMs,
+      clock: this.#parts.clock,
+    });
+    await this.#started;
+    this.#settings.add(source.manifest);
+    this.#refused.delete(source.manifest.name);
+    await this.#fleet.replace(source);
   }
 
   /** Loads and starts all plugins that are enabled. Resolves when each is Started or Failed; never rejects. */

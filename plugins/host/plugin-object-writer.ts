@@ -1,5 +1,6 @@
 import { backoffDelayMs } from '@homeostat/controller-runtime';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { pause } from './pause.ts';
 import type { PluginReport } from './plugin-report.ts';
 
 export interface PluginObjectWriterOptions {
@@ -90,18 +91,4 @@ export class PluginObjectWriter {
       await pause(clock, backoffDelayMs(failures, retryDelays), closing);
     }
   }
-}
-
-/** Resolves after a delay, or as soon as the signal aborts. */
-async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const finish = (): void => {
-      clock.clearTimeout(timer);
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = clock.setTimeout(finish, delayMs);
-    signal.addEventListener('abort', finish, { once: true });
-  });
 }

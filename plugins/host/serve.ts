@@ -6,6 +6,7 @@ import { ConfigError, readConfig } from './config.ts';
 import type { ConfigSources, ServeConfig } from './config.ts';
 import { controllersPage } from './controllers-page.ts';
 import { createLogger } from './create-logger.ts';
+import type { Development } from './dev/development.ts';
 import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
@@ -15,12 +16,14 @@ import { Shutdown } from './shutdown.ts';
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
+  /** A plugin that is served besides those of the options, and reloaded when its files change. */
+  readonly development?: Development;
 }
 
 /** Serves until a signal, and answers the exit code: 0, 1 when it could not start or an exception escaped, 2 for bad values. */
-export async function runServe({ exit, ...sources }: RunServeOptions): Promise<number> {
+export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
   try {
-    return await serve(readConfig(sources), exit);
+    return await serve(readConfig(sources), { exit, development });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -28,7 +31,11 @@ export async function runServe({ exit, ...sources }: RunServeOptions): Promise<n
   }
 }
 
-async function serve(config: ServeConfig, exit: (code: number) => void): Promise<number> {
+interface ServeParts extends Pick<RunServeOptions, 'exit'> {
+  readonly development: Development | undefined;
+}
+
+async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
   const logger = createLogger(config.logLevel);
   let host: PluginHost | undefined;
   const shutdown = new Shutdown({
@@ -39,6 +46,7 @@ async function serve(config: ServeConfig, exit: (code: number) => void): Promise
   });
   shutdown.listen();
   try {
+    await development?.compile(shutdown.signal);
     const server = await startServer(config, logger);
     const { leaderElection, pluginsDir } = config;
     host = new PluginHost({
@@ -47,7 +55,7 @@ async function serve(config: ServeConfig, exit: (code: number) => void): Promise
       ...(leaderElection === undefined ? {} : { leaderElection }),
       ...(pluginsDir === undefined ? {} : { pluginsDir }),
     });
-    await runUntilStopped(config, { server, host, logger, signal: shutdown.signal });
+    await runUntilStopped(config, { server, host, logger, development, signal: shutdown.signal });
     logger.info({}, 'stopped');
     return shutdown.exitCode;
   } catch (err) {
@@ -74,10 +82,12 @@ interface Serving {
   readonly server: ApiServer;
   readonly host: PluginHost;
   readonly logger: Logger;
+  readonly development: Development | undefined;
   readonly signal: AbortSignal;
 }
 
-async function runUntilStopped(config: ServeConfig, { server, host, logger, signal }: Serving): Promise<void> {
+async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
+  const { server, host, logger, development, signal } = serving;
   server.addReadyCheck({ name: 'plugins', check: () => host.readinessProblem() });
   server.addDebugPage(controllersPage(() => host.managers()));
   logger.info({ url: server.url }, 'listening');
@@ -85,14 +95,17 @@ async function runUntilStopped(config: ServeConfig, { server, host, logger, sign
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  for (const folder of config.plugins) await host.addFolder(folder);
+  const developed = development === undefined ? [] : [development.folder];
+  for (const folder of [...config.plugins, ...developed]) await host.addFolder(folder);
   await host.addInstalled();
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
     if (config.hints) process.stderr.write(hintsFor(server, hintOptions(config)));
   }
+  const followed = development?.run(serving, signal);
   await stopped;
+  await followed;
   await stop(server, host);
 }
 

@@ -1,0 +1,116 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkKindNames, checkPartName } from './check-names.ts';
+import { addToIndex } from './index-module.ts';
+import { kebabCase, pluralOf } from './names.ts';
+import { ScaffoldError } from './scaffold-error.ts';
+import { controllerFiles, controllerVariable } from './templates/controller-files.ts';
+import { endpointFiles, endpointVariable } from './templates/endpoint-files.ts';
+import { kindFiles } from './templates/kind-files.ts';
+import type { PartType } from './part-type.ts';
+import { writeNewFiles } from './write-new-files.ts';
+import type { Files } from './write-new-files.ts';
+
+/** What to add, and to which plugin. */
+export interface AddPartOptions {
+  /** The plugin's; its index.ts lists the parts. */
+  readonly folder: string;
+  /** The plugin's. */
+  readonly group: string;
+  readonly type: PartType;
+  /** Of a kind in PascalCase, else in lower case. */
+  readonly name: string;
+  /** Of a kind. Default: the English plural. */
+  readonly plural?: string;
+  /** What a controller drives: a kind with a file in kinds/. Default: the kind whose file has the controller's name. */
+  readonly kind?: string;
+}
+
+/** What was added. */
+export interface AddedPart {
+  /** Paths that were written, relative to the folder. */
+  readonly files: readonly string[];
+}
+
+interface Part {
+  readonly files: Files;
+  /** What index.ts imports, and from where. */
+  readonly variable: string;
+  readonly module: string;
+}
+
+/**
+ * Adds a kind, a controller or an endpoint to a plugin, with its test, and registers it in index.ts. Nothing is
+ * overwritten. Rejects with ScaffoldError, having written nothing, when a name is none, a file is there already, or
+ * index.ts has no place for it.
+ */
+export async function addPart(options: AddPartOptions): Promise<AddedPart> {
+  const { folder, type } = options;
+  const { files, variable, module } = await partOf(options);
+  const path = join(folder, 'index.ts');
+  const index = addToIndex(await readIndex(path), { type, variable, module });
+  await writeNewFiles(folder, files);
+  await writeFile(path, index);
+  return { files: [...Object.keys(files), 'index.ts'] };
+}
+
+async function readIndex(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new ScaffoldError('there is no index.ts in this folder, where a plugin lists its parts', { cause });
+  }
+}
+
+async function partOf(options: AddPartOptions): Promise<Part> {
+  switch (options.type) {
+    case 'kind':
+      return kindPart(options);
+    case 'controller':
+      return controllerPart(options);
+    case 'endpoint':
+      return endpointPart(options);
+  }
+}
+
+function kindPart({ group, name: kind, plural = pluralOf(kind) }: AddPartOptions): Part {
+  const problem = checkKindNames({ group, kind, plural });
+  if (problem !== undefined) throw new ScaffoldError(problem);
+  return { files: kindFiles({ group, kind, plural }), variable: kind, module: `./kinds/${kebabCase(kind)}.ts` };
+}
+
+async function controllerPart({ folder, name, kind }: AddPartOptions): Promise<Part> {
+  requirePartName(name);
+  const driven = await findKind(folder, name, kind);
+  return {
+    files: controllerFiles({ name, kind: driven }),
+    variable: controllerVariable(name),
+    module: `./controllers/${name}.ts`,
+  };
+}
+
+/** The kind that is asked for, or else the one of the controller's name; a file of kinds/ exports it. */
+async function findKind(folder: string, controller: string, kind: string | undefined): Promise<string> {
+  const file = kind === undefined ? controller : kebabCase(kind);
+  // No way leads out of kinds/: the file's name follows the rule of parts.
+  const source = checkPartName(file) === undefined ? await readKind(join(folder, 'kinds', `${file}.ts`)) : '';
+  const exported = [...source.matchAll(/^export (?:const|class) ([A-Z]\w*)/gm)].flatMap(([, name]) => name ?? []);
+  const found = exported.find((name) => (kind === undefined ? kebabCase(name) === controller : name === kind));
+  if (found !== undefined) return found;
+  if (kind !== undefined) throw new ScaffoldError(`there is no kinds/${file}.ts that exports ${kind}`);
+  throw new ScaffoldError(`there is no kinds/${file}.ts: say which kind the controller drives, with --kind`);
+}
+
+async function readKind(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}
+
+function endpointPart({ name, group }: AddPartOptions): Part {
+  requirePartName(name);
+  return { files: endpointFiles({ name, group }), variable: endpointVariable(name), module: `./endpoints/${name}.ts` };
+}
+
+function requirePartName(name: string): void {
+  const problem = checkPartName(name);
+  if (problem !== undefined) throw new ScaffoldError(`the name "${name}" ${problem}`);
+}

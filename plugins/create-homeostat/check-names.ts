@@ -1,0 +1,40 @@
+import { checkDescriptor, checkDnsSubdomain, checkName, defineModel } from '@homeostat/controller-runtime/api';
+
+/** What a plugin of a server with the default domain may not use. */
+const serviceDomain = 'homeostat.internal';
+const reservedName = 'service';
+
+/** What is wrong with the name of a plugin, in words that follow it; as the manifest is judged. */
+export function checkPluginName(name: string): string | undefined {
+  return name === reservedName ? 'is reserved' : checkName(name, 'label')[0];
+}
+
+/** What is wrong with the group of a plugin, in words that follow it; as the manifest is judged. */
+export function checkPluginGroup(group: string): string | undefined {
+  return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
+}
+
+export interface KindNames {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+}
+
+/** What is wrong with the names of a kind; as they are judged when it is registered. */
+export function checkKindNames({ group, kind, plural }: KindNames): string | undefined {
+  const singular = kind.toLowerCase();
+  const schema = { type: 'object', properties: {} } as const;
+  try {
+    checkDescriptor(defineModel({ group, version: 'v1alpha1', kind, plural, singular, schema }), { serviceDomain });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** What is wrong with the name of a controller or an endpoint: it is part of a file's name and of a variable's. */
+export function checkPartName(name: string): string | undefined {
+  return /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)
+    ? undefined
+    : 'must be lowercase letters, digits and hyphens, a letter first, at most 63';
+}

@@ -1,0 +1,101 @@
+import { Command, CommanderError } from 'commander';
+import { basename, relative, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { createPlugin } from './create-plugin.ts';
+import type { CreatePluginOptions } from './create-plugin.ts';
+import { ScaffoldError } from './scaffold-error.ts';
+
+/** What a command line was given wrong. */
+const usageExitCode = 2;
+
+/** What of the process is used. */
+export type CreateEnvironment = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>;
+
+interface Given {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly yes?: boolean;
+}
+
+/** As of the shell's own commands that Ctrl+C has ended. */
+const interruptedExitCode = 130;
+
+/**
+ * Runs `npm create homeostat`, and answers the exit code: 0; 2 with what is wrong on stderr, and nothing written; 130 when
+ * a question was answered by Ctrl+C or Ctrl+D, and nothing was written.
+ */
+export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
+  const program = createProgram(environment);
+  try {
+    program.parse(argv, { from: 'user' });
+    const ask = await asker(program.opts<Given>(), environment);
+    try {
+      const options = await readOptions(program, ask.question);
+      await createPlugin(options);
+      environment.stdout.write(nextSteps(options));
+    } finally {
+      ask.close();
+    }
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
+    if (isInterruption(error)) return interruptedExitCode;
+    if (!(error instanceof ScaffoldError)) throw error;
+    environment.stderr.write(`${error.message}\n`);
+    return usageExitCode;
+  }
+}
+
+/** How readline ends a question. */
+function isInterruption(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ABORT_ERR';
+}
+
+function createProgram({ stdout, stderr }: CreateEnvironment): Command {
+  return new Command('create-homeostat')
+    .description('Make a plugin of Homeostat: a kind, a controller, a declared object, and tests.')
+    .argument('[folder]', 'folder to make, or an empty one (default: my-plugin)')
+    .option('--name <name>', "the plugin's name (default: the folder's)")
+    .option('--group <domain>', 'domain that its kinds are in, which you own (default: <name>.example.com)')
+    .option('--kind <Kind>', 'kind that it brings, in PascalCase (default: Greeting)')
+    .option('--yes', 'take the defaults, and ask nothing')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', '\nOn a terminal it asks for what no option says. It uses no network.')
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .exitOverride();
+}
+
+/** Answers what somebody types, or the default. */
+type Question = (what: string, proposal: string) => Promise<string>;
+
+interface Asker {
+  readonly question: Question;
+  readonly close: () => void;
+}
+
+/** Asks people, and takes the defaults where nobody is there. */
+async function asker({ yes = false }: Given, { stdin, stdout }: CreateEnvironment): Promise<Asker> {
+  if (yes || !stdin.isTTY || !stdout.isTTY) return { question: async (_what, proposal) => proposal, close: () => {} };
+  const terminal = createInterface({ input: stdin, output: stdout });
+  const question: Question = async (what, proposal) =>
+    (await terminal.question(`${what} (${proposal}): `)).trim() || proposal;
+  return { question, close: () => terminal.close() };
+}
+
+async function readOptions(program: Command, question: Question): Promise<CreatePluginOptions> {
+  const given = program.opts<Given>();
+  const folder = resolve(program.args[0] ?? (await question('Folder', 'my-plugin')));
+  const name = given.name ?? (await question('Name', basename(folder)));
+  const group = given.group ?? (await question('Group', `${name}.example.com`));
+  const kind = given.kind ?? (await question('Kind', 'Greeting'));
+  return { folder, name, group, kind };
+}
+
+function nextSteps({ folder, name, kind }: CreatePluginOptions): string {
+  const way = relative('', folder);
+  return `Made the plugin ${name} with the kind ${kind}. Next:
+${way === '' ? '' : `  cd ${way}\n`}  npm install
+  npm run dev
+`;
+}

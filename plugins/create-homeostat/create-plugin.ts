@@ -1,0 +1,67 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { addPart } from './add-part.ts';
+import { checkKindNames, checkPluginGroup, checkPluginName } from './check-names.ts';
+import { kebabCase, pluralOf } from './names.ts';
+import { ScaffoldError } from './scaffold-error.ts';
+import { pluginFiles, tools } from './templates/plugin-files.ts';
+import { writeNewFiles } from './write-new-files.ts';
+
+export interface CreatePluginOptions {
+  /** Made when it is not there; has to be empty, but for `.git`. */
+  readonly folder: string;
+  readonly name: string;
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** Makes a plugin with one kind and one controller. Rejects with ScaffoldError, having written nothing. */
+export async function createPlugin(options: CreatePluginOptions): Promise<void> {
+  const { folder, name, group, kind } = options;
+  const problems = problemsOf(options);
+  if (problems.length > 0) throw new ScaffoldError(problems.join('\n'));
+  await requireEmpty(folder);
+  await mkdir(folder, { recursive: true });
+  const plural = pluralOf(kind);
+  await writeNewFiles(folder, pluginFiles({ name, group, kind, plural, version: ownVersion() }));
+  await addPart({ folder, group, type: 'kind', name: kind });
+  await addPart({ folder, group, type: 'controller', name: kebabCase(kind), kind });
+}
+
+/** Every one at once, each with the option that it is about. */
+function problemsOf({ name, group, kind }: CreatePluginOptions): readonly string[] {
+  const nameProblem = checkPluginName(name) ?? checkPackageName(name);
+  if (nameProblem !== undefined) return [`--name: "${name}" ${nameProblem}`];
+  const groupProblem = checkPluginGroup(group);
+  if (groupProblem !== undefined) return [`--group: "${group}" ${groupProblem}`];
+  const kindProblem = checkKindNames({ group, kind, plural: pluralOf(kind) });
+  return kindProblem === undefined ? [] : [kindProblem];
+}
+
+/** npm installs no package into itself. */
+function checkPackageName(name: string): string | undefined {
+  return name === 'homeostat' || Object.hasOwn(tools, name)
+    ? 'is the name of a package that a plugin needs'
+    : undefined;
+}
+
+async function requireEmpty(folder: string): Promise<void> {
+  const names = await namesIn(folder);
+  if (names.some((name) => name !== '.git')) throw new ScaffoldError(`${folder} is not empty: choose another folder`);
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return [];
+    throw new ScaffoldError(`${folder} is ${code === 'ENOTDIR' ? 'no folder' : 'not readable'}`, { cause });
+  }
+}
+
+/** All packages are released together, under one version. */
+function ownVersion(): string {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
+}

@@ -1,0 +1,35 @@
+import { markerOf } from './part-type.ts';
+import type { PartType } from './part-type.ts';
+import { ScaffoldError } from './scaffold-error.ts';
+
+export interface IndexEntry {
+  readonly type: PartType;
+  /** What the module exports. */
+  readonly variable: string;
+  readonly module: string;
+}
+
+const lists: Readonly<Record<PartType, string>> = { kind: 'models', controller: 'controllers', endpoint: 'endpoints' };
+
+/** The last line of an import, also of one that has several. */
+const endOfImport = /^(?:import\b.*|\}\s*from\s*)(['"])[^'"]+\1;?\s*$/;
+
+/**
+ * The source of a plugin's index.ts with one more part: its name above the comment that marks the place, however the file
+ * looks otherwise, and its import after the others. Throws ScaffoldError where the mark is gone.
+ */
+export function addToIndex(source: string, { type, variable, module }: IndexEntry): string {
+  const lines = source.split('\n');
+  const marker = markerOf(type);
+  const at = lines.findIndex((line) => line.trim() === marker);
+  if (at < 0) {
+    throw new ScaffoldError(
+      `index.ts has no line "${marker}": put it where the next one goes in the list of ${lists[type]}`,
+    );
+  }
+  const indent = /^\s*/.exec(lines[at] ?? '')?.[0] ?? '';
+  lines.splice(at, 0, `${indent}${variable},`);
+  const lastImport = lines.findLastIndex((line) => endOfImport.test(line));
+  lines.splice(lastImport + 1, 0, `import { ${variable} } from '${module}';`);
+  return lines.join('\n');
+}

@@ -1,0 +1,21 @@
+// How the names of one thing are made of each other.
+
+/** `WebSite` → `web-site`, `HTTPRoute` → `http-route`: the name of a kind's files. */
+export function kebabCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase();
+}
+
+/** `web-site` → `webSite`. */
+export function camelCase(name: string): string {
+  return name.replace(/-+([a-z0-9])/g, (_match, first: string) => first.toUpperCase());
+}
+
+/** An English plural, in lower case: `Greeting` → `greetings`, `Proxy` → `proxies`, `Address` → `addresses`. */
+export function pluralOf(kind: string): string {
+  const name = kind.toLowerCase();
+  if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
+  return /(?:s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
+}

@@ -1,0 +1,76 @@
+import { camelCase, kebabCase } from '../names.ts';
+import type { Files } from '../write-new-files.ts';
+
+export interface ControllerNames {
+  /** Of the controller. */
+  readonly name: string;
+  /** The kind that it drives. */
+  readonly kind: string;
+}
+
+/** A controller, which greets by `spec.name`, and its test. */
+export function controllerFiles({ name, kind }: ControllerNames): Files {
+  const names = { name, kind, variable: controllerVariable(name), kindFile: kebabCase(kind) };
+  return {
+    [`controllers/${name}.ts`]: controllerModule(names),
+    [`controllers/${name}.test.ts`]: controllerTest(names),
+  };
+}
+
+export function controllerVariable(name: string): string {
+  return `${camelCase(name)}Controller`;
+}
+
+interface Names extends ControllerNames {
+  readonly variable: string;
+  readonly kindFile: string;
+}
+
+function controllerModule({ name, kind, variable, kindFile }: Names): string {
+  return `import { controller } from 'homeostat';
+import { ${kind} } from '../kinds/${kindFile}.ts';
+
+/** Brings what is to what is wanted. Runs whenever an object changes, and again after an error. */
+export const ${variable} = controller(${kind}, {
+  name: '${name}',
+  async reconcile({ object, status }) {
+    await status({ greeting: \`Hello \${object.spec.name}\` });
+  },
+});
+`;
+}
+
+function controllerTest({ name, kind, variable, kindFile }: Names): string {
+  return `import assert from 'node:assert/strict';
+import { startTestServer } from 'homeostat/testing';
+import { ${kind} } from '../kinds/${kindFile}.ts';
+import { ${variable} } from './${name}.ts';
+
+describe('${variable}', () => {
+  it('greets by name, and again when the name changes', async () => {
+    const server = await startTestServer({
+      models: [${kind}],
+      controllers: [${variable}],
+    });
+    const greeting = async () => {
+      await server.settle();
+      return (await server.client.get(${kind}, 'ada')).status?.greeting;
+    };
+    try {
+      await server.client.create(${kind}, {
+        metadata: { name: 'ada' },
+        spec: { name: 'Ada' },
+      });
+      assert.equal(await greeting(), 'Hello Ada');
+      await server.client.patch(${kind}, 'ada', {
+        type: 'merge',
+        patch: { spec: { name: 'Ada Lovelace' } },
+      });
+      assert.equal(await greeting(), 'Hello Ada Lovelace');
+    } finally {
+      await server.stop();
+    }
+  });
+});
+`;
+}

@@ -1,0 +1,182 @@
+import type { KindNames } from '../check-names.ts';
+import { kebabCase } from '../names.ts';
+import { markerOf } from '../part-type.ts';
+import type { Files } from '../write-new-files.ts';
+
+export interface PluginNames extends KindNames {
+  readonly name: string;
+  /** Of homeostat. */
+  readonly version: string;
+}
+
+/** What the tools of a new plugin are; those that this repository is built and tested with. */
+export const tools: Readonly<Record<string, string>> = {
+  '@types/mocha': '10.0.10',
+  '@types/node': '20.19.43',
+  mocha: '12.0.3',
+  oxlint: '1.89.0',
+  'oxlint-tsgolint': '7.0.2004',
+  prettier: '3.10.1',
+  typescript: '7.0.2',
+};
+
+/** A plugin without any parts. */
+export function pluginFiles(names: PluginNames): Files {
+  return {
+    'package.json': packageJson(names),
+    'plugin.yaml': manifest(names),
+    'tsconfig.json': tsconfig,
+    '.oxlintrc.json': lintConfig,
+    '.gitignore': 'node_modules/\ndist/\ndata/\n',
+    'README.md': readme(names),
+    'index.ts': index,
+    'index.test.ts': indexTest(names),
+    [`resources/extensions/${names.plural}.yaml`]: declaredObject(names),
+  };
+}
+
+function packageJson({ name, version }: PluginNames): string {
+  const content = {
+    name,
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    engines: { node: '>=20.19' },
+    scripts: {
+      dev: 'homeostat dev',
+      build: 'tsc',
+      start: 'npm run build && homeostat serve --plugin .',
+      test: 'npm run build && mocha',
+      lint: 'oxlint && prettier --check .',
+      format: 'prettier --write .',
+    },
+    dependencies: { homeostat: `^${version}` },
+    devDependencies: tools,
+    // npm runs the scripts of no other package: this one fetches, or builds, SQLite.
+    allowScripts: { 'better-sqlite3': true },
+    mocha: { spec: 'dist/**/*.test.js' },
+    prettier: { printWidth: 120, singleQuote: true },
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+function manifest({ name, version, group }: PluginNames): string {
+  return `name: ${name}
+version: 0.1.0
+requires: ^${version}
+group: ${group}
+`;
+}
+
+const tsconfig = `{
+  "compilerOptions": {
+    "target": "es2023",
+    "lib": ["es2023", "esnext.decorators"],
+    "module": "nodenext",
+    "types": ["node", "mocha"],
+    "strict": true,
+    "noUncheckedIndexedAccess": true,
+    "verbatimModuleSyntax": true,
+    "rewriteRelativeImportExtensions": true,
+    "skipLibCheck": true,
+    "sourceMap": true,
+    "rootDir": ".",
+    "outDir": "dist"
+  },
+  "include": ["**/*.ts"],
+  "exclude": ["dist", "node_modules"]
+}
+`;
+
+const lintConfig = `{
+  "$schema": "./node_modules/oxlint/configuration_schema.json",
+  "plugins": ["eslint", "typescript", "unicorn", "oxc", "import"],
+  "options": { "typeAware": true, "denyWarnings": true },
+  "categories": { "correctness": "error" },
+  "rules": { "typescript/no-floating-promises": "error" },
+  "env": { "node": true, "mocha": true },
+  "ignorePatterns": ["dist/**"]
+}
+`;
+
+const index = `import { definePlugin } from 'homeostat';
+
+// \`npx homeostat new kind|controller|endpoint <name>\` adds to these lists, above the comments in them.
+export default definePlugin({
+  models: [
+    ${markerOf('kind')}
+  ],
+  controllers: [
+    ${markerOf('controller')}
+  ],
+  endpoints: [
+    ${markerOf('endpoint')}
+  ],
+});
+`;
+
+function indexTest({ kind }: PluginNames): string {
+  return `import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { startTestServer } from 'homeostat/testing';
+import { ${kind} } from './kinds/${kebabCase(kind)}.ts';
+
+const folder = fileURLToPath(new URL('..', import.meta.url));
+
+describe('the plugin', () => {
+  it('brings the object that its files declare, and greets it', async () => {
+    const server = await startTestServer({ plugins: [folder] });
+    try {
+      await server.settle();
+      const { status } = await server.client.get(${kind}, 'world');
+      assert.equal(status?.greeting, 'Hello World');
+    } finally {
+      await server.stop();
+    }
+  });
+});
+`;
+}
+
+function declaredObject({ group, kind }: PluginNames): string {
+  return `# Created when the plugin starts, unless it is there.
+apiVersion: ${group}/v1alpha1
+kind: ${kind}
+metadata:
+  name: world
+spec:
+  name: World
+`;
+}
+
+function readme({ name, group, kind, plural }: PluginNames): string {
+  const file = kebabCase(kind);
+  return `# ${name}
+
+A plugin of Homeostat: the kind \`${kind}\` of \`${group}\`, and a controller that greets.
+
+\`\`\`sh
+npm run dev     # serves the plugin on http://127.0.0.1:8700, and reloads it when a file changes
+npm test        # builds, and runs the tests, each against a server of its own
+npm run lint    # lint rules and format; npm run format repairs the format
+npm start       # builds, and serves the plugin
+\`\`\`
+
+While it is served:
+
+\`\`\`sh
+api=http://127.0.0.1:8700/apis/${group}/v1alpha1/${plural}
+curl $api/world                   # status.greeting: Hello World
+curl -X POST $api -H 'Content-Type: application/yaml' --data-binary '
+apiVersion: ${group}/v1alpha1
+kind: ${kind}
+metadata: { name: ada }
+spec: { name: Ada }'
+curl $api/ada
+\`\`\`
+
+- \`kinds/${file}.ts\` says what a ${kind} is, \`controllers/${file}.ts\` what is done about it.
+- \`resources/extensions\` holds objects that are there from the start.
+- \`npx homeostat new kind|controller|endpoint <name>\` adds a part with its test, and registers it in \`index.ts\`.
+`;
+}

@@ -1,0 +1,27 @@
+import { access, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ScaffoldError } from './scaffold-error.ts';
+
+/** Contents by path, relative to a folder. */
+export type Files = Readonly<Record<string, string>>;
+
+/** Writes files that are not there yet. Rejects with ScaffoldError, and writes none, when one of them is. */
+export async function writeNewFiles(folder: string, files: Files): Promise<void> {
+  for (const path of Object.keys(files)) {
+    if (await isThere(join(folder, path))) throw new ScaffoldError(`${path} is there already: nothing was written`);
+  }
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    // Exclusive: what somebody wrote since is not overwritten either.
+    await writeFile(join(folder, path), content, { flag: 'wx' });
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** Compiles once; resolves with whether that went without errors, which it has shown. Rejects when it cannot be run. */
+export type Compile = (signal: AbortSignal) => Promise<boolean>;
+
+/**
+ * The compiler of a plugin in TypeScript: the one that it depends on itself, run as a program of its own. It leaves the
+ * compiled files alone when there are errors, and shows these on stderr. undefined for a folder without tsconfig.json.
+ * Throws Error when the compiler is not installed.
+ */
+export function compilerOf(folder: string): Compile | undefined {
+  if (!existsSync(join(folder, 'tsconfig.json'))) return undefined;
+  const tsc = findCompiler(folder);
+  return async (signal) => {
+    if (signal.aborted) return false;
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [tsc, '--project', folder, '--noEmitOnError'], {
+        stdio: ['ignore', 2, 2],
+        cwd: folder,
+      });
+      const kill = (): void => void child.kill();
+      signal.addEventListener('abort', kill, { once: true });
+      child.once('error', reject);
+      child.once('exit', (code) => {
+        signal.removeEventListener('abort', kill);
+        resolve(code === 0);
+      });
+    });
+  };
+}
+
+function findCompiler(folder: string): string {
+  try {
+    const file = createRequire(join(folder, 'package.json')).resolve('typescript/package.json');
+    const { bin } = JSON.parse(readFileSync(file, 'utf8')) as { readonly bin: { readonly tsc: string } };
+    return join(dirname(file), bin.tsc);
+  } catch (cause) {
+    throw new Error(`${folder} has a tsconfig.json, and no compiler: npm install --save-dev typescript`, { cause });
+  }
+}

@@ -1,0 +1,206 @@
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeFolder, makePlugin, removeFolders } from '../plugin-folder.fixture.ts';
+import { PluginHost } from '../plugin-host.ts';
+import { Development } from './development.ts';
+
+const runtime = import.meta.resolve('homeostat');
+
+/** The main file of a plugin whose kind has these fields, and which greets with a word of another file. */
+function mainOf(fields: string): string {
+  return `
+    import { controller, defineModel, definePlugin } from '${runtime}';
+    import { word } from './word.js';
+    const spec = { type: 'object', properties: { name: { type: 'string' }, ${fields} } };
+    const status = { type: 'object', properties: { greeting: { type: 'string' } } };
+    const Order = defineModel({
+      gvk: 'shop.example.com/v1/Order', plural: 'orders', schema: { type: 'object', properties: { spec, status } },
+    });
+    const greet = controller(Order, {
+      reconcile: async ({ object, status }) => void (await status({ greeting: word + ' ' + object.spec.name })),
+    });
+    export default definePlugin({ models: [Order], controllers: [greet] });`;
+}
+
+const declared = `
+apiVersion: shop.example.com/v1
+kind: Order
+metadata: { name: first }
+spec: { name: First, size: large }
+`;
+
+const compiler = `
+  import { copyFileSync, readFileSync } from 'node:fs';
+  if (readFileSync('index.ts', 'utf8').includes('mistake')) process.exit(1);
+  copyFileSync('index.ts', 'dist/index.js');`;
+
+describe('Development', () => {
+  let server: ApiServer;
+  let host: PluginHost;
+  let folder: string;
+  let clock: FakeClock;
+  let lines: string[];
+  let abort: AbortController;
+  let running: Promise<void>;
+
+  async function develop(files: Readonly<Record<string, string>> = {}): Promise<void> {
+    const main = mainOf("size: { type: 'string' }");
+    folder = await makePlugin('shop', main, {
+      'dist/word.js': "export const word = 'Hello';",
+      'resources/extensions/first.yaml': declared,
+      ...files,
+    });
+    server = await startApiServer({ database: 'memory:', port: 0 });
+    host = new PluginHost({ server });
+    lines = [];
+    clock = new FakeClock();
+    abort = new AbortController();
+    const development = await Development.open(folder, { print: (line) => lines.push(line), clock });
+    expect(await development.compile(abort.signal)).to.equal(true);
+    await host.addFolder(development.folder);
+    await host.start();
+    running = development.run({ server, host }, abort.signal);
+  }
+
+  afterEach(async () => {
+    abort.abort();
+    await running;
+    expect(clock.pendingTimers).to.equal(0);
+    await host.stop();
+    await server.stop();
+    await removeFolders();
+  });
+
+  const write = async (path: string, content: string): Promise<void> => writeFile(join(folder, path), content);
+
+  /** Time goes on until a line has been told. */
+  async function told(text: string): Promise<void> {
+    await eventually(
+      async () => {
+        await clock.advance(250);
+        return lines.some((line) => line.includes(text));
+      },
+      { timeoutMs: 10_000, describe: () => `"${text}" in\n${lines.join('\n')}` },
+    );
+  }
+
+  async function greeting(): Promise<string | undefined> {
+    const response = await fetch(`${server.url}/apis/shop.example.com/v1/orders/first`);
+    return ((await response.json()) as { status?: { greeting?: string } }).status?.greeting;
+  }
+
+  it('reloads a plugin when a file changes that its main file imports; objects stay, and watches of other kinds go on', async () => {
+    await develop();
+    await eventually(async () => (await greeting()) === 'Hello First');
+    const { uid } = await orderOf('first');
+    const ending = new AbortController();
+    const watch = await fetch(`${server.url}/api/v1/namespaces?watch=true`, { signal: ending.signal });
+    const reader = watch.body!.getReader();
+    await write('dist/word.js', "export const word = 'Welcome';");
+    await told('changed: dist/word.js');
+    await eventually(async () => (await greeting()) === 'Welcome First');
+    expect((await orderOf('first')).uid).to.equal(uid);
+
+    await fetch(`${server.url}/api/v1/namespaces`, {
+      method: 'POST',
+      body: JSON.stringify({ metadata: { name: 'later' } }),
+      headers: { 'Content-Type': 'application/json' },
+    });
+    let events = '';
+    while (!events.includes('"name":"later"')) events += new TextDecoder().decode((await reader.read()).value);
+    expect(events).to.not.include('"ERROR"');
+    ending.abort();
+  });
+
+  it('tells how the schema differs, and which stored objects do not fit', async () => {
+    await develop();
+    const created = await fetch(`${server.url}/apis/shop.example.com/v1/orders`, {
+      method: 'POST',
+      body: JSON.stringify({
+        apiVersion: 'shop.example.com/v1',
+        kind: 'Order',
+        metadata: { name: 'second' },
+        spec: { name: 'Second', size: 'large' },
+      }),
+      headers: { 'Content-Type': 'application/json' },
+    });
+    expect(created.status).to.equal(201);
+    await write('resources/extensions/first.yaml', declared.replace(', size: large', ''));
+    await write('dist/index.js', mainOf("size: { type: 'string', maxLength: 3 }, colour: { type: 'string' }"));
+    await told('of 2 stored objects, 1 would be refused at a write');
+    expect(lines).to.include('  + spec.colour (string, optional): stored objects are without it');
+    expect(lines.filter((line) => line.startsWith('  ~ spec.size (maxLength: none → 3): '))).to.have.length(1);
+    expect(lines.filter((line) => line.includes('spec.size: Too long'))).to.have.length(1);
+    expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
+  });
+
+  it('leaves the version before alone when the new one cannot be loaded, and goes on with the next', async () => {
+    await develop();
+    await eventually(async () => (await greeting()) === 'Hello First');
+    await write('dist/word.js', 'export const word = nothing;');
+    await told('not reloaded: nothing is not defined');
+    await write('plugin.yaml', 'name: shop\nversion: one\n');
+    await told('not reloaded: ');
+    await write('plugin.yaml', 'name: shop\nversion: 1.0.0\nrequires: ^99.0.0\n');
+    await told('not reloaded: requires homeostat ^99.0.0');
+    await write('plugin.yaml', 'name: market\nversion: 1.0.0\n');
+    await told('plugin.yaml: name: is "market" now');
+    expect(await greeting()).to.equal('Hello First');
+    await write('plugin.yaml', 'name: shop\nversion: 2.0.0\n');
+    await write('dist/word.js', "export const word = 'Back';");
+    await told('shop 2.0.0 is Started');
+    await eventually(async () => (await greeting()) === 'Back First');
+  });
+
+  it('says why a version fails at its start, and starts the one that repairs it', async () => {
+    await develop();
+    await write('resources/extensions/first.yaml', declared.replace('Order', 'Orders'));
+    await told('shop 1.0.0 is Failed: resources/extensions/first.yaml: document 1');
+    lines.length = 0;
+    await write('resources/extensions/first.yaml', declared);
+    await told('shop 1.0.0 is Started');
+  });
+
+  it('compiles a plugin in TypeScript by the compiler that it depends on, and reloads nothing with errors', async () => {
+    await develop({
+      'tsconfig.json': '{}',
+      'index.ts': mainOf("size: { type: 'string' }"),
+      'node_modules/typescript/package.json': '{"type": "module", "bin": {"tsc": "./tsc.js"}}',
+      'node_modules/typescript/tsc.js': compiler,
+    });
+    await write('index.ts', 'a mistake');
+    await told('there are errors: nothing is reloaded');
+    expect(host.statuses()).to.deep.equal([{ name: 'shop', version: '1.0.0', phase: 'Started' }]);
+    await write('index.ts', mainOf("size: { type: 'string' }, colour: { type: 'string' }"));
+    await told('+ spec.colour');
+  });
+
+  async function orderOf(name: string): Promise<{ readonly uid: string }> {
+    const response = await fetch(`${server.url}/apis/shop.example.com/v1/orders/${name}`);
+    return ((await response.json()) as { metadata: { uid: string } }).metadata;
+  }
+});
+
+describe('Development.open', () => {
+  after(removeFolders);
+
+  for (const [what, files, message] of [
+    ['a folder without a manifest', {}, 'plugin.yaml'],
+    ['a manifest with a mistake', { 'plugin.yaml': 'name: shop' }, 'version: is missing'],
+    [
+      'TypeScript without a compiler',
+      { 'plugin.yaml': 'name: shop\nversion: 1.0.0', 'tsconfig.json': '{}' },
+      'npm install --save-dev typescript',
+    ],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      const folder = await makeFolder(files);
+      const refused = await Development.open(folder, { print: () => {} }).catch((error: unknown) => String(error));
+      expect(refused).to.include(message);
+    });
+  }
+});

@@ -1,0 +1,137 @@
+import type { ApiServer } from '@homeostat/apiserver';
+import { systemClock } from '@homeostat/controller-runtime';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { realpath } from 'node:fs/promises';
+import { errorText } from '../error-text.ts';
+import { openPluginFolder } from '../plugin-folder.ts';
+import type { PluginHost } from '../plugin-host.ts';
+import type { PluginSource } from '../plugin-source.ts';
+import { compilerOf } from './compiler.ts';
+import type { Compile } from './compiler.ts';
+import { describeKinds, kindsOf } from './describe-kinds.ts';
+import type { Kinds } from './describe-kinds.ts';
+import { FolderWatcher } from './folder-watcher.ts';
+import { tryStoredObjects } from './stored-objects.ts';
+import { watchedFiles } from './watched-files.ts';
+
+/** The server that serves the plugin. */
+export interface Serving {
+  readonly server: Pick<ApiServer, 'schemeManager' | 'client'>;
+  readonly host: Pick<PluginHost, 'reload' | 'statuses'>;
+}
+
+export interface DevelopmentOptions {
+  /** Tells people what happens. */
+  readonly print: (line: string) => void;
+  /** Default: the real time. */
+  readonly clock?: Clock;
+}
+
+interface Parts extends Pick<DevelopmentOptions, 'print'> {
+  readonly folder: string;
+  readonly name: string;
+  readonly compile: Compile | undefined;
+  readonly watcher: FolderWatcher;
+}
+
+/** What is recompiled for; YAML is read as it is. */
+const source = /\.(?:[cm]?tsx?|json)$/;
+
+/** A plugin that is being written: compiles it, and reloads it when a file of its changes. Lives once: open, compile, run. */
+export class Development {
+  readonly #parts: Parts;
+  /** Of the last version that started. */
+  #kinds: Kinds = new Map();
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Changes count from now on. Rejects with an Error that says why the folder is no plugin, or cannot be compiled. */
+  static async open(path: string, { print, clock = systemClock }: DevelopmentOptions): Promise<Development> {
+    const folder = await realpath(path);
+    const { manifest } = await openPluginFolder(folder);
+    const compile = compilerOf(folder);
+    const wants = watchedFiles({ main: manifest.main, isCompiled: compile !== undefined });
+    const watcher = await FolderWatcher.start({ folder, wants, clock });
+    return new Development({ folder, name: manifest.name, compile, watcher, print });
+  }
+
+  /** Real path. */
+  get folder(): string {
+    return this.#parts.folder;
+  }
+
+  /** Compiles the plugin, if it is to be; resolves with whether that went without errors. Never rejects. */
+  async compile(signal: AbortSignal): Promise<boolean> {
+    const { compile, print } = this.#parts;
+    try {
+      if (compile === undefined || (await compile(signal))) return true;
+      if (!signal.aborted) print('there are errors: nothing is reloaded');
+    } catch (error) {
+      print(`the compiler could not be run: ${errorText(error)}`);
+    }
+    return false;
+  }
+
+  /** Follows the folder until the signal aborts. Never rejects: what goes wrong is told, and the last version goes on. */
+  async run(serving: Serving, signal: AbortSignal): Promise<void> {
+    const { name, folder, print } = this.#parts;
+    this.#kinds = kindsOf(serving.server.schemeManager.list(), name);
+    print(`${statusOf(serving, name)}; waiting for changes in ${folder}`);
+    try {
+      for (;;) {
+        const changed = await this.#parts.watcher.next(signal);
+        if (changed === undefined) return;
+        await this.#onChange(changed, serving, signal);
+      }
+    } catch (error) {
+      print(`changes are not followed any more: ${errorText(error)}`);
+    }
+  }
+
+  async #onChange(changed: readonly string[], serving: Serving, signal: AbortSignal): Promise<void> {
+    const { print } = this.#parts;
+    print(`changed: ${changed.slice(0, 5).join(', ')}${changed.length > 5 ? ', …' : ''}`);
+    if (changed.some((path) => source.test(path)) && !(await this.compile(signal))) return;
+    if (signal.aborted) return;
+    try {
+      await serving.host.reload(await this.#open());
+      await this.#tell(serving);
+    } catch (error) {
+      print(`not reloaded: ${errorText(error)}`);
+    }
+  }
+
+  /** The plugin as its files are now. */
+  async #open(): Promise<PluginSource> {
+    const { folder, name } = this.#parts;
+    const opened = await openPluginFolder(folder);
+    if (opened.manifest.name !== name)
+      throw new Error(`plugin.yaml: name: is "${opened.manifest.name}" now: end this, and begin anew`);
+    return opened;
+  }
+
+  async #tell(serving: Serving): Promise<void> {
+    const { name, print } = this.#parts;
+    const { schemeManager, client } = serving.server;
+    const kinds = kindsOf(schemeManager.list(), name);
+    if (isStarted(serving, name)) {
+      const lines = await describeKinds(this.#kinds, kinds, async (kind) => tryStoredObjects(client, kind));
+      for (const line of lines) print(line);
+      this.#kinds = kinds;
+    }
+    print(statusOf(serving, name));
+  }
+}
+
+function isStarted({ host }: Serving, plugin: string): boolean {
+  return host.statuses().some(({ name, phase }) => name === plugin && phase === 'Started');
+}
+
+function statusOf({ host }: Serving, plugin: string): string {
+  const status = host.statuses().find(({ name }) => name === plugin);
+  if (status === undefined) return `${plugin} is not loaded`;
+  const { version, phase, reason } = status;
+  return `${plugin} ${version} is ${phase}${reason === undefined ? '' : `: ${reason}`}`;
+}

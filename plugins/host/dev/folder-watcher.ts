@@ -1,0 +1,94 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pause } from '../pause.ts';
+
+export interface FolderWatcherOptions {
+  readonly folder: string;
+  /** Of a path relative to the folder, with `/`. Files and folders that it does not want are not looked at. */
+  readonly wants: (path: string, isFolder: boolean) => boolean;
+  readonly clock: Clock;
+}
+
+/** How often a folder is looked through. What changes twice within that is told once. */
+const pollMs = 250;
+
+/** A plugin has hundreds of files; whoever has more has put something else there. */
+const maxFiles = 10_000;
+
+/** Time of the last change and size, by path. */
+type Snapshot = ReadonlyMap<string, string>;
+
+/**
+ * Tells which files of a folder changed. It looks by itself, since notifications are lost on some file systems (network,
+ * containers), differ by platform, and name no file that an editor moves into place.
+ */
+export class FolderWatcher {
+  readonly #options: FolderWatcherOptions;
+  /** What has been told. */
+  #told: Snapshot;
+  #seen: Snapshot;
+
+  private constructor(options: FolderWatcherOptions, seen: Snapshot) {
+    this.#options = options;
+    this.#told = seen;
+    this.#seen = seen;
+  }
+
+  /** Tells what changes from now on. Rejects when the folder cannot be read. */
+  static async start(options: FolderWatcherOptions): Promise<FolderWatcher> {
+    return new FolderWatcher(options, await takeSnapshot(options));
+  }
+
+  /**
+   * The files that changed, came or went since the last answer, once they have been at rest for 250 ms; undefined once the
+   * signal aborts. Rejects when the folder cannot be read any more.
+   */
+  async next(signal: AbortSignal): Promise<readonly string[] | undefined> {
+    for (;;) {
+      await pause(this.#options.clock, pollMs, signal);
+      if (signal.aborted) return undefined;
+      const now = await takeSnapshot(this.#options);
+      const isAtRest = differing(this.#seen, now).length === 0;
+      this.#seen = now;
+      const changed = differing(this.#told, now);
+      if (!isAtRest || changed.length === 0) continue;
+      this.#told = now;
+      return changed;
+    }
+  }
+}
+
+function differing(before: Snapshot, after: Snapshot): readonly string[] {
+  const paths = new Set([...before.keys(), ...after.keys()]);
+  return [...paths].filter((path) => before.get(path) !== after.get(path)).sort();
+}
+
+async function takeSnapshot(options: FolderWatcherOptions): Promise<Snapshot> {
+  const files = new Map<string, string>();
+  const waiting = [''];
+  for (const below of waiting) {
+    const entries = await readdir(join(options.folder, below), { withFileTypes: true }).catch((error: unknown) => {
+      // One that went meanwhile.
+      if (below === '') throw error;
+      return [];
+    });
+    for (const entry of entries) {
+      const path = below === '' ? entry.name : `${below}/${entry.name}`;
+      if (!options.wants(path, entry.isDirectory())) continue;
+      if (entry.isDirectory()) waiting.push(path);
+      else files.set(path, await stampOf(join(options.folder, path)));
+    }
+    if (files.size > maxFiles) throw new Error(`${options.folder} holds more than ${maxFiles} files to watch`);
+  }
+  return files;
+}
+
+async function stampOf(path: string): Promise<string> {
+  try {
+    const { mtimeMs, size } = await stat(path);
+    return `${mtimeMs} ${size}`;
+  } catch {
+    return 'gone';
+  }
+}

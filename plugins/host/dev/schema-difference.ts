@@ -1,0 +1,150 @@
+import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isDeepStrictEqual } from 'node:util';
+
+/** One field that two schemas of a kind tell apart. */
+export interface FieldChange {
+  /** Such as `spec.name`; `[]` are the items of a list, `{}` the values of a map. */
+  readonly field: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** What is different, such as `maxLength: 100 → 50`. */
+  readonly what: string;
+  /** What that does to objects that are stored. */
+  readonly meaning: string;
+}
+
+interface Field {
+  /** Without those of its own fields. */
+  readonly keywords: Readonly<Record<string, unknown>>;
+  readonly required: boolean;
+}
+
+/** How deep fields are compared. */
+const maxDepth = 32;
+
+/** Keywords that lead to other fields, or say nothing about a value. */
+const notOfTheValue: readonly string[] = [
+  '$ref',
+  'properties',
+  'required',
+  'items',
+  'additionalProperties',
+  'title',
+  'description',
+  'example',
+  'deprecated',
+];
+
+/** What is different in a kind's schema, by field; of a field that came or went with all below it, that one alone. */
+export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor): readonly FieldChange[] {
+  const old = fieldsOf(before);
+  const now = fieldsOf(after);
+  const removed = outermost([...old.keys()].filter((field) => !now.has(field)));
+  const added = outermost([...now.keys()].filter((field) => !old.has(field)));
+  return [
+    ...added.map((field) => additionOf(field, now)),
+    ...removed.map((field): FieldChange => ({ field, change: 'removed', what: '', meaning: meanings.removed })),
+    ...[...now].flatMap(([field, value]) => changeOf(field, old.get(field), value)),
+  ];
+}
+
+// As the server has it: what is stored stays as it is, and meets the schema at its next write.
+const meanings = {
+  removed: 'stored values are still read, and go at the next write of their object',
+  optional: 'stored objects are without it',
+  default: 'stored objects get the default at their next write',
+  required: 'a write of a stored object is refused until it has one',
+  stricter: 'a stored value that does not fit is still read, and a write of its object is refused until it fits',
+} as const;
+
+function additionOf(field: string, fields: ReadonlyMap<string, Field>): FieldChange {
+  const { keywords = {}, required = false } = fields.get(field) ?? {};
+  const type = typeof keywords['type'] === 'string' ? [keywords['type']] : [];
+  const hasDefault = keywords['default'] !== undefined;
+  const what = [
+    ...type,
+    required ? 'required' : 'optional',
+    ...(hasDefault ? [`default ${show(keywords['default'])}`] : []),
+  ];
+  const meaning = hasDefault ? meanings.default : required ? meanings.required : meanings.optional;
+  return { field, change: 'added', what: what.join(', '), meaning };
+}
+
+function changeOf(field: string, before: Field | undefined, after: Field): readonly FieldChange[] {
+  if (before === undefined) return [];
+  const names = [...new Set([...Object.keys(before.keywords), ...Object.keys(after.keywords)])];
+  const keywords = names.filter((name) => !isDeepStrictEqual(before.keywords[name], after.keywords[name]));
+  const what = keywords.map((name) => `${name}: ${show(before.keywords[name])} → ${show(after.keywords[name])}`);
+  if (before.required !== after.required) what.push(after.required ? 'now required' : 'no longer required');
+  if (what.length === 0) return [];
+  return [{ field, change: 'changed', what: what.join(', '), meaning: meaningOf(keywords, before, after) }];
+}
+
+function meaningOf(keywords: readonly string[], before: Field, after: Field): string {
+  if (keywords.some((name) => name !== 'default')) return meanings.stricter;
+  const lacksDefault = after.keywords['default'] === undefined;
+  if (after.required && lacksDefault && (!before.required || keywords.length > 0)) return meanings.required;
+  return keywords.length > 0 && !lacksDefault
+    ? 'holds for what is written from now on'
+    : 'nothing changes for stored objects';
+}
+
+function show(value: unknown): string {
+  return value === undefined ? 'none' : JSON.stringify(value);
+}
+
+/** Those that are not below another. */
+function outermost(fields: readonly string[]): readonly string[] {
+  const isBelow = (field: string, other: string): boolean =>
+    field.length > other.length && field.startsWith(other) && '.[{'.includes(field.charAt(other.length));
+  return fields.filter((field) => !fields.some((other) => isBelow(field, other)));
+}
+
+function fieldsOf({ schemaName, components }: ModelDescriptor): ReadonlyMap<string, Field> {
+  const fields = new Map<string, Field>();
+  const collector = new FieldCollector(components, fields);
+  collector.addProperties('', { $ref: `${prefix}${schemaName}` }, []);
+  return fields;
+}
+
+const prefix = '#/components/schemas/';
+
+/** Names all fields of a schema. One that holds objects of its own kind ends where it would begin anew. */
+class FieldCollector {
+  readonly #components: ModelDescriptor['components'];
+  readonly #fields: Map<string, Field>;
+
+  constructor(components: ModelDescriptor['components'], fields: Map<string, Field>) {
+    this.#components = components;
+    this.#fields = fields;
+  }
+
+  /** `way` are the components that lead there. */
+  addProperties(path: string, schema: JsonSchema, way: readonly string[]): void {
+    const { name, target } = this.#resolve(schema);
+    if (way.length > maxDepth || (name !== undefined && way.includes(name))) return;
+    const onward = [...way, name ?? ''];
+    for (const [key, value] of Object.entries(target.properties ?? {})) {
+      this.#add(path === '' ? key : `${path}.${key}`, value, { way: onward, required: target.required?.includes(key) });
+    }
+    if (target.items !== undefined) this.#add(`${path}[]`, target.items, { way: onward });
+    if (typeof target.additionalProperties === 'object')
+      this.#add(`${path}{}`, target.additionalProperties, { way: onward });
+  }
+
+  #add(
+    field: string,
+    schema: JsonSchema,
+    { way, required = false }: { readonly way: readonly string[]; readonly required?: boolean | undefined },
+  ): void {
+    const { target } = this.#resolve(schema);
+    const keywords = Object.fromEntries(Object.entries(target).filter(([name]) => !notOfTheValue.includes(name)));
+    this.#fields.set(field, { keywords, required });
+    this.addProperties(field, schema, way);
+  }
+
+  #resolve(schema: JsonSchema): { readonly name?: string; readonly target: JsonSchema } {
+    const name = schema.$ref?.startsWith(prefix) === true ? schema.$ref.slice(prefix.length) : undefined;
+    const target = name === undefined ? undefined : this.#components[name];
+    return name === undefined || target === undefined ? { target: schema } : { name, target: { ...target, ...schema } };
+  }
+}

@@ -1,0 +1,33 @@
+import { isInvalid } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Client } from '@homeostat/controller-runtime';
+
+/** How the stored objects of a kind stand to its schema. */
+export interface StoredObjects {
+  readonly total: number;
+  /** Those of them that were tried. */
+  readonly tried: number;
+  /** What a write of each that does not fit would be refused for. */
+  readonly unfit: readonly string[];
+}
+
+/** More are not tried: this is an answer for people who wait. */
+const maxTried = 200;
+
+/**
+ * Tries to create each stored object anew, as a dry run: what fits is refused because it exists, and what does not, before
+ * that. An update that changes nothing of an object but its metadata would not be judged.
+ */
+export async function tryStoredObjects(client: Client, kind: ModelDescriptor): Promise<StoredObjects> {
+  const { items, total } = await client.list(kind, { limit: maxTried });
+  const unfit: string[] = [];
+  for (const { metadata, ...content } of items) {
+    const { resourceVersion: _revision, managedFields: _managedFields, ...rest } = metadata;
+    try {
+      await client.create(kind, { ...content, metadata: rest }, { dryRun: true });
+    } catch (error) {
+      if (isInvalid(error)) unfit.push(error instanceof Error ? error.message : metadata.name);
+    }
+  }
+  return { total, tried: items.length, unfit };
+}

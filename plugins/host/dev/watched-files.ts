@@ -1,0 +1,23 @@
+export interface WatchedFilesOptions {
+  /** The file that exports the plugin, as the manifest has it. */
+  readonly main: string;
+  /** The code is TypeScript, and `main` is made of it. */
+  readonly isCompiled: boolean;
+}
+
+/** What a plugin is made of; databases and logs that lie in its folder are not. */
+const ofPlugin = /\.(?:[cm]?[jt]sx?|json|ya?ml)$/;
+const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
+
+/** Which paths of a plugin's folder to watch: its sources and YAML files, and not what a compiler makes of them. */
+export function watchedFiles(options: WatchedFilesOptions): (path: string, isFolder: boolean) => boolean {
+  const [output = '', ...rest] = options.main.split('/').filter((part) => part !== '.');
+  return (path, isFolder) => {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    if (isFolder) {
+      const isOutput = options.isCompiled && rest.length > 0 && path === output;
+      return !isOutput && name !== 'node_modules' && !name.startsWith('.');
+    }
+    return ofPlugin.test(name) && !(options.isCompiled && generated.test(name));
+  };
+}

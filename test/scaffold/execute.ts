@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+
+export interface ExecuteOptions {
+  readonly cwd: string;
+  /** Besides what this process has. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface Executed {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. Rejects with all that it said when it fails. */
+export function execute(
+  program: string,
+  args: readonly string[],
+  { cwd, environment = {} }: ExecuteOptions,
+): Promise<Executed> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd, env: { ...process.env, ...environment }, timeout: 180_000, maxBuffer: 64 * 1024 * 1024 };
+    execFile(program, args, options, (cause, stdout, stderr) => {
+      if (cause === null) resolve({ stdout, stderr });
+      else reject(new Error(`${program} ${args.join(' ')} failed:\n${stdout}${stderr}`, { cause }));
+    });
+  });
+}
