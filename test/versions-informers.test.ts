@@ -9,7 +9,11 @@ import { TestServer } from './support/test-server.ts';
 /** The same kind, stored in its other version. */
 const [{ toStorage, fromStorage } = {}] = gadget.versions ?? [];
 const gadgetStoredAsV1: ModelDescriptor = defineVersions(gadgetV1, [
-  { model: { ...gadgetV2, indexes: [] }, ...(fromStorage && { toStorage: fromStorage }), ...(toStorage && { fromStorage: toStorage }) },
+  {
+    model: { ...gadgetV2, indexes: [] },
+    ...(fromStorage && { toStorage: fromStorage }),
+    ...(toStorage && { fromStorage: toStorage }),
+  },
 ]);
 
 describe('an informer in process, of a kind in several versions', () => {
@@ -74,6 +78,18 @@ describe('an informer in process, of a kind in several versions', () => {
     release();
     await eventually(() => seen.length === 2);
     expect(seen).to.deep.equal(['3 mm', '3 mm -> 4 mm']);
+  });
+
+  it('hears of an object as soon as it can be shown in the version', async () => {
+    await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3, code: 'odd' } });
+    const informer = client.informer(gadgetV1);
+    const seen: (string | undefined)[] = [];
+    informer.addHandler({ onAdd: ({ spec }) => void seen.push(spec?.code) });
+    run(informer);
+    await eventually(() => informer.hasSynced());
+    await client.patch(gadgetV2, 'a', { type: 'merge', patch: { spec: { code: 'even' } } });
+    await eventually(() => seen.length > 0);
+    expect(seen).to.deep.equal(['even']);
   });
 
   it('finds the others by its indexes when one cannot be shown in the version', async () => {
