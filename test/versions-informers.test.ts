@@ -1,3 +1,4 @@
+import { controller, createManager } from '@homeostat/controller-runtime';
 import type { Client, Informer } from '@homeostat/controller-runtime';
 import { defineVersions } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
@@ -107,5 +108,24 @@ describe('an informer in process, of a kind in several versions', () => {
     await eventually(() => names.includes('b'));
     expect(informer.byIndex('extent', '3 mm').map(({ metadata }) => metadata.name)).to.have.members(['a', 'b']);
     expect(names).to.have.members(['a', 'b']);
+  });
+
+  it('lets a run end in a conflict about an object that can no longer be shown in the version', async () => {
+    const created = await client.create(gadgetV1, { metadata: { name: 'a' }, spec: { extent: '3 mm' } });
+    const { resourceVersion } = created.metadata;
+    const vandal = controller(gadgetV1, {
+      name: 'vandal',
+      async reconcile({ client: own }) {
+        await client.patch(gadgetV2, 'a', { type: 'merge', patch: { spec: { code: 'odd' } } });
+        await own.delete(gadgetV1, 'a', { preconditions: { resourceVersion } });
+      },
+    });
+    const manager = createManager({ client, controllers: [vandal] });
+    const abort = new AbortController();
+    const running = manager.run(abort.signal);
+    await eventually(() => manager.runs('vandal', { key: 'a' }).some(({ result }) => result === 'conflict'));
+    await eventually(() => manager.stateOf('vandal', 'a')?.state !== 'processing');
+    abort.abort();
+    await running;
   });
 });
