@@ -95,6 +95,30 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(watch.ended).to.equal(false);
   });
 
+  it('let go of objects that a newer schema refuses', async () => {
+    await establish(server, widgetDefinition());
+    const owner = await server.create(widgets, newWidget('outgrown-owner', { size: 3 }));
+    const { apiVersion, kind, metadata } = owner;
+    const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid }];
+    await server.create(
+      widgets,
+      newWidget('outgrown', { size: 3 }, { ownerReferences, finalizers: ['example.com/f'] }),
+    );
+    const spec = { type: 'object', properties: { size: { type: 'integer', minimum: 5 } } };
+    const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+    await server.patch(path, { spec: { versions: [widgetVersion({ schema, selectableFields: [] })] } });
+    const refused = (): Promise<boolean> =>
+      server.post(`${widgets}?dryRun=All`, newWidget('small', { size: 3 })).then(({ status }) => status === 422);
+    await eventually(refused);
+    expect((await server.patch(`${widgets}/outgrown`, { spec: { size: 4 } })).status).to.equal(422);
+    await server.delete(`${widgets}/outgrown-owner?propagationPolicy=Orphan`);
+    await eventually(async () => (await server.get(`${widgets}/outgrown-owner`)).status === 404);
+    expect((await server.get(`${widgets}/outgrown`)).body.metadata).not.to.have.property('ownerReferences');
+    await server.delete(`${widgets}/outgrown`);
+    await server.patch(`${widgets}/outgrown`, { metadata: { finalizers: null } });
+    expect((await server.get(`${widgets}/outgrown`)).status).to.equal(404);
+  });
+
   it('change their indexes and their version, which ends watches and keeps objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));

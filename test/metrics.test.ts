@@ -5,6 +5,7 @@ import { definePlugin } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer as HostedServer } from 'homeostat/testing';
 import { expect } from 'chai';
+import { gadget, gadgetsV1 } from './support/gadget-versions.ts';
 import { Person, person, persons } from './support/models.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -100,6 +101,14 @@ describe('GET /metrics', () => {
     watch.close();
     for (let tries = 0; (await valueOf(series)) !== 0 && tries < 500; tries += 1);
     expect(await valueOf(series)).to.equal(0);
+  });
+
+  it('counts those of a kind in any of its versions', async () => {
+    server.api.schemeManager.register(gadget);
+    await server.api.whenReady(gadget);
+    const watch = await server.watch(`${gadgetsV1}?watch=true`);
+    expect(await valueOf('apiserver_registered_watchers{resource="gadgets.shop.example.com"}')).to.equal(1);
+    watch.close();
   });
 
   it('makes no series of names, paths, methods or headers that clients make up', async () => {

@@ -10,6 +10,7 @@ import type { ControllerDefinition } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
+import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
 import { machine, Person, person, persons as personsPath } from './support/models.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -87,6 +88,19 @@ describe('traces', () => {
     const write = spanOf('write people.example.com/Machine');
     expect(write.parentSpanContext?.spanId).to.equal(idOf(reconcile));
     expect(linksOf(spanOf('reconcile machine'))).to.deep.equal([idOf(write)]);
+  });
+
+  it('lead to reconciles in a version that objects are not stored in, too', async () => {
+    const gadgets = controller(gadgetV1, { reconcile() {} });
+    server = await startTestServer({ models: [gadget], controllers: [gadgets] });
+    const { client } = server;
+    const tracer = trace.getTracer('test');
+    await tracer.startActiveSpan('cause', async (span) => {
+      await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
+      span.end();
+    });
+    await server.settle();
+    expect(linksOf(spanOf('reconcile gadget'))).to.deep.equal([idOf(spanOf('cause'))]);
   });
 
   it('bear the reconcileID that the history has, and the history the trace that caused the run', async () => {

@@ -40,8 +40,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   /** What objects were made of that are parsed at the moment. */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** What was there when it last stopped. */
-  #before: readonly Entry[] = [];
+  /** What was there when it last stopped, of the life that it had then. */
+  #before: { readonly resource: Resource; readonly entries: readonly Entry[] } | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
     this.#parts = parts;
@@ -52,12 +52,16 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   get(key: string): T | undefined {
-    const entry = this.#followed?.resource.cache.get(key);
-    return entry !== undefined && this.#followed?.selects(entry) === true ? this.#read(entry) : undefined;
+    if (this.#followed === undefined) return undefined;
+    const { resource, selects } = this.#followed;
+    const entry = resource.cache.get(key);
+    return entry !== undefined && selects(entry) ? this.#read(entry, resource) : undefined;
   }
 
   *objects(): Iterable<KeyedObject<T>> {
-    for (const entry of this.#followed?.entries() ?? []) yield this.#stateOf(entry);
+    if (this.#followed === undefined) return;
+    const { resource, entries } = this.#followed;
+    for (const entry of entries()) yield this.#stateOf(entry, resource);
   }
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
@@ -83,14 +87,14 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
         resolve();
       };
       const onClosed = (closed: Resource): void => {
-        if (closed === resource) finish();
+        if (closed === resource.storage) finish();
       };
       table.on('closed', onClosed);
       signal.addEventListener('abort', finish);
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    this.#before = followed.entries();
+    this.#before = { resource, entries: followed.entries() };
   }
 
   /** undefined: the signal aborted before. */
@@ -131,31 +135,36 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     };
   }
 
-  #tellDifferences({ entries }: Followed, sink: BackingSink<T>): void {
-    const gone = new Map(this.#before.map((entry) => [entry.key, entry]));
-    this.#before = [];
+  #tellDifferences({ resource, entries }: Followed, sink: BackingSink<T>): void {
+    const { resource: last = resource, entries: before = [] } = this.#before ?? {};
+    const gone = new Map(before.map((entry) => [entry.key, entry]));
+    this.#before = undefined;
     for (const entry of entries()) {
       const previous = gone.get(entry.key);
+      const state = this.#stateOf(entry, resource);
       gone.delete(entry.key);
-      if (previous !== undefined && previous.uid !== entry.uid) sink.deleted(this.#stateOf(previous));
-      if (previous === undefined || previous.uid !== entry.uid) sink.added(this.#stateOf(entry));
-      else if (previous.revision !== entry.revision) sink.updated(this.#stateOf(previous), this.#stateOf(entry));
+      if (previous !== undefined && previous.uid !== entry.uid) sink.deleted(this.#stateOf(previous, last));
+      if (previous === undefined || previous.uid !== entry.uid) sink.added(state);
+      else if (previous.revision !== entry.revision) sink.updated(this.#stateOf(previous, last), state);
     }
-    for (const entry of gone.values()) sink.deleted(this.#stateOf(entry));
+    for (const entry of gone.values()) sink.deleted(this.#stateOf(entry, last));
   }
 
-  #tell(change: FeedChange, { selects }: Followed, sink: BackingSink<T>): void {
+  #tell(change: FeedChange, { resource, selects }: Followed, sink: BackingSink<T>): void {
     const seen = translate(change, selects);
     if (seen === undefined) return undefined;
-    const state = this.#stateOf(seen.entry);
+    const state = this.#stateOf(seen.entry, resource);
     if (seen.type === 'ADDED') return sink.added(state);
     if (seen.type === 'DELETED') return sink.deleted(state);
-    return sink.updated(this.#stateOf(change.previous ?? seen.entry), state);
+    return sink.updated(this.#stateOf(change.previous ?? seen.entry, resource), state);
   }
 
-  /** The object is parsed when it is read: a hundred thousand of them may wait for a handler. */
-  #stateOf(entry: Entry): KeyedObject<T> {
-    const read = (): T => this.#read(entry);
+  /**
+   * The object is parsed when it is read: a hundred thousand of them may wait for a handler. In its own life of the kind,
+   * since the next one may be stored in another version.
+   */
+  #stateOf(entry: Entry, resource: Resource): KeyedObject<T> {
+    const read = (): T => this.#read(entry, resource);
     return {
       key: entry.key,
       get object() {
@@ -164,9 +173,9 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     };
   }
 
-  #read(entry: Entry): T {
+  #read(entry: Entry, resource: Resource): T {
     const { reader, shape } = this.#parts;
-    const whole = reader.read<T>(this.#followed?.resource.show(entry) ?? entry);
+    const whole = reader.read<T>(resource.show(entry));
     const shaped = this.#shaped.get(whole) ?? shape(whole);
     this.#shaped.set(whole, shaped);
     return shaped;

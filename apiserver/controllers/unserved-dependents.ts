@@ -25,7 +25,12 @@ export class UnservedDependents {
     this.#options = options;
     options.table.on(
       'closed',
-      ({ kindNumber }) => void this.#kinds?.numbers.then((numbers) => numbers.add(kindNumber)),
+      // Who asked hears of a failure; the next one reads anew.
+      ({ kindNumber }) =>
+        void this.#kinds?.numbers.then(
+          (numbers) => numbers.add(kindNumber),
+          () => undefined,
+        ),
     );
   }
 

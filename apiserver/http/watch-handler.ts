@@ -65,10 +65,10 @@ export class WatchHandler {
     this.#streams.set(stream, start.resource);
   }
 
-  /** Open watches of each kind that has any. */
+  /** Open watches of each kind that has any, in whatever version. */
   counts(): ReadonlyMap<Resource, number> {
     const counts = new Map<Resource, number>();
-    for (const resource of this.#streams.values()) counts.set(resource, (counts.get(resource) ?? 0) + 1);
+    for (const { storage } of this.#streams.values()) counts.set(storage, (counts.get(storage) ?? 0) + 1);
     return counts;
   }
 

@@ -1,4 +1,5 @@
 import type { ApiObject, ModelVersion } from '@homeostat/controller-runtime/api';
+import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../index/entry.ts';
 import { convertObject } from './convert-object.ts';
@@ -38,6 +39,8 @@ export class VersionView {
     try {
       const object = this.fromStorage(decodeObject(entry.bytes));
       const shown = { ...entry, bytes: withRevision(encodeObject(object), entry.revision) };
+      const traceparent = originOf(entry);
+      if (traceparent !== undefined) noteOrigin(shown, traceparent);
       this.#shown.set(entry, shown);
       return shown;
     } catch (error) {

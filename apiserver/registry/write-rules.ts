@@ -36,9 +36,20 @@ function validateObject(rules: Rules, object: ApiObject, write: { request: Write
   const causes = [
     ...validateMetadata(object.metadata, rules.model),
     ...labelKeyCauses(object.metadata.labels, write.stored?.metadata.labels, write.request),
-    ...rules.schema.validate(object),
+    ...newCauses(rules.schema.validate(object), object, write.stored),
   ];
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
+}
+
+/** An object that a newer schema refuses must be able to go: a write of its metadata alone is not judged by what is stored. */
+function newCauses(
+  causes: readonly FieldCause[],
+  object: ApiObject,
+  stored: ApiObject | undefined,
+): readonly FieldCause[] {
+  if (causes.length === 0 || stored === undefined) return causes;
+  const isSame = deepEqual({ ...object, metadata: undefined }, { ...stored, metadata: undefined });
+  return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
 }
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */

@@ -129,7 +129,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   #push(event: ObjectEvent<T>): void {
     if (this.#isOpen && !this.#indexes.isEmpty) {
       if (event.kind === 'delete') this.#indexes.delete(event.key);
-      else this.#indexes.put(event.key, event.object);
+      else this.#indexes.put(event);
     }
     this.#handlers.push(event);
   }
@@ -137,7 +137,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   #fillIndexes(): void {
     if (this.#indexes.isEmpty) return;
     this.#indexes.clear();
-    for (const { key, object } of this.#backing.objects()) this.#indexes.put(key, object);
+    for (const state of this.#backing.objects()) this.#indexes.put(state);
   }
 
   *#present(as: 'initial' | 'resync'): Iterable<ObjectEvent<T>> {

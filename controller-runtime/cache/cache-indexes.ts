@@ -1,4 +1,5 @@
 import type { ApiObject } from '../api/index.ts';
+import type { KeyedObject } from './handler-event.ts';
 
 /** Under which values of an index an object is found. */
 export type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
@@ -14,7 +15,7 @@ export class CacheIndexes<T extends ApiObject> {
   readonly #indexes = new Map<string, CacheIndex<T>>();
   readonly #report: (error: unknown, index: string) => void;
 
-  /** `report` hears of what index functions throw. Must not throw. */
+  /** `report` hears of what index functions throw, and of objects that cannot be read. Must not throw. */
   constructor(report: (error: unknown, index: string) => void) {
     this.#report = report;
   }
@@ -43,10 +44,11 @@ export class CacheIndexes<T extends ApiObject> {
     return index.keysByValue.get(value) ?? [];
   }
 
-  put(key: string, object: T): void {
+  put(state: KeyedObject<T>): void {
+    const { key } = state;
     for (const [name, index] of this.#indexes) {
       remove(index, key);
-      insert(index, key, this.#valuesOf(name, index, object));
+      insert(index, key, this.#valuesOf(name, index, state));
     }
   }
 
@@ -61,9 +63,9 @@ export class CacheIndexes<T extends ApiObject> {
     }
   }
 
-  #valuesOf(name: string, { valuesOf }: CacheIndex<T>, object: T): readonly string[] {
+  #valuesOf(name: string, { valuesOf }: CacheIndex<T>, state: KeyedObject<T>): readonly string[] {
     try {
-      return [...valuesOf(object)];
+      return [...valuesOf(state.object)];
     } catch (error) {
       this.#report(error, name);
       return [];

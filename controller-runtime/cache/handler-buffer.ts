@@ -89,13 +89,26 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
       case 'add':
         return this.#handler.onAdd?.(event.object, { initial: event.initial });
       case 'update':
-        return this.#handler.onUpdate?.(event.previous, event.object);
+        return this.#update(event);
       case 'delete':
         return this.#handler.onDelete?.(event.object);
       case 'synced':
         this.#synced = true;
         return undefined;
     }
+  }
+
+  /** An object whose last state could not be read has been told to nobody yet. */
+  #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
+    const { object } = event;
+    let previous: T;
+    try {
+      previous = event.previous;
+    } catch (error) {
+      this.#options.report(error);
+      return this.#handler.onAdd?.(object, { initial: false });
+    }
+    return this.#handler.onUpdate?.(previous, object);
   }
 
   #coalesce(): void {

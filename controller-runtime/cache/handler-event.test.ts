@@ -45,6 +45,19 @@ describe('coalesce', () => {
     it(claim, () => expect(coalesce(events)).to.deep.equal(expected));
   }
 
+  it('keeps the first and the last event of an object that cannot be read', () => {
+    const unreadable = (): HandlerEvent<Person> => ({
+      ...update('u@1', 'u@2'),
+      get object(): Person {
+        throw new Error('no such version');
+      },
+    });
+    const [first, between, last] = [unreadable(), update('u@2', 'u@3'), unreadable()];
+    const other: HandlerEvent<Person> = { kind: 'add', key: 'b', object: person('b', '7'), initial: false };
+    const left = coalesce([first, between, other, last]);
+    expect([left.length, left[0] === first, left[1] === last, left[2] === other]).to.deep.equal([3, true, true, true]);
+  });
+
   it('keeps different objects apart, each at the place of its first event', () => {
     const other = person('b', '7');
     const events: HandlerEvent<Person>[] = [

@@ -61,6 +61,7 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
 /**
  * The same changes with the steps in between left out: at most two events an object, each object at the place of its
  * first event. For a handler so far behind that all steps would not fit into memory; what it knows in the end is the same.
+ * Of an object that cannot be read, its first and its last event stay.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();
@@ -72,13 +73,22 @@ export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]
     else span.last = event;
   }
   return [...spans.values()].flatMap(({ first, last }) =>
-    first === last || first.kind === 'synced' || last.kind === 'synced' ? [first] : netChange(first, last),
+    first === last || first.kind === 'synced' || last.kind === 'synced' ? [first] : netChangeOrBoth(first, last),
   );
 }
 
 interface Span<T extends ApiObject> {
   readonly first: HandlerEvent<T>;
   last: HandlerEvent<T>;
+}
+
+function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: ObjectEvent<T>): ObjectEvent<T>[] {
+  try {
+    return netChange(first, last);
+  } catch {
+    // Whoever they are delivered to is told why.
+    return [first, last];
+  }
 }
 
 function netChange<T extends ApiObject>(first: ObjectEvent<T>, last: ObjectEvent<T>): ObjectEvent<T>[] {

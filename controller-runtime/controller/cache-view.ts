@@ -77,16 +77,24 @@ export class CacheView {
 
   /** The cache has the object at this revision or a later one, or knows that it is gone. */
   hasReached(target: Target, revision: string): boolean {
-    const informer = this.#informers.get(target.kindId);
-    const reached = informer?.get(target.key)?.metadata.resourceVersion ?? informer?.resourceVersion;
+    const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) >= 0;
   }
 
   /** The cache is beyond this revision of the object. */
   hasPassed(target: Target, revision: string): boolean {
-    const informer = this.#informers.get(target.kindId);
-    const reached = informer?.get(target.key)?.metadata.resourceVersion ?? informer?.resourceVersion;
+    const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) > 0;
+  }
+
+  /** Of the object as the cache has it; of one that it does not have, or cannot show, the cache's own. */
+  #revisionOf({ kindId, key }: Target): string | undefined {
+    const informer = this.#informers.get(kindId);
+    try {
+      return informer?.get(key)?.metadata.resourceVersion ?? informer?.resourceVersion;
+    } catch {
+      return informer?.resourceVersion;
+    }
   }
 }
 

@@ -59,6 +59,14 @@ describe('an event recorder', () => {
     },
   });
 
+  it('writes text that the server takes, wherever it is cut off', async () => {
+    recorder.event(person(), 'Normal', `${'R'.repeat(127)}\u{1f600}`, `${'x'.repeat(1023)}\u{1f600}`);
+    await eventually(() => recorder.isIdle());
+    const [[, { reason, message }]] = sent as [Sent];
+    expect([reason.length, message.length]).to.deep.equal([128, 1024]);
+    expect([reason.isWellFormed(), message.isWellFormed()]).to.deep.equal([true, true]);
+  });
+
   it('creates an event that kubectl can find, and patches its count when it happens again', async () => {
     const run = recorder.ofRun('run-1');
     run.event(person(), 'Normal', 'Greeted', 'said hello');

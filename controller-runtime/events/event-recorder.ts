@@ -169,10 +169,15 @@ function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occur
   return {
     object: { apiVersion, kind, name, uid, resourceVersion, ...inNamespace },
     type,
-    reason: reason.slice(0, maxReasonLength),
-    message: String(message).slice(0, maxMessageLength),
+    reason: cut(reason, maxReasonLength),
+    message: cut(String(message), maxMessageLength),
     ...(reconcileID === undefined ? {} : { reconcileID }),
   };
+}
+
+/** Half a character is none that could be written. */
+function cut(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).toWellFormed();
 }
 
 function timeOf(ms: number): string {

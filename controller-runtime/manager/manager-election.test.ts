@@ -85,10 +85,36 @@ describe('a manager that stands for election', () => {
     await at.manager.remove('leaves');
     await at.clock.advance(14_000);
     expect(events).to.deep.equal([]);
-    await at.clock.advance(4000);
+    // How long it waits between two attempts is a matter of chance.
+    await at.clock.runUntil(() => events.length > 0);
     await at.idle();
     expect(events).to.deep.equal(['run ada']);
     expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter', 'badges']);
+  });
+
+  it('does not start a controller that is being removed when it is elected', async () => {
+    const at = harnessFor();
+    await heldBy(at, 'other');
+    await at.person('ada');
+    at.startOnly();
+    await at.idle();
+    // Its informer takes its time to end: the election falls in between.
+    const informer = at.client.informer(Badge);
+    const run = informer.run.bind(informer);
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    informer.run = async (signal) => {
+      await run(signal);
+      await held;
+    };
+    at.manager.add(controller(Badge, { name: 'leaver', reconcile() {} }));
+    await at.clock.advance(14_000);
+    const removed = at.manager.remove('leaver');
+    await at.clock.runUntil(() => events.includes('run ada'));
+    release();
+    await removed;
+    expect(informer.runs).to.equal(1);
+    expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter']);
   });
 
   it('stands no longer once it is told to stop, and leaves the lease of another alone', async () => {

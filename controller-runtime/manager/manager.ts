@@ -69,8 +69,8 @@ export class Manager {
   readonly #definitions = new Map<string, ControllerDefinition>();
   readonly #controllers = new Map<string, Controller>();
   readonly #parts = new Map<string, Part>();
-  /** Names whose controller is on its way out. */
-  readonly #leaving = new Set<string>();
+  /** Controllers on their way out, by name: an election that is won meanwhile does not start them. */
+  readonly #leaving = new Map<string, Promise<void>>();
   /** What the controllers write with; undefined until they may work. */
   #client: Client | undefined;
   #state: ManagerState = 'created';
@@ -156,15 +156,18 @@ export class Manager {
 
   /** Stops a controller, within the grace, and takes it out. Resolves when it has stopped; at once when there is none. */
   async remove(name: string): Promise<void> {
+    const leaving = this.#leaving.get(name) ?? this.#remove(name);
+    this.#leaving.set(name, leaving);
+    await leaving;
+    this.#leaving.delete(name);
+  }
+
+  async #remove(name: string): Promise<void> {
     const part = this.#parts.get(name);
-    if (part !== undefined && !this.#leaving.has(name)) {
-      this.#leaving.add(name);
-      await stopPart(part);
-      this.#leaving.delete(name);
-      this.#parts.delete(name);
-      this.#controllers.delete(name);
-    } else await part?.stopped;
+    if (part !== undefined) await stopPart(part);
     await this.#caches?.unfollow(name);
+    this.#parts.delete(name);
+    this.#controllers.delete(name);
     this.#definitions.delete(name);
   }
 
@@ -232,7 +235,8 @@ export class Manager {
 
   #startControllers(client: Client): void {
     this.#client = client;
-    for (const definition of this.#definitions.values()) this.#start(definition, client);
+    for (const definition of this.#definitions.values())
+      if (!this.#leaving.has(definition.name)) this.#start(definition, client);
   }
 
   #nameOf(nameOrKind: string): string {
