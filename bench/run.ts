@@ -11,6 +11,7 @@ import { httpUpdate } from './cases/http-update.ts';
 import { inProcess } from './cases/in-process.ts';
 import { informer } from './cases/informer.ts';
 import { listPage } from './cases/list-page.ts';
+import { pluginStart } from './cases/plugins.ts';
 import { postgresServer } from './cases/postgres-server.ts';
 import { postgresWrites } from './cases/postgres-writes.ts';
 import { reconciles } from './cases/reconciles.ts';
@@ -36,6 +37,7 @@ const cases: Readonly<Record<string, Case>> = {
   'in-process': inProcess,
   registration,
   'start-up': startUp,
+  plugins: pluginStart,
   'watch-fan-out': watchFanOut,
   informer,
   'postgres-writes': postgresWrites,
