@@ -3,8 +3,10 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
+import type { AssetTable } from '../assets/asset-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import { answerTogether } from './answer-together.ts';
+import { assetRoutes } from './asset-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { refuseMethod, requireRead } from './cacheable-answer.ts';
 import { compressLarge } from './compress-large.ts';
@@ -35,6 +37,7 @@ export interface AppParts extends EndpointParts {
   /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
   readonly find: (group: string, version: string, plural: string) => Resource | undefined;
   readonly models: () => readonly ModelDescriptor[];
+  readonly assets: AssetTable;
   readonly live: readonly HealthCheck[];
   readonly ready: readonly HealthCheck[];
   readonly debug: readonly DebugPage[];
@@ -64,6 +67,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(discoveryRoutes(parts));
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
   app.use(docsRoutes());
+  app.use(assetRoutes(parts.assets));
   app.use(() => Promise.reject(pathNotFound()));
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));

@@ -1,7 +1,7 @@
-import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
+import type { LeaderEpoch } from '@homeostat/controller-runtime/api';
 import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
-import type { Entry } from '../index/entry.ts';
 import type { Operation, Outcome, RequiredClaim } from '../store/store.ts';
+import type { PreparedWrite } from './prepare-write.ts';
 import type { Resource } from './resource.ts';
 import { duplicateValue, formerLeader } from './resource-errors.ts';
 
@@ -10,19 +10,10 @@ export function lockOf(resource: Resource, key: string): string {
   return resource.keyPrefix + key;
 }
 
-interface Prepared {
-  readonly op: Operation['op'];
-  readonly object: ApiObject;
-  readonly stored?: Entry;
-  readonly data: Buffer;
-  readonly values: Entry['values'];
-  readonly leader: LeaderEpoch | undefined;
-}
-
 /** The commit that makes a decision durable. */
 export function operationOf(
   resource: Resource,
-  write: Prepared,
+  write: PreparedWrite,
   leaderClaim: (leader: LeaderEpoch) => RequiredClaim,
 ): Operation {
   const unique = resource.claimChanges(write.stored?.values, write.op === 'delete' ? undefined : write.values);
@@ -44,7 +35,7 @@ export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation';
 /** A conflict that the caller decides anew; a lost unique claim (422), and a term that is over (409), are final. */
 export function refusalOf(
   resource: Resource,
-  { object, leader }: Pick<Prepared, 'object' | 'leader'>,
+  { object, leader }: Pick<PreparedWrite, 'object' | 'leader'>,
   outcome: Outcome,
 ): Refusal {
   if (!('conflict' in outcome)) throw new Error('a commit succeeded, but was not applied');

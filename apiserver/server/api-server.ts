@@ -1,6 +1,8 @@
 import type { Client } from '@homeostat/controller-runtime';
 import type { GroupVersionKind } from '@homeostat/controller-runtime/api';
 import { Metrics, startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
+import { AssetTable } from '../assets/asset-table.ts';
+import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderClaims } from '../builtin/lease-kind.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
@@ -69,7 +71,7 @@ interface Parts {
   /** Of a server that speaks TLS. */
   readonly secure: SecureParts | undefined;
   /** What is added while the server runs. */
-  readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[] };
+  readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
 }
 
 interface SecureParts {
@@ -142,7 +144,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
-  const added: Parts['added'] = { ready: [health], debug: [] };
+  const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
   const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
@@ -234,6 +236,11 @@ export class ApiServer {
   /** The endpoints of plugins (spec 4.3), beside the generated ones. */
   get endpoints(): Endpoints {
     return this.#parts.endpoints;
+  }
+
+  /** The static files of plugins. */
+  get assets(): Assets {
+    return this.#parts.added.assets;
   }
 
   /** The client of the program that runs the server. What it writes counts as the service's own. */

@@ -16,6 +16,21 @@ export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, st
   return problems;
 }
 
+/** The names of all plugins, those that others depend on first, else in the order of the map. */
+export function dependencyOrder(manifests: Manifests): readonly string[] {
+  const order = new Set<string>();
+  const entered = new Set<string>();
+  function enter(name: string): void {
+    const manifest = manifests.get(name);
+    if (manifest === undefined || entered.has(name)) return;
+    entered.add(name);
+    for (const dependency of manifest.dependencies) enter(dependency.name);
+    order.add(name);
+  }
+  for (const name of manifests.keys()) enter(name);
+  return [...order];
+}
+
 function wrongDependencies({ dependencies }: PluginManifest, manifests: Manifests): readonly string[] {
   return dependencies.flatMap(({ name, range, optional }) => {
     const found = manifests.get(name);

@@ -1,5 +1,16 @@
 // All that the author of a plugin needs, from one import. It loads no server and no database driver.
 export { BasePlugin, definePlugin } from './plugin.ts';
+export { defineExtensionPoint } from './extension-point.ts';
+export type {
+  Contribution,
+  Contributions,
+  ExtensionPoint,
+  ExtensionPointOptions,
+  PluginExtensions,
+} from './extension-point.ts';
+export { defineEvent } from './plugin-events.ts';
+export type { PluginEvents, SharedEvent } from './plugin-events.ts';
+export type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 export type {
   Plugin,
   PluginClass,

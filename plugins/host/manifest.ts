@@ -1,7 +1,8 @@
-import { serviceOwner } from '@homeostat/apiserver';
+import { compileValueSchema, serviceOwner } from '@homeostat/apiserver';
 import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 import { posix } from 'node:path';
 import semver from 'semver';
+import { errorText } from './error-text.ts';
 import { isMapping, parseYamlMapping } from './yaml-mapping.ts';
 
 /** Another plugin that this one needs. */
@@ -28,6 +29,8 @@ export interface PluginManifest {
   readonly dependencies: readonly PluginDependency[];
   /** The file that exports the plugin, relative to the folder. Default `dist/index.js`. */
   readonly main: string;
+  /** JSON Schema of its settings, an object, in the dialect of models. Default: it has none. */
+  readonly settings?: object;
   readonly displayName?: string;
   readonly description?: string;
 }
@@ -44,6 +47,7 @@ const checks: Readonly<Record<keyof PluginManifest, Check>> = {
   group: (value) => text(value) ?? checkGroup(String(value)),
   dependencies: checkDependencies,
   main: (value) => text(value) ?? checkMain(String(value)),
+  settings: checkSettings,
   displayName: text,
   description: text,
 };
@@ -95,6 +99,16 @@ function checkGroup(group: string): string | undefined {
 function checkMain(main: string): string | undefined {
   const isInside = !posix.isAbsolute(main) && !posix.normalize(main).startsWith('..') && !/[\\\0]/.test(main);
   return isInside ? undefined : "must be a file inside the plugin's folder";
+}
+
+function checkSettings(value: unknown): string | undefined {
+  if (!isMapping(value) || value['type'] !== 'object') return 'must be the JSON Schema of an object';
+  try {
+    compileValueSchema('settings', value);
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
 }
 
 function checkDependencies(value: unknown): string | undefined {

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { PluginFleet } from './plugin-fleet.ts';
 import { pluginSource } from './plugin-source.ts';
 import type { Plugin } from './plugin.ts';
+import { SettingsObjects } from './settings-objects.ts';
 
 interface Gate {
   readonly opened: Promise<void>;
@@ -33,7 +34,8 @@ describe('a fleet of plugins', () => {
   });
 
   function newFleet(): PluginFleet {
-    const parts = { server, clock: new FakeClock(), logger: silentLogger };
+    const base = { server, clock: new FakeClock(), logger: silentLogger };
+    const parts = { ...base, settings: new SettingsObjects({ ...base, onChange: () => undefined }) };
     return new PluginFleet({ parts, onChange: () => undefined });
   }
 

@@ -1,11 +1,14 @@
-import { dependencyProblems } from './dependencies.ts';
+import { dependencyOrder, dependencyProblems } from './dependencies.ts';
+import { EventBus } from './event-bus.ts';
+import { ExtensionTable } from './extension-table.ts';
+import type { PluginManifest } from './manifest.ts';
 import { PluginInstance } from './plugin-instance.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
 
 export interface PluginFleetOptions {
-  readonly parts: PluginRunParts;
+  readonly parts: Omit<PluginRunParts, 'extensions' | 'events'>;
   /** Hears of every phase of every plugin, and of the progress of its indexes. Must not throw. */
   readonly onChange: (instance: PluginInstance) => void;
 }
@@ -16,6 +19,7 @@ export interface PluginFleetOptions {
  */
 export class PluginFleet {
   readonly #options: PluginFleetOptions;
+  readonly #parts: PluginRunParts;
   readonly #instances = new Map<string, PluginInstance>();
   readonly #disabled = new Set<string>();
   readonly #starts = new WeakMap<PluginInstance, Promise<void>>();
@@ -24,6 +28,8 @@ export class PluginFleet {
 
   constructor(options: PluginFleetOptions) {
     this.#options = options;
+    const extensions = new ExtensionTable(() => dependencyOrder(this.#manifests()));
+    this.#parts = { ...options.parts, extensions, events: new EventBus() };
   }
 
   /** One a plugin, in the order in which they were added. */
@@ -79,13 +85,24 @@ export class PluginFleet {
     await this.#settle(name);
   }
 
+  /** The settings of a plugin have changed: one that failed for those before begins anew. */
+  async settingsChanged(name: string): Promise<void> {
+    const instance = this.#instances.get(name);
+    if (instance === undefined) return;
+    await this.#starts.get(instance);
+    const { state } = instance;
+    const isMistaken = state.phase === 'Failed' && state.failure === 'SettingsInvalid';
+    if (!isMistaken || this.#isStopping || !this.isEnabled(name)) return;
+    if (this.#instances.get(name) === instance) this.#beginAnew(instance);
+  }
+
   /** Nothing is on its way, and no controller has anything to do. */
   isIdle(): boolean {
     return this.instances.every((instance) => instance.isIdle());
   }
 
   #create(source: PluginSource): PluginInstance {
-    const instance = new PluginInstance(source, this.#options.parts, (changed) => this.#onChange(changed));
+    const instance = new PluginInstance(source, this.#parts, (changed) => this.#onChange(changed));
     this.#instances.set(source.manifest.name, instance);
     this.#options.onChange(instance);
     return instance;
@@ -141,9 +158,12 @@ export class PluginFleet {
     }
   }
 
+  #manifests(): ReadonlyMap<string, PluginManifest> {
+    return new Map(this.instances.map(({ manifest }) => [manifest.name, manifest]));
+  }
+
   #failWithoutDependencies(instance: PluginInstance): void {
-    const manifests = new Map(this.instances.map(({ manifest }) => [manifest.name, manifest]));
-    const problem = dependencyProblems(manifests).get(instance.manifest.name);
+    const problem = dependencyProblems(this.#manifests()).get(instance.manifest.name);
     if (problem !== undefined && instance.state.phase === 'Created')
       instance.fail(new Error(problem), 'DependencyMissing');
   }

@@ -7,6 +7,9 @@ import { fileInside } from './inside-folder.ts';
 import { parseManifest } from './manifest.ts';
 import type { PluginSource } from './plugin-source.ts';
 
+/** Files that are served under `/plugins/<name>/assets/`. */
+const assetsFolder = 'resources/static';
+
 /**
  * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the file and every
  * mistake in it.
@@ -22,9 +25,19 @@ export async function openPluginFolder(path: string): Promise<PluginSource> {
       folder,
       load: async () => importDefault(await fileInside(folder, manifest.main)),
       declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
+      assets: () => assetsOf(folder),
     };
   } catch (cause) {
     throw new Error(`${file}: ${errorText(cause)}`, { cause });
+  }
+}
+
+async function assetsOf(folder: string): Promise<string | undefined> {
+  try {
+    return await fileInside(folder, assetsFolder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

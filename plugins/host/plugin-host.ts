@@ -18,6 +18,7 @@ import type { PluginReport } from './plugin-report.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
+import { SettingsObjects } from './settings-objects.ts';
 
 export interface PluginHostOptions {
   readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client' | 'sharesDatabase'>;
@@ -53,9 +54,10 @@ const notInstalled = 'the host has no plugin of this name';
  * start, stop.
  */
 export class PluginHost {
-  readonly #parts: PluginRunParts;
+  readonly #parts: Pick<PluginRunParts, 'server' | 'clock' | 'logger'>;
   readonly #fleet: PluginFleet;
   readonly #objects: PluginObjects;
+  readonly #settings: SettingsObjects;
   /** Those that never became an instance. */
   readonly #refused: PluginStatus[] = [];
   #started: Promise<void> | undefined;
@@ -66,8 +68,15 @@ export class PluginHost {
     const { server, clock = systemClock, logger = silentLogger } = options;
     const { leaderElection = server.sharesDatabase } = options;
     const times = leaderElection === true ? {} : leaderElection;
-    this.#parts = { server, clock, logger, ...(times === false ? {} : { leaderElection: times }) };
-    this.#fleet = new PluginFleet({ parts: this.#parts, onChange: (instance) => this.#onChange(instance) });
+    this.#parts = { server, clock, logger };
+    const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
+    this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
+    const parts = {
+      ...this.#parts,
+      settings: this.#settings,
+      ...(times === false ? {} : { leaderElection: times }),
+    };
+    this.#fleet = new PluginFleet({ parts, onChange: (instance) => this.#onChange(instance) });
     const onDesired = async (name: string, enabled: boolean): Promise<void> => this.#onDesired(name, enabled);
     this.#objects = new PluginObjects({ server, clock, logger, onDesired });
   }
@@ -88,6 +97,7 @@ export class PluginHost {
       checkRequires(manifest, hostVersion());
       const namesake = this.#fleet.get(manifest.name);
       if (namesake !== undefined) throw new Error(`there is a plugin "${manifest.name}" already${from(namesake)}`);
+      this.#settings.add(manifest);
       this.#fleet.add(source);
     } catch (err) {
       this.#refuse(err, manifest);
@@ -122,7 +132,8 @@ export class PluginHost {
    * their time do not count.
    */
   isIdle(): boolean {
-    return this.#started !== undefined && this.#fleet.isIdle() && this.#objects.isIdle();
+    const parts = [this.#settings, this.#fleet, this.#objects];
+    return this.#started !== undefined && parts.every((part) => part.isIdle());
   }
 
   /** What runs the controllers of each plugin that runs. */
@@ -153,10 +164,11 @@ export class PluginHost {
   }
 
   async #start(): Promise<void> {
-    const desired = await this.#objects.open();
+    const [desired] = await Promise.all([this.#objects.open(), this.#settings.open()]);
     if (this.#stopped !== undefined) return;
     for (const { name } of desired) this.#reportStranger(name);
     this.#objects.follow();
+    this.#settings.follow();
     await this.#fleet.start(desired.filter(({ enabled }) => !enabled).map(({ name }) => name));
     this.#isReady = true;
   }
@@ -164,7 +176,7 @@ export class PluginHost {
   async #stop(): Promise<void> {
     await this.#fleet.stop();
     await this.#started;
-    await this.#objects.close();
+    await Promise.all([this.#objects.close(), this.#settings.close()]);
   }
 
   #refuse(err: unknown, manifest: Pick<PluginManifest, 'name' | 'version'> | PluginManifest): void {

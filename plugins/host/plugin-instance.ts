@@ -92,7 +92,7 @@ export class PluginInstance {
       // Who stops it takes back what it holds.
       if (this.#phase !== 'Starting') return;
       await run.stop();
-      if (this.#phase === 'Starting') this.fail(error, isIndexBuildError(error) ? 'IndexBuildFailed' : 'StartFailed');
+      if (this.#phase === 'Starting') this.fail(error, failureOf(error));
     }
   }
 
@@ -136,6 +136,8 @@ export class PluginInstance {
 }
 
 /** By its name: the server may be another copy of the package. */
-function isIndexBuildError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'IndexBuildError';
+function failureOf(error: unknown): PluginFailure {
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'SettingsError') return 'SettingsInvalid';
+  return name === 'IndexBuildError' ? 'IndexBuildFailed' : 'StartFailed';
 }

@@ -27,10 +27,11 @@ describe('plugins as objects', () => {
   let calls: string[];
 
   function newHost(client: Client = server.client): PluginHost {
-    const { schemeManager, endpoints } = server;
+    const { schemeManager, endpoints, assets } = server;
     const parts = {
       schemeManager,
       endpoints,
+      assets,
       metrics: server.metrics,
       client,
       sharesDatabase: server.sharesDatabase,

@@ -8,12 +8,18 @@ import { withDeadline } from './deadline.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
+import type { EventBus, OwnedEvents } from './event-bus.ts';
+import type { ExtensionTable, OwnedExtensions } from './extension-table.ts';
+import { orAbort } from './or-abort.ts';
 import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from './plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from './plugin.ts';
+import type { PluginSettings } from './plugin-settings.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { awaitServed } from './served-kinds.ts';
 import type { KindProgress } from './served-kinds.ts';
+import type { SettingsObjects } from './settings-objects.ts';
+import type { SettingsRun } from './settings-run.ts';
 
 /** How long `start` and `stop` of a plugin, and the loading of its module, may take. */
 export const pluginDeadlineMs = 30_000;
@@ -21,8 +27,11 @@ export const pluginDeadlineMs = 30_000;
 export interface PluginRunParts {
   readonly server: Pick<
     ApiServer,
-    'schemeManager' | 'endpoints' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
+    'schemeManager' | 'endpoints' | 'assets' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
   >;
+  readonly settings: Pick<SettingsObjects, 'forRun'>;
+  readonly extensions: ExtensionTable;
+  readonly events: EventBus;
   readonly clock: Clock;
   /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
   readonly leaderElection?: LeaseTimes;
@@ -42,11 +51,15 @@ export class PluginRun {
   readonly #parts: PluginRunParts;
   readonly #scheme: OwnedScheme;
   readonly #endpoints: OwnedEndpoints;
+  readonly #settings: SettingsRun;
+  readonly #extensions: OwnedExtensions;
+  readonly #events: OwnedEvents;
   readonly #client: Client;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
   readonly #abort = new AbortController();
   readonly #stopControllers = new AbortController();
+  #closeAssets: (() => void) | undefined;
   #managed: Promise<void> | undefined;
   #stopHook: (() => unknown) | undefined;
   #stopped: Promise<string | undefined> | undefined;
@@ -59,6 +72,9 @@ export class PluginRun {
     const owned = group === undefined ? {} : { group };
     this.#scheme = parts.server.schemeManager.forOwner(name, owned);
     this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
+    this.#settings = parts.settings.forRun(name, parts.logger);
+    this.#extensions = parts.extensions.forPlugin(source.manifest, parts.logger);
+    this.#events = parts.events.forPlugin(parts.logger);
     this.#client = parts.server.createPluginClient(name);
     const { clock, logger, leaderElection: times } = parts;
     const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
@@ -69,17 +85,21 @@ export class PluginRun {
 
   /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
   async start(): Promise<void> {
-    const definition: PluginDefinition = isPluginClass(this.#plugin) ? {} : this.#plugin;
+    const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
     for (const model of definition.models ?? []) this.#scheme.register(model);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
+    await orAbort(this.#settings.refresh(), this.#signal);
     await this.#awaitServed(this.#registered());
     await this.#callStart();
     await this.#awaitServed(this.#registered());
     await this.#createObjects();
     await this.#startControllers();
+    const assets = await this.#source.assets();
     this.#signal.throwIfAborted();
+    if (assets !== undefined) this.#closeAssets = this.#parts.server.assets.open(this.#source.manifest.name, assets);
     this.#endpoints.open();
+    this.#extensions.open();
   }
 
   /**
@@ -108,8 +128,12 @@ export class PluginRun {
   async #stop(): Promise<string | undefined> {
     // First: a request must not find a plugin that is half gone.
     this.#endpoints.close();
+    this.#closeAssets?.();
+    this.#extensions.close();
+    this.#settings.close();
     this.#stopControllers.abort();
     await this.#managed;
+    this.#events.close();
     this.#abort.abort(new Error('the plugin is being stopped'));
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
     return problems.length === 0 ? undefined : problems.join('; ');
@@ -159,7 +183,7 @@ export class PluginRun {
     }
   }
 
-  #createContext(): PluginContext {
+  #createContext(): PluginContext<never> {
     const { logger } = this.#parts;
     return Object.freeze({
       schemeManager: this.#guardedScheme(),
@@ -168,6 +192,9 @@ export class PluginRun {
         remove: (name: string) => this.#manager.remove(name),
       }),
       endpoints: Object.freeze({ add: (endpoint: Endpoint) => this.#addEndpoint(endpoint) }),
+      settings: this.#settings.settings() as PluginSettings<never>,
+      extensions: this.#extensions.extensions,
+      events: this.#events.events(),
       client: this.#client,
       logger,
       signal: this.#signal,

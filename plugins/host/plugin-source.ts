@@ -10,6 +10,8 @@ export interface PluginSource {
   load(): Promise<unknown>;
   /** What its files declare, and what is wrong with them. */
   declaredObjects(): Promise<readonly Declaration[]>;
+  /** Real path of the folder of its static files; undefined when it has none. Rejects when a link leads out of the plugin's folder. */
+  assets(): Promise<string | undefined>;
 }
 
 /** A plugin that is in the program already: in tests, and where a program brings its own. */
@@ -22,5 +24,5 @@ export function pluginSource(name: string, plugin: unknown): PluginSource {
     dependencies: [],
     main: 'dist/index.js',
   };
-  return { manifest, load: async () => plugin, declaredObjects: async () => [] };
+  return { manifest, load: async () => plugin, declaredObjects: async () => [], assets: async () => undefined };
 }

@@ -23,6 +23,8 @@ export type PluginFailure =
   /** A plugin that it needs is there and not Started; it begins anew when that one is. */
   | 'DependencyNotStarted'
   | 'LoadFailed'
+  /** Those that are stored do not fit its schema; it begins anew when they change. */
+  | 'SettingsInvalid'
   | 'IndexBuildFailed'
   | 'StartFailed'
   | 'StopFailed';

@@ -1,6 +1,9 @@
 import type { Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import type { ApiObject, GroupVersionKind, Logger, Model } from '@homeostat/controller-runtime/api';
+import type { PluginExtensions } from './extension-point.ts';
+import type { PluginEvents } from './plugin-events.ts';
+import type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 
 /** Where a plugin registers its kinds (spec 1 and 2.8). What it registered is taken back when it stops. */
 export interface PluginSchemeManager {
@@ -33,11 +36,14 @@ export interface PluginEndpoints {
   add(endpoint: Endpoint): void;
 }
 
-/** What the host gives a plugin. */
-export interface PluginContext {
+/** What the host gives a plugin; `S` are its settings, as the schema in its manifest says. */
+export interface PluginContext<S extends object = SettingsValues> {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
   readonly endpoints: PluginEndpoints;
+  readonly settings: PluginSettings<S>;
+  readonly extensions: PluginExtensions;
+  readonly events: PluginEvents;
   /**
    * In process. A verb on a kind that is being indexed waits until it is served. Label keys that it adds or changes need
    * a prefix, which is not the service's (422; spec 2.5); the clients of the plugin's controllers are the same.
@@ -50,14 +56,14 @@ export interface PluginContext {
 }
 
 /** A plugin as an object; see {@link definePlugin}. */
-export interface PluginDefinition {
+export interface PluginDefinition<S extends object = SettingsValues> {
   /** Registered, and indexed, before `start` is called. */
   readonly models?: readonly Model[];
   readonly controllers?: readonly ControllerDefinition[];
   /** Routers, controllers' classes, or instances of them. */
   readonly endpoints?: readonly Endpoint[];
   /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
-  start?(context: PluginContext): unknown;
+  start?(context: PluginContext<S>): unknown;
   /** Called when `start` has succeeded, also once the host has given it up. Has 30 s; the host takes back kinds and controllers itself. */
   stop?(): unknown;
 }
@@ -66,18 +72,24 @@ export interface PluginDefinition {
 const pluginSymbol: symbol = Symbol.for('homeostat.plugin');
 
 /** Base of plugins in class form. The host makes one instance a start. */
-export class BasePlugin implements PluginContext {
+export class BasePlugin<S extends object = SettingsValues> implements PluginContext<S> {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
   readonly endpoints: PluginEndpoints;
+  readonly settings: PluginSettings<S>;
+  readonly extensions: PluginExtensions;
+  readonly events: PluginEvents;
   readonly client: Client;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 
-  constructor(context: PluginContext) {
+  constructor(context: PluginContext<S>) {
     this.schemeManager = context.schemeManager;
     this.controllers = context.controllers;
     this.endpoints = context.endpoints;
+    this.settings = context.settings;
+    this.extensions = context.extensions;
+    this.events = context.events;
     this.client = context.client;
     this.logger = context.logger;
     this.signal = context.signal;
@@ -92,14 +104,15 @@ export class BasePlugin implements PluginContext {
 
 Object.defineProperty(BasePlugin, pluginSymbol, { value: true });
 
-export type PluginClass = new (context: PluginContext) => BasePlugin;
+// Settings of any type: what they are is between a plugin and its manifest.
+export type PluginClass = new (context: PluginContext<never>) => BasePlugin<object>;
 
 /** What the main file of a plugin exports by default. */
-export type Plugin = PluginDefinition | PluginClass;
+export type Plugin = PluginDefinition<never> | PluginClass;
 
 /** Declares a plugin without a class. Frozen. Throws TypeError that names every part that is wrong. */
-export function definePlugin(definition: PluginDefinition): PluginDefinition {
-  return Object.freeze({ ...(checkPlugin(definition) as PluginDefinition) });
+export function definePlugin<S extends object = SettingsValues>(definition: PluginDefinition<S>): PluginDefinition<S> {
+  return Object.freeze({ ...(checkPlugin(definition) as PluginDefinition<S>) });
 }
 
 export function isPluginClass(plugin: unknown): plugin is PluginClass {

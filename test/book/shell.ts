@@ -19,19 +19,20 @@ set -o pipefail
 homeostat() {
   if [ "$1" != serve ]; then command homeostat "$@"; return; fi
   stop_server
-  exec {log}< <(exec homeostat "$@" 2>&1)
-  local line seen=
-  while read -r line <&$log; do
-    seen+="$line"$'\\n'
-    if [[ $line == *'"msg":"ready"'* ]]; then server=$!; return; fi
+  exec {logged}< <(exec homeostat "$@" 2>&1)
+  server=$! log=
+  local line
+  while read -r line <&$logged; do
+    log+="$line"$'\\n'
+    [[ $line != *'"msg":"ready"'* ]] || return 0
   done
-  printf 'the server did not start:\\n%s' "$seen"
+  printf 'the server did not start:\\n%s' "$log"
   return 1
 }
 stop_server() {
   [ -z "\${server:-}" ] && return
   kill $server; server=
-  while read -r _ <&$log; do :; done
+  while read -r _ <&$logged; do :; done
 }
 npx() { "$@"; }
 curl() {

@@ -113,8 +113,9 @@ describeWithMysql('MySQL stores that share a database', () => {
 
   describe('lose a history that one of them knows:', () => {
     const expectDiverged = async (store: Store): Promise<void> => {
-      for (const attempt of [store.commit([create('late', '')]), store.changes(0, 10)]) {
-        expect(await rejectionOf(attempt)).to.include({ name: 'StoreError', code: 'diverged' });
+      const attempts = [store.commit([create('late', '')]), store.changes(0, 10)];
+      for (const error of await Promise.all(attempts.map(rejectionOf))) {
+        expect(error).to.include({ name: 'StoreError', code: 'diverged' });
       }
     };
 

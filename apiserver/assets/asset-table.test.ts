@@ -1,0 +1,17 @@
+import { expect } from 'chai';
+import { AssetTable } from './asset-table.ts';
+
+describe('the table of assets', () => {
+  it('has one folder of a name at a time, and takes back no other', () => {
+    const table = new AssetTable();
+    const closeFirst = table.open('shop', '/srv/first');
+    expect(() => table.open('shop', '/srv/second')).to.throw('"shop" has assets already');
+    expect(table.find('shop')?.root).to.equal('/srv/first');
+    closeFirst();
+    expect(table.find('shop')).to.equal(undefined);
+    const closeSecond = table.open('shop', '/srv/second');
+    closeFirst();
+    expect(table.find('shop')?.root).to.equal('/srv/second');
+    closeSecond();
+  });
+});

@@ -1,0 +1,53 @@
+import { checkDescriptor, defineModel, ModelError } from '@homeostat/controller-runtime/api';
+import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { compileSchema } from './compile-schema.ts';
+
+/** What a value comes to by a schema. */
+export interface JudgedValue {
+  /** A copy, with defaults filled in and without unknown fields. */
+  readonly value: unknown;
+  /** Paths of what the schema does not know, at most 100. */
+  readonly unknownFields: readonly string[];
+  /** Every violation of the copy, at most 100. */
+  readonly causes: readonly FieldCause[];
+}
+
+/** A schema of values that are no objects of a kind. Paths begin with the name that it was compiled for. */
+export interface ValueSchema {
+  /** Fills in defaults, then prunes, then validates, as a write of an object does. Of a JSON value, which may be frozen. */
+  judge(value: unknown): JudgedValue;
+  /** Every violation of the value as it is, at most 100. What the schema says nothing of may be no JSON. */
+  validate(value: unknown): readonly FieldCause[];
+}
+
+/**
+ * Compiles a JSON Schema, in the dialect of models. `name` is what its values are called where something is wrong.
+ * @throws Error that names the field of the schema, and the rule that it breaks.
+ */
+export function compileValueSchema(name: string, schema: object): ValueSchema {
+  const compiled = compileSchema(wrapped(name, schema));
+  return Object.freeze<ValueSchema>({
+    judge(value) {
+      const holder: Record<string, unknown> = { [name]: structuredClone(value) };
+      compiled.applyDefaults(holder);
+      const unknownFields = compiled.prune(holder);
+      return { value: holder[name], unknownFields, causes: compiled.validate(holder) };
+    },
+    validate: (value) => compiled.validate({ [name]: value }),
+  });
+}
+
+/** As a field of a model, since it is models that schemas are checked for. */
+function wrapped(name: string, schema: object): ModelDescriptor {
+  const kind = 'Value';
+  try {
+    const holder = { type: 'object', required: [name], properties: { [name]: schema } };
+    const model = defineModel({ gvk: `values.internal/v1/${kind}`, plural: 'values', schema: holder });
+    checkDescriptor(model, { serviceDomain: 'internal', reservedAllowed: true });
+    return model;
+  } catch (cause) {
+    if (!(cause instanceof ModelError)) throw cause;
+    const place = cause.attribute.replace(/^Value(?:Spec\b|\.)/, (prefix) => (prefix === 'ValueSpec' ? name : ''));
+    throw new Error(`${place}: ${cause.rule}`, { cause });
+  }
+}

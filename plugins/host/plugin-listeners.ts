@@ -1,0 +1,53 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+
+export interface PluginListenersOptions {
+  /** Of the plugin that listens. */
+  readonly logger: Logger;
+  /** Said of a listener that fails. */
+  readonly message: string;
+  /** Of the same line. */
+  readonly fields?: object;
+}
+
+/** The functions by which one plugin listens to one thing. None of them harms who tells it. */
+export class PluginListeners<T> {
+  readonly #options: PluginListenersOptions;
+  readonly #listeners = new Set<(value: T) => void>();
+  #isClosed = false;
+
+  constructor(options: PluginListenersOptions) {
+    this.#options = options;
+  }
+
+  /** Answers what ends it. Throws once it is closed. */
+  add(listener: (value: T) => unknown): () => void {
+    if (this.#isClosed) throw new Error('the plugin is being stopped');
+    // Each its own, also where one function is given twice.
+    const own = contained(listener, this.#options);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Calls all that are there now, in order; waits for none. */
+  call(value: T): void {
+    // A set that is walked would also show what is added meanwhile.
+    const present = [...this.#listeners];
+    for (const listener of present) if (this.#listeners.has(listener)) listener(value);
+  }
+
+  /** None is called any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#listeners.clear();
+  }
+}
+
+/** The same listener, whose throws and rejections are logged. Nobody waits for a promise that it answers. */
+export function contained<T>(
+  listener: (value: T) => unknown,
+  { logger, message, fields }: PluginListenersOptions,
+): (value: T) => void {
+  return (value) => {
+    (async () => listener(value))().catch((err: unknown) => logger.error({ err, ...fields }, message));
+  };
+}

@@ -1,0 +1,34 @@
+import { deepEqual, defineModel } from '@homeostat/controller-runtime/api';
+import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+/** The settings of a plugin as an object; its name is the plugin's. */
+export interface SettingsObject extends ApiObject {
+  /** What the schema in the plugin's manifest says; without the defaults, which are the plugin's to change. */
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** What a plugin's manifest has against settings. */
+export type SettingsRule = (plugin: string, spec: SettingsObject['spec']) => readonly FieldViolation[];
+
+const spec = {
+  type: 'object',
+  description: "What is set for the plugin of this name, by the schema in the plugin's manifest.",
+  'x-kubernetes-preserve-unknown-fields': true,
+  default: {},
+} as const;
+
+/** `plugin.<serviceDomain>/v1alpha1 PluginSettings`. The rule judges what is written to a spec, not what stays as it was. */
+export function settingsKind(serviceDomain: string, rule: SettingsRule): ModelDescriptor<SettingsObject> {
+  const model = defineModel({
+    gvk: `plugin.${serviceDomain}/v1alpha1/PluginSettings`,
+    plural: 'pluginsettings',
+    singular: 'pluginsettings',
+    schema: { type: 'object', properties: { spec } },
+    validate: (next, previous) => {
+      if (previous !== undefined && deepEqual(next.spec, previous.spec)) return [];
+      return rule(next.metadata.name, (next as SettingsObject).spec);
+    },
+  });
+  // The interface says what the schema says.
+  return model as ModelDescriptor<SettingsObject>;
+}
