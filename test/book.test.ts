@@ -5,7 +5,9 @@ import { expect } from 'chai';
 import { BookFolder } from './book/book-folder.ts';
 import { brokenLinks } from './book/links.ts';
 import { runPage } from './book/run-page.ts';
+import type { PagePlace } from './book/run-page.ts';
 import { planPage } from './book/steps.ts';
+import type { PagePlan } from './book/steps.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
@@ -15,23 +17,37 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${nam
 });
 
 describe('The book', () => {
-  const folders = new Map<string, string>();
+  /** What is wrong with each page. */
+  const faults = new Map<string, readonly string[]>();
   let book: BookFolder;
-  let complaints: readonly string[];
 
+  // Pages wait for processes most of the time, so two are under way at once.
   before(async () => {
     book = await BookFolder.make();
-    for (const { name, text } of pages) folders.set(name, await book.addPage(name, planPage(text)));
-    complaints = await book.compile();
-  });
+    const plans = pages.filter(({ hasFences }) => hasFences).map(({ name, text }) => ({ name, plan: planPage(text) }));
+    for (const { name, plan } of plans) await book.addPage(name, plan);
+    const complaints = await book.compile();
+    const next = plans.values();
+    const runNext = async (): Promise<void> => {
+      for (const { name, plan } of next) {
+        const refused = complaints.filter((complaint) => complaint.includes(name));
+        faults.set(
+          name,
+          refused.length > 0
+            ? refused
+            : await faultsOf(plan, { folder: join(book.path, name), programs: book.programs }),
+        );
+      }
+    };
+    await Promise.all([runNext(), runNext()]);
+  }).timeout(120_000);
 
   after(async () => book.remove());
 
-  for (const { path, name, text } of pages.filter(({ hasFences }) => hasFences))
-    it(`shows in ${path} what compiles, runs and is answered`, async () => {
-      expect(complaints.filter((complaint) => complaint.includes(name))).to.deep.equal([]);
-      await runPage(planPage(text), { folder: folders.get(name)!, programs: book.programs });
-    }).timeout(60_000);
+  for (const { path, name } of pages.filter(({ hasFences }) => hasFences))
+    it(`shows in ${path} what compiles, runs and is answered`, () => {
+      expect(faults.get(name)).to.deep.equal([]);
+    });
 
   it('leads somewhere by each of its links', () => {
     const broken = pages.flatMap(({ path }) => brokenLinks(join(root, path)).map((target) => `${path}: ${target}`));
@@ -43,3 +59,10 @@ describe('The book', () => {
     expect(docs.filter((page) => page !== 'README.md' && !contents.includes(`](${page})`))).to.deep.equal([]);
   });
 });
+
+async function faultsOf(plan: PagePlan, place: PagePlace): Promise<readonly string[]> {
+  return runPage(plan, place).then(
+    () => [],
+    (error: unknown) => [(error as Error).message],
+  );
+}

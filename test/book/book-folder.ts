@@ -38,13 +38,11 @@ export class BookFolder {
     return join(this.path, 'node_modules', '.bin');
   }
 
-  /** Answers the page's folder. */
-  async addPage(name: string, { files }: PagePlan): Promise<string> {
+  async addPage(name: string, { files }: PagePlan): Promise<void> {
     await mkdir(join(this.path, name));
     for (const [path, text] of files) await this.#write(join(name, path), text);
     if ([...files.keys()].some((path) => /^[^/]+\.ts$/.test(path))) await this.#addProject(name, {});
     for (const folder of pluginsOf(files)) await this.#addProject(join(name, folder), { rootDir: '.', outDir: 'dist' });
-    return join(this.path, name);
   }
 
   /** Compiles all pages at once. Answers the compiler's complaints, whose paths are relative, and whose lines are the pages'. */

@@ -42,7 +42,9 @@ function matches(wanted: unknown, found: unknown): boolean {
   if (!isRecord(wanted)) return isDeepStrictEqual(wanted, found);
   if (!isRecord(found)) return false;
   const keys = Object.keys(wanted);
-  return keys.length === Object.keys(found).length && keys.every((key) => matches(wanted[key], found[key]));
+  return (
+    keys.length === Object.keys(found).length && keys.every((key) => key in found && matches(wanted[key], found[key]))
+  );
 }
 
 function matchItems(wanted: readonly unknown[], found: readonly unknown[]): boolean {
