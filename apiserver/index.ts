@@ -1,4 +1,15 @@
 // The public surface of the API server.
+export type {
+  Admission,
+  AdmissionCall,
+  AdmissionHooks,
+  AdmissionOptions,
+  CreateAdmission,
+  DeleteAdmission,
+  Draft,
+  UpdateAdmission,
+} from './admission/admission.ts';
+export type { AdmissionOwnerOptions, Admissions, OwnedAdmission } from './admission/admission-table.ts';
 export { ApiServer, startApiServer } from './server/api-server.ts';
 export type { ApiServerOptions } from './server/api-server-options.ts';
 export { exportDatabase, importDatabase } from './server/database-copy.ts';

@@ -2,7 +2,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { Shape } from '../schema/shape.ts';
 import { compareFields } from './compare-fields.ts';
 import { contentOf, noContent } from './content.ts';
-import { isEmptySet, union } from './field-set.ts';
+import { difference, isEmptySet, union } from './field-set.ts';
 import { capUpdates, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
 import type { ChangesIn, ManagedFields, Manager } from './managed-fields.ts';
 
@@ -33,4 +33,24 @@ export function trackUpdate(
   if (isEmptySet(changes.changed)) return rest;
   const owned = union(fieldsOfEntry(entryOf(rest, by)), changes.changed);
   return capUpdates(withEntry(rest, by, newEntry(by, owned, now)));
+}
+
+/**
+ * The managed fields of an apply when hooks changed what it came to. What it applied is the applier's either way, so that
+ * it may apply the same again; what it did not is the applier's by an update, so that its next apply leaves it there.
+ */
+export function trackAdmitted(
+  entries: ManagedFields,
+  { before, after }: { before: ApiObject; after: ApiObject },
+  { by, shape, now, changesIn }: TrackedWrite,
+): ManagedFields {
+  const changes = compareFields(contentOf(before), contentOf(after), shape);
+  const applied = entryOf(entries, by);
+  const others = entries.filter((entry) => entry !== applied);
+  const writer: Manager = { ...by, operation: 'Update' };
+  const rest = withoutFields(others, changes, { by: writer, changesIn });
+  const added = difference(changes.changed, fieldsOfEntry(applied));
+  const owned = union(fieldsOfEntry(entryOf(rest, writer)), added);
+  const updates = isEmptySet(added) ? rest : withEntry(rest, writer, newEntry(writer, owned, now));
+  return capUpdates(applied === undefined ? updates : withEntry(updates, by, applied));
 }

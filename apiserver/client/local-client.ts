@@ -41,7 +41,8 @@ import { checkFieldManager, requireFieldManager } from '../registry/field-manage
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
-import type { BodySource, Registry, WriteResult } from '../registry/registry.ts';
+import type { BodySource, Registry } from '../registry/registry.ts';
+import type { WriteResult } from '../registry/write-result.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';

@@ -171,7 +171,8 @@ export class GarbageCollector {
     try {
       await remove({ uid, resourceVersion });
     } catch (error) {
-      if (reasonOf(error) === 'Forbidden') {
+      // The kind's own rule, which stays; what a plugin refuses it may grant later.
+      if (reasonOf(error) === 'Forbidden' && node.resource.rules.strategy !== undefined) {
         logger.warn({ err: error, object: idOf(node) }, 'not collected, though its owners are gone');
         return;
       }

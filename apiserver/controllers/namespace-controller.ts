@@ -1,4 +1,4 @@
-import { isAlreadyExists, isConflict, isNotFound } from '@homeostat/controller-runtime/api';
+import { isAlreadyExists, isConflict, isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
@@ -165,13 +165,7 @@ export class NamespaceController {
     // A namespace of that name may be there again.
     await this.#options.revisions.reach(undefined);
     if (!this.#terminating.has(name) && !this.#isGone(name)) return;
-    for (const [resource, entries] of this.#contents(name)) {
-      await deleteEntries(
-        this.#options.registry,
-        { resource, entries: entries.filter(isUndeclared) },
-        { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#stopped },
-      );
-    }
+    await this.#deleteContents(name);
     if (this.#stopped) return;
     // Other replicas may have created something before they heard of the deletion.
     await this.#options.revisions.reach(undefined);
@@ -179,6 +173,24 @@ export class NamespaceController {
     // What finalizers hold goes later, and that is a change. So is a kind that comes to be served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
     else if (this.#hasUndeclared(name)) this.#waiting.add(name);
+  }
+
+  /** What is refused keeps no other kind from going. Rejects with the first failure. */
+  async #deleteContents(name: string): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [resource, entries] of this.#contents(name)) {
+      try {
+        await deleteEntries(
+          this.#options.registry,
+          { resource, entries: entries.filter(isUndeclared) },
+          { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#stopped },
+        );
+      } catch (error) {
+        if (reasonOf(error) === 'ServiceUnavailable') throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   /** The objects of a namespace by kind, without kinds that have none. */

@@ -1,7 +1,8 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { deleteEntries } from '../registry/delete-entries.ts';
-import type { Registry, WriteOptions, WriteResult } from '../registry/registry.ts';
+import type { Registry, WriteOptions } from '../registry/registry.ts';
+import type { WriteResult } from '../registry/write-result.ts';
 import type { Lister } from '../registry/lister.ts';
 import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';

@@ -10,11 +10,12 @@ import { newEntry, withTime } from '../apply/managed-fields.ts';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import { trackCreation } from '../apply/track-fields.ts';
 import { withoutNulls } from '../apply/without-nulls.ts';
-import { managerOf } from './field-management.ts';
+import { admittedFields, managerOf } from './field-management.ts';
 import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
+import type { Proposal } from './proposal.ts';
 import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict } from './resource-errors.ts';
-import { authorFields, checkPreconditions, decideCreate, decideNext, isEmpty, pruneDraft } from './write-rules.ts';
+import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
@@ -26,7 +27,12 @@ export interface ApplyRequest extends WriteRequest {
 const formerManager = 'before-first-apply';
 
 /** Server-side apply to an object that is there. Throws ApiError Conflict that names each field of another manager. */
-export function decideApply(rules: Rules, stored: ApiObject, body: unknown, request: ApplyRequest): Decision {
+export function proposeApply(
+  rules: Rules,
+  stored: ApiObject,
+  body: unknown,
+  request: ApplyRequest,
+): Proposal<Decision> {
   const draft = readApplied(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const { shape } = rules.schema;
@@ -45,19 +51,22 @@ export function decideApply(rules: Rules, stored: ApiObject, body: unknown, requ
     const annotations = renewLastApplied(next.metadata.annotations, draft);
     next.metadata = { ...next.metadata, ...(annotations === undefined ? {} : { annotations }) };
   }
-  return decideNext(rules, stored, {
+  return proposeNext(rules, stored, {
     draft: next,
     request,
     keepStatus: false,
     manage: {
       entries: () => applied.managedFields,
-      afterChange: () => withTime(applied.managedFields, by, request.now),
+      afterChange: (_entries, { proposed: before, after }) => {
+        const entries = admittedFields(rules, applied.managedFields, { states: { before, after }, request });
+        return withTime(entries, by, request.now);
+      },
     },
   });
 }
 
 /** Server-side apply to an object that is not there. */
-export function decideApplyNew(rules: Rules, body: unknown, request: CreateRequest): ApiObject {
+export function proposeApplied(rules: Rules, body: unknown, request: CreateRequest): Proposal<ApiObject> {
   const draft = readApplied(rules, body, request);
   const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;
   if (uid !== undefined && uid !== '') {
@@ -67,7 +76,7 @@ export function decideApplyNew(rules: Rules, body: unknown, request: CreateReque
   const fields = appliedFieldsOf(appliedContent(rules, draft, request), rules.schema.shape);
   const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
   const managedFields = isEmptySet(fields) ? [] : [entry];
-  return decideCreate(rules, { ...draft, metadata }, { ...request, managedFields });
+  return proposeCreate(rules, { ...draft, metadata }, { ...request, managedFields });
 }
 
 function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {

@@ -35,7 +35,7 @@ export function changesElsewhere(versions: Versions, { before, after }: States):
 }
 
 /** Conversions freeze what they get, and the write goes on with it. */
-function project(object: ApiObject, { from, to, storage }: Versions): ApiObject {
+export function project(object: ApiObject, { from, to, storage }: Versions): ApiObject {
   const copy = structuredClone(object);
   const stored = from.view === undefined ? copy : from.view.toStorage(copy, storage);
   return to.view === undefined ? stored : to.view.fromStorage(stored);

@@ -1,4 +1,4 @@
-import { isNotFound } from '@homeostat/controller-runtime/api';
+import { isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
 import type { ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Registry, WriteOptions } from './registry.ts';
@@ -12,22 +12,29 @@ export interface DeleteEntriesOptions {
   readonly isStopped?: () => boolean;
 }
 
-/** Deletes objects of one kind, some at a time. One that is gone already is no failure; rejects with the first that is one. */
+/**
+ * Deletes objects of one kind, some at a time. One that is gone already is no failure, and one that is refused keeps none of
+ * the others; rejects in the end with the first that failed, at once when nothing can be written.
+ */
 export async function deleteEntries(
   registry: Registry,
   { resource, entries }: { readonly resource: Resource; readonly entries: readonly Entry[] },
   { atOnce, optionsOf, isStopped = () => false }: DeleteEntriesOptions,
 ): Promise<void> {
+  const failures: unknown[] = [];
   const deleteOne = async (entry: Entry): Promise<void> => {
     try {
       await registry.delete(resource, keyOfEntry(entry), optionsOf(entry));
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (isNotFound(error)) return;
+      if (reasonOf(error) === 'ServiceUnavailable') throw error;
+      failures.push(error);
     }
   };
   for (let from = 0; from < entries.length && !isStopped(); from += atOnce) {
     await Promise.all(entries.slice(from, from + atOnce).map(deleteOne));
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 function keyOfEntry({ name, namespace }: Entry): ObjectKey {

@@ -1,6 +1,7 @@
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { policyOf, propagationFinalizers } from '../index/propagation.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
+import type { Proposal } from './proposal.ts';
 import { isHeld } from './write-rules.ts';
 import type { Decision, Rules } from './write-request.ts';
 
@@ -16,7 +17,11 @@ interface Deletion {
  * say, then that of the finalizers that are there; a later request may say something else. Otherwise a second DELETE
  * changes nothing.
  */
-export function decideDelete(rules: Rules, stored: ApiObject, { now, policy }: Deletion): Decision {
+export function proposeDelete(rules: Rules, stored: ApiObject, deletion: Deletion): Proposal<Decision> {
+  return { verb: 'delete', object: stored, conclude: () => decideDelete(rules, stored, deletion) };
+}
+
+function decideDelete(rules: Rules, stored: ApiObject, { now, policy }: Deletion): Decision {
   rules.strategy?.checkDelete(stored);
   const object = withPolicy(stored, policy);
   if (!isHeld(rules, object)) return { kind: 'remove', object };

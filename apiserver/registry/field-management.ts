@@ -3,7 +3,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { FieldChanges } from '../apply/compare-fields.ts';
 import type { ManagedFields, Manager } from '../apply/managed-fields.ts';
 import { isReset, readManagedFields } from '../apply/read-managed-fields.ts';
-import { trackCreation, trackUpdate } from '../apply/track-fields.ts';
+import { trackAdmitted, trackCreation, trackUpdate } from '../apply/track-fields.ts';
 import { invalid } from './resource-errors.ts';
 import type { States } from './states.ts';
 import { formatTime } from './time.ts';
@@ -13,8 +13,11 @@ import type { Draft, Rules, WriteRequest } from './write-request.ts';
 export interface FieldManagement {
   /** The entries that it starts from: those that are stored, or those that it brings; undefined for none. */
   entries(stored: ApiObject): ManagedFields | undefined;
-  /** The same, when it changes the object. */
-  afterChange(entries: ManagedFields | undefined, states: States): ManagedFields | undefined;
+  /** The same, when it changes the object, of which hooks may have made another than was proposed. */
+  afterChange(
+    entries: ManagedFields | undefined,
+    states: States & { readonly proposed: ApiObject },
+  ): ManagedFields | undefined;
 }
 
 /** All that a creation holds is its creator's. */
@@ -24,6 +27,18 @@ export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRe
     shape: rules.schema.shape,
     now: request.now,
   });
+}
+
+/** Those of an apply, when hooks made something else of what it comes to. */
+export function admittedFields(
+  rules: Rules,
+  entries: ManagedFields,
+  { states, request }: { readonly states: States; readonly request: WriteRequest },
+): ManagedFields {
+  if (states.before === states.after) return entries;
+  const changesIn = (apiVersion: string): FieldChanges | undefined => rules.changesIn?.(states, apiVersion);
+  const by = managerOf(rules, request, 'Apply');
+  return trackAdmitted(entries, states, { by, shape: rules.schema.shape, now: request.now, changesIn });
 }
 
 /**

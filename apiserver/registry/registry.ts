@@ -10,25 +10,30 @@ import {
 import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
+import type { MountedHooks } from '../admission/call-hook.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
-import { decideDelete } from './delete-rules.ts';
+import { admitWrite } from './admit-write.ts';
+import { proposeDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
+import { decodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
 import type { Writer } from './label-keys.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
+import type { Proposal } from './proposal.ts';
 import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
-import { decideApply, decideApplyNew } from './apply-rules.ts';
-import { checkPreconditions, decideCreate, decidePatch, decideUpdate } from './write-rules.ts';
+import { proposeApplied, proposeApply } from './apply-rules.ts';
+import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
+import { resultOf, shownResult, storedAnswer, writtenAs } from './write-result.ts';
+import type { Stored, WriteResult, Written } from './write-result.ts';
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
@@ -71,18 +76,6 @@ export type BodySource = () => unknown;
 export type PatchBody =
   { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown };
 
-/** What a write answers. `bytes` is the object as it goes over the wire. */
-export interface WriteResult {
-  readonly bytes: Buffer;
-  /** The same, parsed; the caller's own. Its resourceVersion stands beside it. */
-  readonly object: ApiObject;
-  /** Absent for a creation that was not stored (dryRun). */
-  readonly resourceVersion?: string;
-  /** `removed`: the object is gone, and `bytes` is its last state. */
-  readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed';
-  readonly warnings: readonly string[];
-}
-
 export interface RegistryOptions {
   readonly commits: GroupCommit;
   readonly revisions: Revisions;
@@ -100,6 +93,8 @@ export interface RegistryOptions {
   readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
   /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
   readonly admit?: (resource: Resource, object: ApiObject) => void;
+  /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
+  readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
 }
 
 /** What a write comes to: a change to commit, or an answer without one. */
@@ -108,10 +103,11 @@ type Verdict =
   | { readonly kind: 'answer'; readonly result: WriteResult }
   | { readonly kind: 'taken' };
 
-/** What a commit, or a dry run of it, made of a change. No revision: nothing has one yet. */
-interface Written {
-  readonly bytes: Buffer;
-  readonly revision: number | undefined;
+interface Admission {
+  readonly options: WriteOptions;
+  readonly warnings: string[];
+  readonly stored?: Entry;
+  readonly lock?: string;
 }
 
 /**
@@ -144,10 +140,10 @@ export class Registry {
       const warnings: string[] = [];
       let drawn = false;
       const request = this.#createRequest(options, warnings, () => (drawn = true));
-      const object = decideCreate(resource.rules, body(), request);
-      const result = await this.#create(resource, object, { options, warnings });
+      const proposal = proposeCreate(resource.rules, body(), request);
+      const result = await this.#create(resource, proposal, { options, warnings });
       if (result !== undefined) return result;
-      if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, keyOf(object));
+      if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, keyOf(proposal.object));
     }
   }
 
@@ -157,15 +153,15 @@ export class Registry {
     for (let race = 0; race < maxRaces; race += 1) {
       try {
         return await this.#change(resource, key, options, (stored, request) =>
-          decideApply(resource.rules, stored, body(), { ...request, force }),
+          proposeApply(resource.rules, stored, body(), { ...request, force }),
         );
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
       const warnings: string[] = [];
       const request = { ...this.#createRequest(options, warnings), ...key };
-      const object = decideApplyNew(resource.rules, body(), request);
-      const created = await this.#create(resource, object, { options, warnings });
+      const proposal = proposeApplied(resource.rules, body(), request);
+      const created = await this.#create(resource, proposal, { options, warnings });
       if (created !== undefined) return created;
     }
     throw conflict(resource.model, key.name);
@@ -174,7 +170,7 @@ export class Registry {
   /** PUT of the object or of a subresource; 404 when absent, no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
     return this.#change(resource, key, options, (stored, request) =>
-      decideUpdate(resource.rules, stored, body(), request),
+      proposeUpdate(resource.rules, stored, body(), request),
     );
   }
 
@@ -182,7 +178,7 @@ export class Registry {
     return this.#change(resource, key, options, (stored, request) => {
       const patched =
         patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
-      return decidePatch(resource.rules, stored, patched, request);
+      return proposePatch(resource.rules, stored, patched, request);
     });
   }
 
@@ -190,7 +186,7 @@ export class Registry {
     const { storage } = resource;
     const written = await this.#change(storage, key, options, (stored, request) => {
       checkPreconditions(storage.model, stored, options.preconditions ?? {});
-      return decideDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
+      return proposeDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
     });
     // What is gone is not shown: it must go whether or not it can be converted.
     return written.outcome === 'removed' ? written : { ...written, ...shownResult(resource, written) };
@@ -228,12 +224,15 @@ export class Registry {
   }
 
   /** undefined: the name is taken. */
-  #create(
+  async #create(
     resource: Resource,
-    object: ApiObject,
-    { options, warnings }: { options: WriteOptions; warnings: readonly string[] },
+    proposal: Proposal<ApiObject>,
+    { options, warnings }: { readonly options: WriteOptions; readonly warnings: string[] },
   ): Promise<WriteResult | undefined> {
-    return this.#locks.run(lockOf(resource, formatKey(keyOf(object))), async () => {
+    const lock = lockOf(resource, formatKey(keyOf(proposal.object)));
+    const admitted = this.#admit(resource, proposal, { options, warnings, lock });
+    const object = admitted instanceof Promise ? await admitted : admitted;
+    return this.#locks.run(lock, async () => {
       const created = await this.#commitNew(resource, object, options);
       return created === undefined ? undefined : { ...created, outcome: 'created', warnings };
     });
@@ -267,10 +266,10 @@ export class Registry {
     resource: Resource,
     key: ObjectKey,
     options: WriteOptions,
-    decide: (stored: ApiObject, request: WriteRequest) => Decision,
+    propose: (stored: ApiObject, request: WriteRequest) => Proposal<Decision>,
   ): Promise<WriteResult> {
     const { dryRun = false, leader } = options;
-    const decideNow = (): Verdict => {
+    const decideNow = (): Verdict | Promise<Verdict> => {
       const warnings: string[] = [];
       const entry = this.#stored(resource, key);
       const shown = resource.show(entry);
@@ -279,13 +278,17 @@ export class Registry {
         kind: 'answer',
         result: { ...resultOf(stored, shown), outcome: 'unchanged', warnings },
       });
-      const decision = decide(stored, { ...this.#request(options, warnings), ...key });
-      if (decision.kind === 'none') return unchanged();
-      const op = decision.kind === 'remove' ? 'delete' : 'update';
-      const change = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
-      // A removal is one, whatever is left of the object.
-      const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
-      return isNothing ? unchanged() : { kind: 'commit', change, warnings };
+      const conclude = (decision: Decision): Verdict => {
+        if (decision.kind === 'none') return unchanged();
+        const op = decision.kind === 'remove' ? 'delete' : 'update';
+        const change = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
+        // A removal is one, whatever is left of the object.
+        const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
+        return isNothing ? unchanged() : { kind: 'commit', change, warnings };
+      };
+      const proposal = propose(stored, { ...this.#request(options, warnings), ...key });
+      const decided = this.#admit(resource, proposal, { options, warnings, stored: entry });
+      return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
       for (let race = 0; race < maxRaces; race += 1) {
@@ -306,20 +309,33 @@ export class Registry {
    * A commit finds out by itself that it was decided on a state of the past. What is answered without one, an error
    * included, is not: where memory may be behind, it is decided again on all that is acknowledged.
    */
-  async #decide(resource: Resource, dryRun: boolean, decide: () => Verdict): Promise<Verdict> {
+  async #decide(resource: Resource, dryRun: boolean, decide: () => Verdict | Promise<Verdict>): Promise<Verdict> {
     const { revisions } = this.#options;
     if (!revisions.mayLag) return decide();
     if (!dryRun) {
       try {
-        const verdict = decide();
+        const verdict = await decide();
         if (verdict.kind === 'commit') return verdict;
       } catch (error) {
-        if (!isApiError(error)) throw error;
+        // A hook that does not answer has not decided on anything.
+        if (!isApiError(error) || error.reason === 'Timeout') throw error;
       }
     }
     await revisions.reach(undefined);
     resource.checkServed();
     return decide();
+  }
+
+  /** What becomes of a proposal; at once where no hooks have a say in it. Others wait, where a lock is given. */
+  #admit<R>(resource: Resource, proposal: Proposal<R>, { options, warnings, stored, lock }: Admission): R | Promise<R> {
+    const hooks = this.#options.hooksOf?.(resource.keyPrefix);
+    if (hooks === undefined) return proposal.conclude(proposal.object);
+    const { dryRun = false, subresource } = options;
+    // Plugins may be plain JavaScript.
+    const warn = (message: unknown): void => void warnings.push(String(message));
+    const write = { resource, dryRun, subresource, warn, ...(stored === undefined ? {} : { stored }) };
+    const admit = async (): Promise<R> => admitWrite(proposal, hooks, { write, around: this.#options });
+    return lock === undefined ? admit() : this.#locks.run(lock, admit);
   }
 
   #prepare(resource: Resource, change: Change): PreparedWrite {
@@ -361,28 +377,4 @@ export class Registry {
       storage.endCommit();
     }
   }
-}
-
-type Stored = Omit<WriteResult, 'warnings' | 'outcome'>;
-
-function resultOf(object: ApiObject, { bytes, revision }: Written): Stored {
-  return { bytes, object, ...(revision === undefined ? {} : { resourceVersion: String(revision) }) };
-}
-
-/** What was stored, in the version of the request. */
-function storedAnswer({ object, answer }: PreparedWrite, written: Written): Stored {
-  if (answer === undefined) return resultOf(object, written);
-  return resultOf(answer, writtenAs(encodeObject(answer), written.revision));
-}
-
-/** What was stored in its kind's version, in that of the request. */
-function shownResult({ view }: Resource, { bytes, resourceVersion }: WriteResult): Stored | undefined {
-  if (view === undefined) return undefined;
-  const shown = view.fromStorage(decodeObject(bytes));
-  const revision = resourceVersion === undefined ? undefined : Number(resourceVersion);
-  return resultOf(shown, writtenAs(encodeObject(shown), revision));
-}
-
-function writtenAs(data: Buffer, revision: number | undefined): Written {
-  return { bytes: revision === undefined ? data : withRevision(data, revision), revision };
 }

@@ -2,9 +2,10 @@ import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
-import { creatorsFields, fieldManagement } from './field-management.ts';
+import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from './label-keys.ts';
+import type { Proposal } from './proposal.ts';
 import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
@@ -41,7 +42,7 @@ function validateObject(rules: Rules, object: ApiObject, write: { request: Write
 }
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
-export function decideCreate(rules: Rules, body: unknown, request: CreateRequest): ApiObject {
+export function proposeCreate(rules: Rules, body: unknown, request: CreateRequest): Proposal<ApiObject> {
   const draft = readDraft(rules, body, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
@@ -60,11 +61,54 @@ export function decideCreate(rules: Rules, body: unknown, request: CreateRequest
     creationTimestamp: request.now,
     ...authorFields(given),
   };
-  const object: Draft = { ...(rules.strategy?.completeNew(draft) ?? draft) };
+  const proposed: Draft = { ...(rules.strategy?.completeNew(draft) ?? draft) };
+  return {
+    verb: 'create',
+    object: proposed,
+    conclude: (admitted) =>
+      finishNew(rules, { proposed, object: acceptAdmitted(rules, proposed, { admitted }) }, request),
+  };
+}
+
+/** Before hooks, and after them. */
+interface Admitted {
+  readonly proposed: Draft;
+  readonly object: Draft;
+}
+
+function finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): ApiObject {
   validateObject(rules, object, { request });
-  setManagedFields(object, request.managedFields ?? creatorsFields(rules, object, request));
+  const { managedFields } = request;
+  const entries =
+    managedFields === undefined
+      ? creatorsFields(rules, object, request)
+      : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
+  setManagedFields(object, entries);
   rules.validateModel?.(object, undefined);
   return object;
+}
+
+/**
+ * What hooks made of an object, shaped anew, without a word to the client, which has not sent it. The server's metadata, and
+ * what this path does not write, are what they were.
+ */
+function acceptAdmitted(
+  rules: Rules,
+  proposed: Draft,
+  { admitted, subresource }: { readonly admitted: ApiObject; readonly subresource?: string | undefined },
+): Draft {
+  if (admitted === proposed) return proposed;
+  const { status, ...fields } = admitted as Draft;
+  if (subresource === 'status') return reshaped(rules, withStatus(proposed, status));
+  const metadata = nextMetadata(proposed, admitted as Draft);
+  const keepsStatus = rules.model.subresources.includes('status');
+  return reshaped(rules, withStatus({ ...fields, metadata }, keepsStatus ? proposed.status : status));
+}
+
+function reshaped({ schema }: Rules, draft: Draft): Draft {
+  schema.applyDefaults(draft);
+  schema.prune(draft);
+  return draft;
 }
 
 /** The fields of metadata that clients decide. Finalizers are a set; their order is kept. */
@@ -83,15 +127,25 @@ export function isEmpty(value: object | null | undefined): boolean {
 }
 
 /** PUT of the object or of its status: what becomes of `stored`. */
-export function decideUpdate(rules: Rules, stored: ApiObject, body: unknown, request: WriteRequest): Decision {
+export function proposeUpdate(
+  rules: Rules,
+  stored: ApiObject,
+  body: unknown,
+  request: WriteRequest,
+): Proposal<Decision> {
   const draft = readDraft(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
-  return decideNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
+  return proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
 }
 
 /** PATCH: `body` is the patched object, so an absent status was removed on purpose. */
-export function decidePatch(rules: Rules, stored: ApiObject, body: unknown, request: WriteRequest): Decision {
+export function proposePatch(
+  rules: Rules,
+  stored: ApiObject,
+  body: unknown,
+  request: WriteRequest,
+): Proposal<Decision> {
   const draft = readDraft(rules, body, request);
   const { uid } = draft.metadata;
   requireName(draft, request);
@@ -101,7 +155,7 @@ export function decidePatch(rules: Rules, stored: ApiObject, body: unknown, requ
   }
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
-  return decideNext(rules, stored, { draft, request, keepStatus: false, manage });
+  return proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
 }
 
 /** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */
@@ -127,19 +181,32 @@ interface Next {
   readonly manage: FieldManagement;
 }
 
-/** What becomes of `stored` when the draft is shaped, judged and compared with it. */
-export function decideNext(rules: Rules, stored: ApiObject, next: Next): Decision {
-  const { request } = next;
-  const object = nextObject(rules, stored, next);
-  shapeDraft(rules, object, request);
-  const finished: Draft = { ...object, metadata: nextMetadata(stored, object) };
-  const isSame = deepEqual(stored, finished);
+/** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
+export function proposeNext(rules: Rules, stored: ApiObject, next: Next): Proposal<Decision> {
+  const { subresource } = next.request;
+  const draft = nextObject(rules, stored, next);
+  shapeDraft(rules, draft, next.request);
+  const proposed: Draft = { ...draft, metadata: nextMetadata(stored, draft) };
+  return {
+    verb: 'update',
+    object: proposed,
+    conclude: (admitted) => {
+      const object = acceptAdmitted(rules, proposed, { admitted, subresource });
+      return decideNext(rules, stored, { ...next, proposed, object });
+    },
+  };
+}
+
+function decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Decision {
+  const { request, proposed, object } = next;
+  const isSame = deepEqual(stored, object);
   const managed = next.manage.entries(stored);
   if (isSame && deepEqual(managed, stored.metadata.managedFields)) return { kind: 'none' };
-  validateObject(rules, finished, { request, stored });
-  checkFinalizers(rules.model, stored, finished);
-  setManagedFields(finished, isSame ? managed : next.manage.afterChange(managed, { before: stored, after: finished }));
-  const changed = withVersions(stored, finished);
+  validateObject(rules, object, { request, stored });
+  checkFinalizers(rules.model, stored, object);
+  const states = { before: stored, proposed, after: object };
+  setManagedFields(object, isSame ? managed : next.manage.afterChange(managed, states));
+  const changed = withVersions(stored, object);
   const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
   // What goes is not stored, and must be able to go.
   if (!gone) rules.validateModel?.(changed, stored);

@@ -1,6 +1,7 @@
 import type { Client } from '@homeostat/controller-runtime';
 import type { GroupVersionKind } from '@homeostat/controller-runtime/api';
 import { Metrics, startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
+import type { Admissions, AdmissionTable } from '../admission/admission-table.ts';
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
@@ -45,6 +46,7 @@ import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
+import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { sampleServer } from './server-metrics.ts';
 
@@ -65,6 +67,7 @@ interface Parts {
   readonly exports: ExportHandler;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
+  readonly admissions: AdmissionTable;
   readonly client: LocalClient;
   readonly metrics: Metrics;
   readonly listener: HttpListener;
@@ -131,7 +134,9 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
-  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table) };
+  const admissions = openAdmissions(schemes);
+  const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
+  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
@@ -151,7 +156,20 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const served = { resources, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
-  return { ...writing, table, watches, exports, schemes, endpoints, client, metrics, listener, secure, added };
+  return {
+    ...writing,
+    table,
+    watches,
+    exports,
+    schemes,
+    endpoints,
+    admissions,
+    client,
+    metrics,
+    listener,
+    secure,
+    added,
+  };
 }
 
 async function openTls(
@@ -241,6 +259,11 @@ export class ApiServer {
   /** The static files of plugins. */
   get assets(): Assets {
     return this.#parts.added.assets;
+  }
+
+  /** The hooks of plugins, which have a say in writes. */
+  get admissions(): Admissions {
+    return this.#parts.admissions;
   }
 
   /** The client of the program that runs the server. What it writes counts as the service's own. */

@@ -13,6 +13,7 @@ export type {
   PrinterColumn,
   ScaleSubresource,
 } from './model.ts';
+export { invalid } from './model-validation.ts';
 export type { FieldViolation, ModelValidation } from './model-validation.ts';
 export { IndexSpec } from './index-spec.ts';
 export type { IndexAttribute, IndexSpecOptions } from './index-spec.ts';

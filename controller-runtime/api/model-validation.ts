@@ -1,3 +1,4 @@
+import { ApiError } from './errors.ts';
 import type { ApiObject } from './object.ts';
 import type { CauseReason } from './status.ts';
 
@@ -22,3 +23,12 @@ export type ModelValidation<T extends ApiObject = ApiObject> = {
   // A method, so that models of any type are models.
   validate(next: T, previous: T | undefined): readonly FieldViolation[] | void;
 }['validate'];
+
+/**
+ * What a rule throws to refuse an object: 422 Invalid with these violations, all at once. The server adds which object it is.
+ * @example throw invalid({ field: 'spec.name', message: 'is the name of another' });
+ */
+export function invalid(...violations: readonly FieldViolation[]): ApiError {
+  const causes = violations.map(({ field, message, reason = 'FieldValueInvalid' }) => ({ reason, message, field }));
+  return new ApiError('Invalid', causes.map(({ field, message }) => `${field}: ${message}`).join(', '), { causes });
+}

@@ -1,4 +1,5 @@
 // All that the author of a plugin needs, from one import. It loads no server and no database driver.
+export { admit } from './admit.ts';
 export { BasePlugin, definePlugin } from './plugin.ts';
 export { defineExtensionPoint } from './extension-point.ts';
 export type {
@@ -13,6 +14,7 @@ export type { PluginEvents, SharedEvent } from './plugin-events.ts';
 export type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 export type {
   Plugin,
+  PluginAdmission,
   PluginClass,
   PluginContext,
   PluginControllers,
@@ -20,7 +22,19 @@ export type {
   PluginEndpoints,
   PluginSchemeManager,
 } from './plugin.ts';
-export type { Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
+export type {
+  Admission,
+  AdmissionCall,
+  AdmissionHooks,
+  AdmissionOptions,
+  CreateAdmission,
+  DeleteAdmission,
+  Draft,
+  Endpoint,
+  IndexCallback,
+  Registration,
+  UpdateAdmission,
+} from '@homeostat/apiserver';
 export {
   accept,
   ApiVersion,
@@ -62,6 +76,7 @@ export {
   GVK,
   IndexAttributeFactory,
   IndexSpec,
+  invalid,
   isAlreadyExists,
   isApiError,
   isConflict,

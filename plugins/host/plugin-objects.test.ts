@@ -35,6 +35,7 @@ describe('plugins as objects', () => {
       metrics: server.metrics,
       client,
       sharesDatabase: server.sharesDatabase,
+      admissions: server.admissions,
       createPluginClient: server.createPluginClient.bind(server),
       whenReady: server.whenReady.bind(server),
       indexingProgress: server.indexingProgress.bind(server),

@@ -1,4 +1,4 @@
-import type { ApiServer, Endpoint, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
+import type { Admission, ApiServer, Endpoint, OwnedAdmission, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
@@ -27,7 +27,14 @@ export const pluginDeadlineMs = 30_000;
 export interface PluginRunParts {
   readonly server: Pick<
     ApiServer,
-    'schemeManager' | 'endpoints' | 'assets' | 'createPluginClient' | 'metrics' | 'whenReady' | 'indexingProgress'
+    | 'schemeManager'
+    | 'endpoints'
+    | 'admissions'
+    | 'assets'
+    | 'createPluginClient'
+    | 'metrics'
+    | 'whenReady'
+    | 'indexingProgress'
   >;
   readonly settings: Pick<SettingsObjects, 'forRun'>;
   readonly extensions: ExtensionTable;
@@ -54,6 +61,7 @@ export class PluginRun {
   readonly #settings: SettingsRun;
   readonly #extensions: OwnedExtensions;
   readonly #events: OwnedEvents;
+  readonly #admission: OwnedAdmission;
   readonly #client: Client;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
@@ -65,7 +73,7 @@ export class PluginRun {
   #stopped: Promise<string | undefined> | undefined;
 
   constructor(source: PluginSource, plugin: Plugin, parts: PluginRunParts) {
-    const { name, group, revision } = source.manifest;
+    const { name, group, revision, dependencies } = source.manifest;
     this.#source = source;
     this.#plugin = plugin;
     this.#parts = parts;
@@ -76,6 +84,10 @@ export class PluginRun {
     this.#extensions = parts.extensions.forPlugin(source.manifest, parts.logger);
     this.#events = parts.events.forPlugin(parts.logger);
     this.#client = parts.server.createPluginClient(name);
+    this.#admission = parts.server.admissions.forOwner(name, {
+      client: this.#client,
+      dependencies: dependencies.map((each) => each.name),
+    });
     const { clock, logger, leaderElection: times } = parts;
     const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
     const leaderElection = times === undefined ? {} : { leaderElection: { ...times, name: lease } };
@@ -87,6 +99,8 @@ export class PluginRun {
   async start(): Promise<void> {
     const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
     for (const model of definition.models ?? []) this.#scheme.register(model);
+    // In the same turn: nobody can have written to these kinds yet.
+    for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
     await orAbort(this.#settings.refresh(), this.#signal);
@@ -136,6 +150,8 @@ export class PluginRun {
     this.#events.close();
     this.#abort.abort(new Error('the plugin is being stopped'));
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
+    // After its kinds, which are not written to without their hooks.
+    this.#admission.close();
     return problems.length === 0 ? undefined : problems.join('; ');
   }
 
@@ -195,6 +211,7 @@ export class PluginRun {
       settings: this.#settings.settings() as PluginSettings<never>,
       extensions: this.#extensions.extensions,
       events: this.#events.events(),
+      admission: Object.freeze({ add: (admission: Admission) => this.#addAdmission(admission) }),
       client: this.#client,
       logger,
       signal: this.#signal,
@@ -231,6 +248,11 @@ export class PluginRun {
   #addEndpoint(endpoint: Endpoint): void {
     this.#signal.throwIfAborted();
     this.#endpoints.add(endpoint);
+  }
+
+  #addAdmission(admission: Admission): void {
+    this.#signal.throwIfAborted();
+    this.#admission.add(admission);
   }
 
   #registered(): readonly GroupVersionKind[] {

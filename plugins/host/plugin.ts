@@ -1,4 +1,4 @@
-import type { Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
+import type { Admission, Endpoint, IndexCallback, Registration } from '@homeostat/apiserver';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import type { ApiObject, GroupVersionKind, Logger, Model } from '@homeostat/controller-runtime/api';
 import type { PluginExtensions } from './extension-point.ts';
@@ -36,11 +36,21 @@ export interface PluginEndpoints {
   add(endpoint: Endpoint): void;
 }
 
+/** What a plugin has to say in the writes of kinds: its own, and those of plugins that it depends on. */
+export interface PluginAdmission {
+  /**
+   * Adds hooks, from now on until the plugin has stopped. Hooks of plugins that this one depends on come first.
+   * @throws Error when the kind is not registered, or belongs to another plugin; or this one has stopped.
+   */
+  add(admission: Admission): void;
+}
+
 /** What the host gives a plugin; `S` are its settings, as the schema in its manifest says. */
 export interface PluginContext<S extends object = SettingsValues> {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
   readonly endpoints: PluginEndpoints;
+  readonly admission: PluginAdmission;
   readonly settings: PluginSettings<S>;
   readonly extensions: PluginExtensions;
   readonly events: PluginEvents;
@@ -62,6 +72,8 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   readonly controllers?: readonly ControllerDefinition[];
   /** Routers, controllers' classes, or instances of them. */
   readonly endpoints?: readonly Endpoint[];
+  /** What `admit` answers. In force before the first write to a kind of `models`. */
+  readonly admission?: readonly Admission[];
   /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
   start?(context: PluginContext<S>): unknown;
   /** Called when `start` has succeeded, also once the host has given it up. Has 30 s; the host takes back kinds and controllers itself. */
@@ -79,6 +91,7 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
   readonly settings: PluginSettings<S>;
   readonly extensions: PluginExtensions;
   readonly events: PluginEvents;
+  readonly admission: PluginAdmission;
   readonly client: Client;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -90,6 +103,7 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
     this.settings = context.settings;
     this.extensions = context.extensions;
     this.events = context.events;
+    this.admission = context.admission;
     this.client = context.client;
     this.logger = context.logger;
     this.signal = context.signal;
@@ -134,6 +148,7 @@ const parts: Readonly<Record<string, 'list' | 'function'>> = {
   models: 'list',
   controllers: 'list',
   endpoints: 'list',
+  admission: 'list',
   start: 'function',
   stop: 'function',
 };

@@ -1,0 +1,133 @@
+import type { Client } from '@homeostat/controller-runtime';
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { keyPrefixOf } from '../store/object-key.ts';
+import type { Admission } from './admission.ts';
+import type { MountedHooks } from './call-hook.ts';
+
+/** Kubernetes' default for webhooks, and its maximum. */
+const defaultTimeoutMs = 10_000;
+const maxTimeoutMs = 30_000;
+
+export interface AdmissionOwnerOptions {
+  /** What hooks get as `client`. */
+  readonly client: Client;
+  /** The plugins that this one depends on: it may admit their kinds, after them. Default none. */
+  readonly dependencies?: readonly string[];
+}
+
+/** The hooks of one plugin. */
+export interface OwnedAdmission {
+  /**
+   * Adds hooks for a kind.
+   * @throws TypeError when they are none; Error when the kind is not registered, is neither the plugin's nor that of one it
+   * depends on, or the hooks have been taken back.
+   */
+  add(admission: Admission): void;
+  /** Takes all of them back; what is under way fails (503). */
+  close(): void;
+}
+
+/** The hooks of plugins. */
+export interface Admissions {
+  /** What a plugin adds its hooks with. @throws Error while one of that name has them. */
+  forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission;
+}
+
+export interface AdmissionTableOptions {
+  /** The model that is registered, and whose it is. */
+  readonly lookup: (
+    gvk: GroupVersionKind,
+  ) => { readonly owner: string; readonly descriptor: ModelDescriptor } | undefined;
+}
+
+interface Owner {
+  readonly name: string;
+  readonly options: AdmissionOwnerOptions;
+  /** More than that of every plugin it depends on. */
+  readonly rank: number;
+  readonly abort: AbortController;
+}
+
+interface Mounted extends MountedHooks {
+  readonly owner: Owner;
+}
+
+/** Which hooks have a say in the writes of which kind: those of dependencies first, then by name, then as they came. */
+export class AdmissionTable implements Admissions {
+  readonly #options: AdmissionTableOptions;
+  readonly #owners = new Map<string, Owner>();
+  readonly #hooks = new Map<string, readonly Mounted[]>();
+
+  constructor(options: AdmissionTableOptions) {
+    this.#options = options;
+  }
+
+  /** By the prefix of a kind's keys; undefined for the many kinds that have none. */
+  hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined {
+    return this.#hooks.size === 0 ? undefined : this.#hooks.get(keyPrefix);
+  }
+
+  forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission {
+    if (this.#owners.has(name)) throw new Error(`"${name}" has hooks already`);
+    const { dependencies = [] } = options;
+    const ranks = dependencies.map((dependency) => this.#owners.get(dependency)?.rank ?? 0);
+    const owner: Owner = { name, options, rank: 1 + Math.max(0, ...ranks), abort: new AbortController() };
+    this.#owners.set(name, owner);
+    return Object.freeze<OwnedAdmission>({
+      add: (admission) => this.#add(owner, admission),
+      close: () => this.#close(owner),
+    });
+  }
+
+  /** A kind is no longer registered: whoever registers one of that name does not get hooks that were meant for it. */
+  forgetKind(model: ModelDescriptor): void {
+    this.#hooks.delete(keyPrefixOf(model));
+  }
+
+  #add(owner: Owner, admission: Admission): void {
+    if (owner.abort.signal.aborted) throw new Error(`the hooks of "${owner.name}" have been taken back`);
+    const { model, hooks, timeoutMs = defaultTimeoutMs } = checkAdmission(admission);
+    this.#checkKind(owner, model);
+    const { client } = owner.options;
+    const { name, abort } = owner;
+    const mounted: Mounted = { owner, plugin: name, model, hooks, timeoutMs, client, signal: abort.signal };
+    const key = keyPrefixOf(model);
+    this.#hooks.set(key, [...(this.#hooks.get(key) ?? []), mounted].sort(compareOwners));
+  }
+
+  #checkKind({ name, options }: Owner, model: ModelDescriptor): void {
+    const what = `"${name}" cannot admit ${apiVersionOf(model)} ${model.kind}`;
+    const registration = this.#options.lookup(model);
+    if (registration === undefined)
+      throw new Error(`${what}: it is not registered: register it, or depend on the plugin that does`);
+    const { owner } = registration;
+    if (owner !== name && options.dependencies?.includes(owner) !== true)
+      throw new Error(`${what}: it belongs to "${owner}", which is none of its dependencies`);
+  }
+
+  #close(owner: Owner): void {
+    if (this.#owners.get(owner.name) !== owner) return;
+    this.#owners.delete(owner.name);
+    for (const [key, hooks] of this.#hooks) {
+      const left = hooks.filter((each) => each.owner !== owner);
+      if (left.length === 0) this.#hooks.delete(key);
+      else this.#hooks.set(key, left);
+    }
+    owner.abort.abort(new Error(`the plugin "${owner.name}" has been stopped`));
+  }
+}
+
+/** Plugins may be plain JavaScript. */
+function checkAdmission(admission: Admission): Admission {
+  const { model, hooks, timeoutMs } = (admission ?? {}) as Partial<Admission>;
+  if (typeof model !== 'object' || typeof hooks !== 'object' || hooks === null)
+    throw new TypeError('hooks are added as what admit(model, hooks) answers');
+  const isRange = timeoutMs === undefined || (timeoutMs >= 1 && timeoutMs <= maxTimeoutMs);
+  if (!isRange) throw new TypeError(`the timeoutMs of hooks must be 1 to ${maxTimeoutMs}, and is ${String(timeoutMs)}`);
+  return admission;
+}
+
+function compareOwners({ owner: a }: Mounted, { owner: b }: Mounted): number {
+  return a.rank - b.rank || Number(a.name > b.name) - Number(a.name < b.name);
+}

@@ -1,0 +1,46 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
+import type { PreparedWrite } from './prepare-write.ts';
+import type { Resource } from './resource.ts';
+
+/** What a write answers. `bytes` is the object as it goes over the wire. */
+export interface WriteResult {
+  readonly bytes: Buffer;
+  /** The same, parsed; the caller's own. Its resourceVersion stands beside it. */
+  readonly object: ApiObject;
+  /** Absent for a creation that was not stored (dryRun). */
+  readonly resourceVersion?: string;
+  /** `removed`: the object is gone, and `bytes` is its last state. */
+  readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed';
+  readonly warnings: readonly string[];
+}
+
+/** What a commit, or a dry run of it, made of a change. No revision: nothing has one yet. */
+export interface Written {
+  readonly bytes: Buffer;
+  readonly revision: number | undefined;
+}
+
+export type Stored = Omit<WriteResult, 'warnings' | 'outcome'>;
+
+export function resultOf(object: ApiObject, { bytes, revision }: Written): Stored {
+  return { bytes, object, ...(revision === undefined ? {} : { resourceVersion: String(revision) }) };
+}
+
+/** What was stored, in the version of the request. */
+export function storedAnswer({ object, answer }: PreparedWrite, written: Written): Stored {
+  if (answer === undefined) return resultOf(object, written);
+  return resultOf(answer, writtenAs(encodeObject(answer), written.revision));
+}
+
+/** What was stored in its kind's version, in that of the request. */
+export function shownResult({ view }: Resource, { bytes, resourceVersion }: WriteResult): Stored | undefined {
+  if (view === undefined) return undefined;
+  const shown = view.fromStorage(decodeObject(bytes));
+  const revision = resourceVersion === undefined ? undefined : Number(resourceVersion);
+  return resultOf(shown, writtenAs(encodeObject(shown), revision));
+}
+
+export function writtenAs(data: Buffer, revision: number | undefined): Written {
+  return { bytes: revision === undefined ? data : withRevision(data, revision), revision };
+}

@@ -1,0 +1,39 @@
+import type { Admission, AdmissionHooks, AdmissionOptions } from '@homeostat/apiserver';
+import { descriptorOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Model } from '@homeostat/controller-runtime/api';
+
+const hookNames = ['onCreate', 'onUpdate', 'onDelete'] as const satisfies (keyof AdmissionHooks)[];
+
+/**
+ * Hooks that have a say in the writes of a kind, wherever these come from. They get objects in the version of `model`. An
+ * instance of a class will do. Throws TypeError that names what is no hook, and what is no model.
+ */
+export function admit<T extends ApiObject>(
+  model: Model<T>,
+  hooks: AdmissionHooks<T>,
+  options: AdmissionOptions = {},
+): Admission<T> {
+  const descriptor = descriptorOf(model);
+  const problems = [...strangersOf(hooks), ...hookNames.flatMap((name) => problemOf(name, hooks[name]))];
+  if (problems.length > 0) throw new TypeError(`hooks of ${descriptor.kind}: ${problems.join('; ')}`);
+  const bound: AdmissionHooks<T> = {
+    ...(hooks.onCreate === undefined ? {} : { onCreate: hooks.onCreate.bind(hooks) }),
+    ...(hooks.onUpdate === undefined ? {} : { onUpdate: hooks.onUpdate.bind(hooks) }),
+    ...(hooks.onDelete === undefined ? {} : { onDelete: hooks.onDelete.bind(hooks) }),
+  };
+  return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze(bound) });
+}
+
+/** What else an instance of a class has is its own affair. */
+function strangersOf(hooks: object): readonly string[] {
+  const prototype: unknown = Object.getPrototypeOf(hooks);
+  if (prototype !== Object.prototype) return [];
+  const known: readonly string[] = hookNames;
+  return Object.keys(hooks)
+    .filter((name) => !known.includes(name))
+    .map((name) => `"${name}" is unknown; there are ${known.join(', ')}`);
+}
+
+function problemOf(name: string, hook: unknown): readonly string[] {
+  return hook === undefined || typeof hook === 'function' ? [] : [`"${name}" must be a function`];
+}

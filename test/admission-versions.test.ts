@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import { admit, invalid } from 'homeostat';
+import type { AdmissionHooks, ApiObject, ModelDescriptor } from 'homeostat';
+import {
+  gadget,
+  gadgetsV1,
+  gadgetsV2,
+  gadgetV1,
+  gadgetV2,
+  newGadgetV1,
+  newGadgetV2,
+} from './support/gadget-versions.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+interface GadgetV1 extends ApiObject {
+  readonly spec?: { readonly extent?: string; readonly code?: string; readonly colour?: string };
+}
+
+interface GadgetV2 extends ApiObject {
+  readonly spec?: { readonly size?: number; readonly unit?: string };
+}
+
+describe('admission of a kind in several versions', () => {
+  let server: TestServer;
+  let hooks: AdmissionHooks<GadgetV1>;
+  let stored: AdmissionHooks<GadgetV2>;
+
+  before(async () => {
+    server = await TestServer.start();
+    server.api.schemeManager.forOwner('shop', { group: 'shop.example.com' }).register(gadget);
+    const owned = server.api.admissions.forOwner('shop', { client: server.api.client });
+    owned.add(
+      admit(gadgetV1 as unknown as ModelDescriptor<GadgetV1>, {
+        onCreate: (call) => hooks.onCreate?.(call),
+        onUpdate: (call) => hooks.onUpdate?.(call),
+        onDelete: (call) => hooks.onDelete?.(call),
+      }),
+    );
+    owned.add(
+      admit(gadgetV2 as unknown as ModelDescriptor<GadgetV2>, {
+        onCreate: (call) => stored.onCreate?.(call),
+        onUpdate: (call) => stored.onUpdate?.(call),
+      }),
+    );
+    await server.api.whenReady(gadget);
+  });
+
+  after(() => server.stop());
+
+  beforeEach(async () => {
+    hooks = {};
+    stored = {};
+    await server.delete(gadgetsV2);
+  });
+
+  it('shows hooks every object in the version of their model, whatever version is written', async () => {
+    const seen: unknown[] = [];
+    hooks = {
+      onCreate: ({ object }) => void seen.push([object.apiVersion, object.spec?.extent]),
+      onUpdate: ({ object, old }) => void seen.push([old.spec?.extent, object.spec?.extent]),
+      onDelete: ({ object }) => void seen.push([object.apiVersion, object.spec?.extent]),
+    };
+    await server.create(gadgetsV2, newGadgetV2('a'));
+    await server.create(gadgetsV1, newGadgetV1('b', { extent: '4 cm' }));
+    await server.patch(`${gadgetsV2}/a`, { spec: { size: 5 } });
+    await server.delete(`${gadgetsV2}/a`);
+    expect(seen).to.deep.equal([
+      ['shop.example.com/v1', '3 mm'],
+      ['shop.example.com/v1', '4 cm'],
+      ['3 mm', '5 mm'],
+      ['shop.example.com/v1', '5 mm'],
+    ]);
+  });
+
+  it('takes what they make of it back to the version that is written', async () => {
+    hooks.onCreate = ({ object }) => {
+      object.spec = { ...object.spec, extent: '7 km' };
+    };
+    const created = await server.create(gadgetsV2, newGadgetV2('a', { code: 'x' }));
+    expect([created.apiVersion, created.spec]).to.deep.equal([
+      'shop.example.com/v2',
+      { size: 7, unit: 'km', code: 'x' },
+    ]);
+  });
+
+  it('takes each hook in turn, in the version of its own', async () => {
+    hooks.onCreate = ({ object }) => {
+      object.spec = { ...object.spec, extent: '7 km' };
+    };
+    stored.onCreate = ({ object }) => {
+      object.spec = { ...object.spec, size: 2 * (object.spec?.size ?? 0) };
+    };
+    stored.onUpdate = ({ object, old }) => {
+      object.spec = { ...object.spec, size: (object.spec?.size ?? 0) + (old.spec?.size ?? 0) };
+    };
+    const created = await server.create(gadgetsV1, newGadgetV1('a', { colour: 'blue' }));
+    expect([created.apiVersion, created.spec]).to.deep.equal([
+      'shop.example.com/v1',
+      { extent: '14 km', colour: 'blue' },
+    ]);
+    const patched = await server.patch(`${gadgetsV1}/a`, { spec: { extent: '1 km' } });
+    expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
+  });
+
+  it('leaves an object that they do not change as it was sent, with what their version cannot hold', async () => {
+    hooks.onCreate = () => undefined;
+    const created = await server.create(gadgetsV2, newGadgetV2('a'));
+    expect(created.metadata).not.to.have.property('annotations');
+  });
+
+  it('says in which version the fields of a violation are', async () => {
+    hooks.onCreate = () => {
+      throw invalid({ field: 'spec.extent', message: 'is too far' });
+    };
+    expectRefusal(await server.post(gadgetsV2, newGadgetV2('a')), {
+      reason: 'Invalid',
+      message: 'spec.extent: is too far (as converted to v1)',
+      causes: ['FieldValueInvalid spec.extent'],
+    });
+    expectRefusal(await server.post(gadgetsV1, newGadgetV1('a')), { reason: 'Invalid', message: /is too far$/ });
+  });
+
+  it('refuses what cannot be converted for a hook, as it would be for the store', async () => {
+    const answer = await server.post(gadgetsV2, newGadgetV2('a', { code: 'odd' }));
+    expectRefusal(answer, { reason: 'Invalid', message: 'odd ones have no extent' });
+  });
+
+  it('has the schema refuse what cannot be converted since it is wrong', async () => {
+    const answer = await server.post(gadgetsV2, { ...newGadgetV2('a'), spec: { size: 'x', code: 'odd' } });
+    expectRefusal(answer, { reason: 'Invalid', causes: ['FieldValueTypeInvalid spec.size'] });
+  });
+});
