@@ -1,5 +1,5 @@
 /** What a comment tells of the fence below it, or holds out of sight. */
-export interface Directive {
+interface Directive {
   readonly word: 'file' | 'sh' | 'output' | 'not run';
   /** What stands behind the colon. */
   readonly argument: string;
