@@ -17,9 +17,11 @@ describe('planPage', () => {
   });
 
   it('refuses a comment that stands above no fence', () => {
-    expect(() => planPage(`<!-- file: a.ts -->\n\nText\n\n${fence('ts', 'x')}`)).to.throw('line 1');
-    expect(() => planPage(`<!-- file: a.ts -->\n<!-- file: b.ts -->\n${fence('ts', 'x')}`)).to.throw('line 1');
-    expect(() => planPage('Text\n\n<!-- output -->\n')).to.throw('line 3');
+    const problemsOf = (page: string): readonly string[] => planPage(page).problems;
+    const above = 'line 1: no fence stands right below "file"';
+    expect(problemsOf(`<!-- file: a.ts -->\n\nText\n\n${fence('ts', 'x')}`)).to.deep.equal([above]);
+    expect(problemsOf(`<!-- file: a.ts -->\n<!-- file: b.ts -->\n${fence('ts', 'x')}`)).to.deep.equal([above]);
+    expect(problemsOf('Text\n\n<!-- output -->\n')).to.deep.equal(['line 3: no fence stands right below "output"']);
   });
 
   it('keeps each line of TypeScript in the line where the page has it, and runs a module where its last part stands', () => {

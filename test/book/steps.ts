@@ -25,7 +25,11 @@ export interface PagePlan {
 
 export function planPage(page: string): PagePlan {
   const plan = new Planner();
-  for (const fence of parseFences(page)) plan.add(fence);
+  try {
+    for (const fence of parseFences(page)) plan.add(fence);
+  } catch (error) {
+    plan.problems.push((error as Error).message);
+  }
   return plan;
 }
 
