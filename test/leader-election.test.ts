@@ -46,7 +46,7 @@ describe('leader election', () => {
     const a = stand('a', first);
     await greeted('ada', 'a');
     const b = stand('b', second);
-    await eventually(() => b.line.underWay === 0);
+    await eventually(() => b.isWaiting && b.line.underWay === 0);
     return [a, b];
   };
 

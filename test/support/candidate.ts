@@ -76,6 +76,11 @@ export class Candidate {
     this.#running = this.#manager.run(this.#stop.signal).catch((error: unknown) => void (this.failure = error));
   }
 
+  /** It has seen that another one leads. */
+  get isWaiting(): boolean {
+    return !this.isLeader && this.#manager.isIdle();
+  }
+
   /** From now on it stands still before each write. */
   hold(): void {
     this.#held = new Promise((resolve) => (this.#letGo = resolve));

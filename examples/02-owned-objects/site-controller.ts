@@ -1,0 +1,72 @@
+import { controller, controllerOf, setCondition } from 'homeostat';
+import type { ApiObject, Client, Condition, Model } from 'homeostat';
+import { Certificate, Page, Redirect, Site } from './models.ts';
+
+/** What all dependents have in common. */
+type Dependent = ApiObject & { readonly status?: { readonly ready?: boolean; readonly observedGeneration?: number } };
+type Dependents = Readonly<Record<string, readonly Dependent[]>>;
+
+/** Keeps what a site consists of as its spec wants it, and sums up how that is. */
+export const siteController = controller(Site, {
+  // A change of one of these runs the reconcile of the site that owns it: so what is deleted comes back.
+  owns: [Page, Redirect, Certificate],
+  async reconcile({ object, client, ensure, status }) {
+    const site = object.metadata.name;
+    const { host, pages = [], redirects = [] } = object.spec;
+    // Creates or changes, makes the site the owner, and writes nothing when nothing differs.
+    const certificate = await ensure(Certificate, site, { spec: { host } });
+    const keptPages = await Promise.all(
+      pages.map(({ name, title }) => ensure(Page, `${site}.${name}`, { spec: { site, title } })),
+    );
+    const keptRedirects = await Promise.all(
+      redirects.map(({ name, to }) => ensure(Redirect, `${site}.${name}`, { spec: { site, to } })),
+    );
+    await prune(client, Page, { owner: object, kept: keptPages });
+    await prune(client, Redirect, { owner: object, kept: keptRedirects });
+    await status({
+      conditions: conditionsOf(object.status?.conditions, {
+        CertificateReady: [certificate],
+        PagesReady: keptPages,
+        RedirectsReady: keptRedirects,
+      }),
+    });
+  },
+  // No cleanup: the dependents' owner references make the server take them along when a site is deleted.
+});
+
+/** Deletes what the site owns and does not want any more. What somebody else made is none of its business. */
+async function prune<T extends ApiObject>(
+  client: Client,
+  model: Model<T>,
+  { owner, kept }: { readonly owner: ApiObject; readonly kept: readonly T[] },
+): Promise<void> {
+  const names = new Set(kept.map(({ metadata }) => metadata.name));
+  const { items } = await client.list(model, { fieldSelector: `spec.site=${owner.metadata.name}` });
+  for (const item of items) {
+    const { name, uid } = item.metadata;
+    if (names.has(name) || controllerOf(item)?.uid !== owner.metadata.uid) continue;
+    // The uid, so that a namesake that somebody makes meanwhile is left alone.
+    await client.delete(model, name, { preconditions: { uid } });
+  }
+}
+
+/** One condition for each kind of dependent, and Ready for all of them. */
+function conditionsOf(present: readonly Condition[] | undefined, dependents: Dependents): readonly Condition[] {
+  const now = new Date().toISOString();
+  let conditions = present ?? [];
+  for (const [type, objects] of Object.entries({ ...dependents, Ready: Object.values(dependents).flat() })) {
+    const waiting = objects
+      .filter((object) => !isReady(object))
+      .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const isTrue = waiting.length === 0;
+    const reason = isTrue ? 'AllReady' : 'NotReady';
+    const message = isTrue ? '' : `not ready: ${waiting.join(', ')}`;
+    conditions = setCondition(conditions, { type, status: isTrue ? 'True' : 'False', reason, message }, now);
+  }
+  return conditions;
+}
+
+/** Ready, and of the spec that it has now: a dependent that was changed a moment ago still says what it said before. */
+function isReady({ metadata, status }: Dependent): boolean {
+  return status?.ready === true && status.observedGeneration === metadata.generation && !metadata.deletionTimestamp;
+}

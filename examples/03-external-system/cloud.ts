@@ -1,0 +1,49 @@
+import { terminal } from 'homeostat';
+
+/** A machine as the cloud knows it. */
+export interface CloudMachine {
+  readonly id: string;
+  readonly size: string;
+  readonly state: 'starting' | 'running' | 'stopping';
+  readonly address: string;
+}
+
+/**
+ * The cloud's API. Each call may be made again: whoever asks gives the id. Rejects with a terminal error when the cloud
+ * refuses, with any other when it fails or cannot be reached, and when the signal aborts.
+ */
+export interface Cloud {
+  /** Undefined when there is none. */
+  find(id: string, signal: AbortSignal): Promise<CloudMachine | undefined>;
+  /** Creates the machine, or changes it. */
+  put(id: string, wanted: { readonly size: string }, signal: AbortSignal): Promise<CloudMachine>;
+  /** Resolves with the machine while it is being stopped, with undefined once it is gone. */
+  remove(id: string, signal: AbortSignal): Promise<CloudMachine | undefined>;
+}
+
+/** As much of an answer as an error repeats. */
+const maxQuotedLength = 200;
+
+export function createCloud(url: string): Cloud {
+  async function send(id: string, init: RequestInit): Promise<CloudMachine | undefined> {
+    const response = await fetch(new URL(`/machines/${id}`, url), init).catch((cause: unknown) => {
+      throw new Error(`the cloud at ${url} does not answer`, { cause });
+    });
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text) as CloudMachine;
+    if (response.status === 404) return undefined;
+    const quoted = text.trim().slice(0, maxQuotedLength);
+    // The same request would be refused again; every other failure may pass.
+    if (response.status === 422) throw terminal(`the cloud refuses: ${quoted}`);
+    throw new Error(`the cloud answered ${response.status}: ${quoted}`);
+  }
+  return {
+    find: (id, signal) => send(id, { signal }),
+    async put(id, wanted, signal) {
+      const machine = await send(id, { method: 'PUT', body: JSON.stringify(wanted), signal });
+      if (machine === undefined) throw new Error(`the cloud at ${url} knows no machines`);
+      return machine;
+    },
+    remove: (id, signal) => send(id, { method: 'DELETE', signal }),
+  };
+}

@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import { eventually, startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Digest } from './digest.ts';
+
+const folder = fileURLToPath(new URL('..', import.meta.url));
+const program = fileURLToPath(new URL('./main.js', import.meta.url));
+
+/** The shortest that a busy machine keeps up with. */
+const leaseSeconds = '3';
+/** A leader that is gone is missed after the lease, and a retry. */
+const takeover = { timeoutMs: 15_000 };
+
+/** One process of the controller. */
+class WorkerProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #exited: Promise<unknown>;
+  #said = '';
+  errors = '';
+
+  constructor(url: string) {
+    this.#child = spawn(process.execPath, [program, url, leaseSeconds]);
+    this.#child.stdout.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
+    this.#child.stderr.on('data', (chunk: Buffer) => (this.errors += chunk.toString()));
+    this.#exited = once(this.#child, 'close');
+  }
+
+  /** Its name; empty until it has said something. */
+  get name(): string {
+    return this.#said.split(' ', 1)[0] ?? '';
+  }
+
+  get leads(): boolean {
+    return this.#said.endsWith(' leads\n');
+  }
+
+  signal(name: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(name);
+  }
+
+  /** Resolves when it has ended, with its exit code; null when it was killed. */
+  async exit(): Promise<number | null> {
+    await this.#exited;
+    return this.#child.exitCode;
+  }
+}
+
+describe('example 04: remote controller', () => {
+  let server: TestServer;
+  let workers: WorkerProcess[];
+  let leader: WorkerProcess;
+  let other: WorkerProcess;
+
+  const start = (): WorkerProcess => {
+    const worker = new WorkerProcess(server.url);
+    workers.push(worker);
+    return worker;
+  };
+  const create = (name: string): Promise<unknown> =>
+    server.httpClient.create(Digest, { metadata: { name }, spec: { text: `text of ${name}` } });
+  const workerOf = async (name: string): Promise<string | undefined> =>
+    (await server.httpClient.get(Digest, name)).status?.worker;
+
+  beforeEach(async () => {
+    server = await startTestServer({ plugins: [folder] });
+    workers = [];
+    leader = start();
+    await eventually(() => leader.leads, { ...takeover, describe: () => `a leader: ${leader.errors}` });
+    other = start();
+    await eventually(() => other.name !== '', takeover);
+  });
+
+  afterEach(async () => {
+    for (const worker of workers) worker.signal('SIGKILL');
+    for (const worker of workers) await worker.exit();
+    await server.stop();
+  });
+
+  it('works in one process, and goes on in the other when that one is killed', async () => {
+    await create('before');
+    await eventually(async () => (await workerOf('before')) === leader.name);
+    leader.signal('SIGKILL');
+    await leader.exit();
+    await create('after');
+    await eventually(async () => (await workerOf('after')) === other.name, takeover);
+    const { status } = await server.httpClient.get(Digest, 'after');
+    expect(status?.sha256).to.equal(createHash('sha256').update('text of after').digest('hex'));
+    // Nothing is done twice.
+    expect(await workerOf('before')).to.equal(leader.name);
+  });
+
+  it('hands over when the leader is told to stop', async () => {
+    leader.signal('SIGTERM');
+    expect(await leader.exit()).to.equal(0);
+    await create('after');
+    await eventually(async () => (await workerOf('after')) === other.name, takeover);
+  });
+
+  it('a leader that stood still while the other took over ends with an error, and has written nothing', async () => {
+    leader.signal('SIGSTOP');
+    await eventually(() => other.leads, takeover);
+    await create('after');
+    leader.signal('SIGCONT');
+    expect(await leader.exit()).to.equal(1);
+    expect(leader.errors).to.include('the lease is lost');
+    await eventually(async () => (await workerOf('after')) === other.name);
+  });
+});

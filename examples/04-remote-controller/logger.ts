@@ -1,0 +1,15 @@
+import type { Logger } from 'homeostat';
+
+type Write = Logger['info'];
+
+function writer(level: string): Write {
+  return (fields, message) => process.stderr.write(`${JSON.stringify({ level, message, ...fields }, plain)}\n`);
+}
+
+/** JSON has no errors. */
+function plain(_key: string, value: unknown): unknown {
+  return value instanceof Error ? value.stack : value;
+}
+
+/** A line of JSON each, on stderr. Any logger with these four methods will do; pino is one. */
+export const logger: Logger = { debug: () => {}, info: writer('info'), warn: writer('warn'), error: writer('error') };

@@ -1,0 +1,31 @@
+// A controller in a process of its own: node dist/main.js [url of the server] [seconds of the lease].
+import { createClient, createManager } from '@homeostat/controller-runtime';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { digestController } from './digest-controller.ts';
+import { logger } from './logger.ts';
+
+const [url = 'http://127.0.0.1:8700', seconds = '15'] = process.argv.slice(2);
+const worker = `${hostname()}_${randomUUID()}`;
+const leaseDurationMs = Number(seconds) * 1000;
+const client = createClient(url, { logger });
+const manager = createManager({
+  client,
+  controllers: [digestController(worker)],
+  leaderElection: {
+    name: 'digests',
+    identity: worker,
+    // In the proportions of the defaults, 15 s, 10 s and 2 s. Shorter: a dead leader is missed for less time.
+    leaseDurationMs,
+    renewDeadlineMs: (leaseDurationMs * 2) / 3,
+    retryPeriodMs: (leaseDurationMs * 2) / 15,
+    observe: ({ isLeader }) => process.stdout.write(`${worker} ${isLeader ? 'leads' : 'does not lead'}\n`),
+  },
+  logger,
+});
+
+// An orderly stop lets the lease go, so that another process leads at once.
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+// Rejects when the lease was lost: then the process ends with an error, and whoever keeps it alive starts another one.
+await manager.run(stop.signal);
