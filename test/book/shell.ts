@@ -11,8 +11,11 @@ export interface ShellPlace {
   readonly port: number;
 }
 
-// As typed in a terminal, but for this: what npx would look for is on the PATH; a server goes on in the background once it is ready, and the next one takes its
-// place; a watch is over with its first line; a request that is refused is a failure.
+/** A server is ready, and stopped, within a second or two; a busy machine takes longer. */
+const stepTimeoutMs = 30_000;
+
+// As typed in a terminal, but for this: what npx would look for is on the PATH; a server goes on in the background once it
+// is ready, and the next one takes its place; a watch is over with its first line; a request that is refused is a failure.
 const functions = `
 exec 2>&1
 set -o pipefail
@@ -39,7 +42,7 @@ curl() {
   local refused=--fail-with-body
   [ -z "$may_fail" ] || refused=
   case " $* " in
-    *' -N '*) head -n 1 < <(command curl -sS $refused "$@") ;;
+    *' -N '*) head -n 1 < <(command curl -sS --fail "$@") | grep . ;;
     *) command curl -sS $refused "$@" ;;
   esac
 }
@@ -90,13 +93,18 @@ export class Shell {
     const mark = '::end of step::';
     const strictness = mayFail ? 'set +e; may_fail=1' : 'set -e; may_fail=';
     this.#child.stdin.write(`${strictness}\n. '${file}' </dev/null\nset +e; echo '${mark}'\n`);
+    const limit = setTimeout(() => killGroup(this.#child.pid), stepTimeoutMs);
     while (!this.#printed.includes(mark)) {
       if (this.#hasEnded) {
+        clearTimeout(limit);
         await this.stop();
-        throw new Error(`a command failed, after this was printed:\n${this.#printed}`);
+        throw new Error(
+          `a command failed, or took longer than ${stepTimeoutMs} ms, after this was printed:\n${this.#printed}`,
+        );
       }
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
+    clearTimeout(limit);
     return this.#printed.slice(0, this.#printed.indexOf(mark));
   }
 
