@@ -122,25 +122,24 @@ type Validate = (
   previous: CustomResourceDefinition | undefined,
 ) => readonly FieldViolation[];
 
+const declared = defineModel({
+  gvk: 'apiextensions.k8s.io/v1/CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  singular: 'customresourcedefinition',
+  nameFormat: 'subdomain',
+  subresources: ['status'],
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],
+  schema: {
+    type: 'object',
+    properties: { spec, status },
+    required: ['spec'],
+    $defs: { JSONSchemaProps: schemaProps },
+  },
+}) as Model as ModelDescriptor<CustomResourceDefinition>;
+
 /** The kind CustomResourceDefinition; `validate` has the rules that its schema cannot say. */
 export function definitionModel(validate: Validate): ModelDescriptor<CustomResourceDefinition> {
-  const model: Model = defineModel({
-    gvk: 'apiextensions.k8s.io/v1/CustomResourceDefinition',
-    plural: 'customresourcedefinitions',
-    singular: 'customresourcedefinition',
-    nameFormat: 'subdomain',
-    subresources: ['status'],
-    shortNames: ['crd', 'crds'],
-    categories: ['api-extensions'],
-    printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],
-    schema: {
-      type: 'object',
-      properties: { spec, status },
-      required: ['spec'],
-      $defs: { JSONSchemaProps: schemaProps },
-    },
-    validate: (next, previous) =>
-      validate(next as CustomResourceDefinition, previous as CustomResourceDefinition | undefined),
-  });
-  return model as ModelDescriptor<CustomResourceDefinition>;
+  return Object.freeze({ ...declared, validate });
 }

@@ -26,15 +26,30 @@ export interface ObjectSchema {
   readonly shape: Shape;
 }
 
+type SchemaOfModel = Pick<ModelDescriptor, 'components' | 'schemaName'>;
+
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
+/** Of frozen components, by these and the schema's name: each takes milliseconds, and a process may have many servers. */
+const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
+
 /**
- * Compiles a model's schema, once, at registration.
+ * Compiles a model's schema, at its first registration.
  * @throws Error that says why the schema cannot be served: a reference to nothing, a pattern that RE2 cannot hold, a
  * default without an end.
  */
-export function compileSchema(model: Pick<ModelDescriptor, 'components' | 'schemaName'>): ObjectSchema {
+export function compileSchema(model: SchemaOfModel): ObjectSchema {
   const { components, schemaName } = model;
+  // Descriptors are frozen with all that is in them; what is not might be another schema by now.
+  if (!Object.isFrozen(components)) return compileAnew(model);
+  const known = compiled.get(components) ?? new Map<string, ObjectSchema>();
+  compiled.set(components, known);
+  const schema = known.get(schemaName) ?? compileAnew(model);
+  known.set(schemaName, schema);
+  return schema;
+}
+
+function compileAnew({ components, schemaName }: SchemaOfModel): ObjectSchema {
   const declared = Object.hasOwn(components, schemaName) ? components[schemaName] : undefined;
   if (declared === undefined) throw new ReferenceError(`there is no schema named "${schemaName}"`);
   const root = withEnvelope(declared);

@@ -3,6 +3,8 @@ import type { Informer, InformerOptions } from './informer.ts';
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
+  /** The run of a controller that asks: the client of a run says it, logs of requests show it. Not sent. */
+  readonly reconcileID?: string;
 }
 
 export interface NamespaceOptions extends RequestOptions {

@@ -47,7 +47,8 @@ export class ReconcileRun {
     this.#parts = parts;
     this.#options = options;
     const { client, view, statusWrites } = parts;
-    this.#client = new RunClient({ client, abort: this.#abort, view, statusWrites });
+    const { reconcileID } = options;
+    this.#client = new RunClient({ client, reconcileID, abort: this.#abort, view, statusWrites });
   }
 
   /**

@@ -41,6 +41,7 @@ export interface ConflictSource {
 
 export interface RunClientParts {
   readonly client: Client;
+  readonly reconcileID: string;
   /** The run's: requests that have no signal of their own end with it. */
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
@@ -53,13 +54,15 @@ export interface RunClientParts {
  */
 export class RunClient implements Client {
   readonly #client: Client;
+  readonly #reconcileID: string;
   readonly #abort: Pick<AbortController, 'signal'>;
   readonly #view: CacheView;
   readonly #statusWrites: OwnRevisions;
   #conflicts: WeakMap<object, ConflictSource> | undefined;
 
-  constructor({ client, abort, view, statusWrites }: RunClientParts) {
+  constructor({ client, reconcileID, abort, view, statusWrites }: RunClientParts) {
     this.#client = client;
+    this.#reconcileID = reconcileID;
     this.#abort = abort;
     this.#view = view;
     this.#statusWrites = statusWrites;
@@ -142,7 +145,9 @@ export class RunClient implements Client {
   }
 
   #bound<O extends RequestOptions>(options: O | undefined): O & { readonly signal: AbortSignal } {
-    return { signal: this.#abort.signal, ...options } as O & { readonly signal: AbortSignal };
+    return { signal: this.#abort.signal, reconcileID: this.#reconcileID, ...options } as O & {
+      readonly signal: AbortSignal;
+    };
   }
 
   async #write<R extends ApiObject | undefined>(

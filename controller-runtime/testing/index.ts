@@ -1,9 +1,26 @@
 // What tests of controllers need, against a server that they are given.
+export { checkConvergenceOn } from './convergence/check-convergence.ts';
+export type { CheckOptions } from './convergence/check-convergence.ts';
+export { ConvergenceError } from './convergence/convergence-error.ts';
+export type { ConvergenceFailure } from './convergence/convergence-error.ts';
+export type {
+  ConvergenceOptions,
+  ConvergenceReport,
+  ConvergenceServer,
+  ScenarioContext,
+  ServerParts,
+  StartServer,
+} from './convergence/convergence-options.ts';
+export type { Difference } from './convergence/state-difference.ts';
 export { eventually } from './eventually.ts';
 export type { EventuallyOptions } from './eventually.ts';
 export { FakeClock } from './fake-clock.ts';
 export { createFaultInjectingFetch } from './fault-injecting-fetch.ts';
 export type { Fault, FaultInjectingFetch, RecordedRequest } from './fault-injecting-fetch.ts';
+export { createFaultyClient } from './faulty-client.ts';
+export type { FaultyClient, FaultyClientOptions } from './faulty-client.ts';
+export type { ClientFault, LoggedRequest } from './faulty-requests.ts';
+export type { ClientRequest } from './intercepted-client.ts';
 export { settle } from './settle.ts';
 export type { Participant, SettleOptions } from './settle.ts';
 export { createTestKit } from './test-kit.ts';

@@ -1,10 +1,9 @@
-import { formatKey, keyOf } from '../api/index.ts';
-import type { ApiObject, Clock, Logger, Model } from '../api/index.ts';
-import type { Informer, InformerOptions } from '../client/informer.ts';
+import type { Clock, Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { createManager } from '../manager/manager.ts';
 import type { Manager } from '../manager/manager.ts';
+import { FollowedKinds } from './followed-kinds.ts';
 import { settle } from './settle.ts';
 import type { Participant, SettleOptions } from './settle.ts';
 
@@ -36,9 +35,9 @@ export interface TestKit {
 export function createTestKit(options: TestKitOptions): TestKit {
   const { controllers = [], clock, logger, participants = [] } = options;
   const client = 'client' in options ? options.client : options.server.client;
-  const followed: FollowedKind[] = [];
+  const followed = new FollowedKinds();
   const manager = createManager({
-    client: trackInformers(client, followed),
+    client: followed.tracking(client),
     controllers,
     ...(clock === undefined ? {} : { clock }),
     ...(logger === undefined ? {} : { logger }),
@@ -48,7 +47,7 @@ export function createTestKit(options: TestKitOptions): TestKit {
   const managed: Participant = {
     name: 'controllers',
     isIdle: () => manager.isIdle(),
-    hasCaughtUp: () => haveCaughtUp(client, followed),
+    hasCaughtUp: () => followed.haveCaughtUp(client),
   };
   return {
     client,
@@ -59,44 +58,4 @@ export function createTestKit(options: TestKitOptions): TestKit {
       await stopped;
     },
   };
-}
-
-interface FollowedKind {
-  readonly informer: Informer<ApiObject>;
-  readonly model: Model;
-  readonly selection: InformerOptions;
-}
-
-/** The client, but for that it notes which informers are asked for. */
-function trackInformers(client: Client, followed: FollowedKind[]): Client {
-  const informer = <T extends ApiObject>(model: Model<T>, selection: InformerOptions<T> = {}): Informer<T> => {
-    const made = client.informer(model, selection);
-    followed.push({ informer: made, model, selection });
-    return made;
-  };
-  return new Proxy(client, {
-    get: (target, name) => {
-      if (name === 'informer') return informer;
-      const value: unknown = Reflect.get(target, name, target);
-      // Private fields are the target's: a method must not be called on the proxy.
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
-}
-
-/** By content, not by revision: that of an informer over HTTP moves only with changes of its own kind. */
-async function haveCaughtUp(client: Client, followed: readonly FollowedKind[]): Promise<boolean> {
-  for (const { informer, model, selection } of followed) {
-    const { namespaces, transform: _transform, metadataOnly: _metadataOnly, ...selectors } = selection;
-    const listed = await client.list(model, selectors);
-    const items = listed.items.filter(
-      ({ metadata }) => namespaces === undefined || namespaces.includes(metadata.namespace ?? ''),
-    );
-    const cached = new Map(
-      informer.list().map((object) => [formatKey(keyOf(object)), object.metadata.resourceVersion]),
-    );
-    const same = items.every((item) => cached.get(formatKey(keyOf(item))) === item.metadata.resourceVersion);
-    if (!same || cached.size !== items.length) return false;
-  }
-  return true;
 }

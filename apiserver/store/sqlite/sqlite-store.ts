@@ -12,6 +12,7 @@ import type {
   StoredClaims,
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
+import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
 /** Where the database is: a file (made with mode 0600, its directory too, if missing), or nowhere but in memory. */
@@ -22,15 +23,34 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   return new SqliteStore('path' in options ? options.path : undefined);
 }
 
+/** How the store asks its database. */
+type Channel = Pick<WorkerChannel, 'call' | 'exited' | 'terminate'>;
+
 /**
- * SQLite in a worker thread, so that an fsync never holds up the main one. The store has its file for itself: a second
- * one, of this or another process, is refused. Failures are {@link StoreError}s.
+ * Nothing is synced to disk, so nothing is worth a thread: what happens when is then the program's order alone. Answers
+ * come in a later turn all the same: who asks again at each would let nobody else have one.
+ */
+function channelInPlace(): Channel {
+  const session = new SqliteSession();
+  return {
+    call: async (type, request) => {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      return session.answer(type, request);
+    },
+    exited: () => Promise.resolve(),
+    terminate: () => Promise.resolve(),
+  };
+}
+
+/**
+ * SQLite in a worker thread, so that an fsync never holds up the main one; in memory, in this one. The store has its
+ * file for itself: a second one, of this or another process, is refused. Failures are {@link StoreError}s.
  */
 class SqliteStore implements Store {
   readonly isShared = false;
   readonly #path: string | undefined;
   readonly #listeners = new Set<(revision: number) => void>();
-  #channel: WorkerChannel | undefined;
+  #channel: Channel | undefined;
   #revision = 0;
   #closing: Promise<void> | undefined;
 
@@ -40,7 +60,8 @@ class SqliteStore implements Store {
 
   async open(): Promise<OpenedStore> {
     if (this.#channel || this.#closing) throw new StoreError('closed', 'a store opens once');
-    const channel = new WorkerChannel(new URL('./sqlite-worker.js', import.meta.url));
+    const channel =
+      this.#path === undefined ? channelInPlace() : new WorkerChannel(new URL('./sqlite-worker.js', import.meta.url));
     this.#channel = channel;
     try {
       const opened = await channel.call('open', this.#path === undefined ? {} : { path: this.#path });
@@ -136,7 +157,7 @@ class SqliteStore implements Store {
     }
   }
 
-  #opened(): WorkerChannel {
+  #opened(): Channel {
     if (!this.#channel || this.#closing) throw new StoreError('closed', 'the store is not open');
     return this.#channel;
   }

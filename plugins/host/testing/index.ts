@@ -1,5 +1,26 @@
 // Tests of plugins against a real server in process.
+export { checkConvergence } from './check-convergence.ts';
 export { startTestServer } from './test-server.ts';
 export type { TestServer, TestServerOptions } from './test-server.ts';
-export { createFaultInjectingFetch, eventually, FakeClock } from '@homeostat/controller-runtime/testing';
-export type { EventuallyOptions, Fault, SettleOptions } from '@homeostat/controller-runtime/testing';
+export {
+  ConvergenceError,
+  createFaultInjectingFetch,
+  createFaultyClient,
+  createTestKit,
+  eventually,
+  FakeClock,
+} from '@homeostat/controller-runtime/testing';
+export type {
+  ClientFault,
+  ClientRequest,
+  ConvergenceOptions,
+  ConvergenceReport,
+  Difference,
+  EventuallyOptions,
+  Fault,
+  FaultyClient,
+  LoggedRequest,
+  ScenarioContext,
+  SettleOptions,
+  TestKit,
+} from '@homeostat/controller-runtime/testing';

@@ -1,0 +1,92 @@
+import { storeErrorFrom, type SqlDatabase } from './sqlite-binding.ts';
+import { SqliteCommitter } from './sqlite-committer.ts';
+import { connect, readPragmas } from './sqlite-connection.ts';
+import type { SqliteCalls } from './sqlite-protocol.ts';
+import { SqliteReader } from './sqlite-reader.ts';
+import * as sql from './sqlite-statements.ts';
+import { CompactedError, type OpenedStore } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+
+interface Opened {
+  readonly database: SqlDatabase;
+  readonly committer: SqliteCommitter;
+  readonly reader: SqliteReader;
+}
+
+type Handlers = {
+  readonly [Type in keyof SqliteCalls]: (
+    request: SqliteCalls[Type]['request'],
+  ) => SqliteCalls[Type]['answer'] | Promise<SqliteCalls[Type]['answer']>;
+};
+
+/** One database, and what can be asked of it: in the store's worker or, of one in memory, where the store is. */
+export class SqliteSession {
+  #opened: Opened | undefined;
+
+  readonly #handlers: Handlers = {
+    open: async ({ path }) => {
+      const database = await connect(path);
+      this.#opened = { database, committer: new SqliteCommitter(database), reader: new SqliteReader(database) };
+      return describeOpened(this.#opened);
+    },
+    commit: (batch) => this.#present().committer.commit(batch),
+    kinds: () => this.#present().reader.kinds(),
+    scan: ({ kind, after }) => this.#present().reader.scan(kind, after),
+    changes: ({ after, limit }) => this.#present().reader.changes(after, limit),
+    compact: ({ upTo, maxRows }) => compact(this.#present(), upTo, maxRows),
+    numberOf: ({ name }) => numberOf(this.#present(), name),
+    claims: ({ kind }) => this.#present().committer.claims(kind),
+    setClaims: (request) => this.#present().committer.setClaims(request, this.#present().reader.compactRevision),
+    startHistory: ({ revision }) => startHistory(this.#present(), revision),
+    pragmas: () => readPragmas(this.#present().database),
+    close: () => {
+      const { database } = this.#present();
+      this.#opened = undefined;
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      database.close();
+      return undefined;
+    },
+  };
+
+  /** Rejects with CompactedError or StoreError, whatever the binding threw. */
+  async answer<Type extends keyof SqliteCalls>(
+    type: Type,
+    request: SqliteCalls[Type]['request'],
+  ): Promise<SqliteCalls[Type]['answer']> {
+    try {
+      return await this.#handlers[type](request);
+    } catch (error) {
+      throw error instanceof CompactedError ? error : storeErrorFrom(error);
+    }
+  }
+
+  #present(): Opened {
+    if (!this.#opened) throw new StoreError('closed', 'the store is not open');
+    return this.#opened;
+  }
+}
+
+function describeOpened({ database, committer, reader }: Opened): OpenedStore {
+  const { value } = database.prepare(sql.getMeta).get('epoch') as { value: string };
+  return { revision: committer.revision, compactRevision: reader.compactRevision, epoch: value };
+}
+
+function compact({ committer, reader }: Opened, upTo: number, maxRows: number): number {
+  const bound = Math.min(upTo, committer.revision);
+  const { dropped, compactRevision } = committer.transaction(() => reader.compact(bound, maxRows));
+  reader.compacted(compactRevision);
+  return dropped;
+}
+
+function numberOf({ committer, database }: Opened, name: string): number {
+  return committer.transaction(() => {
+    database.prepare(sql.addNumber).run(name);
+    return (database.prepare(sql.getNumber).get(name) as { id: number }).id;
+  });
+}
+
+function startHistory(current: Opened, revision: number): OpenedStore {
+  current.committer.startHistory(revision);
+  current.reader.compacted(revision);
+  return describeOpened(current);
+}

@@ -1,0 +1,47 @@
+import { describeDifference } from './state-difference.ts';
+import type { Difference } from './state-difference.ts';
+
+export interface ConvergenceFailure {
+  /** What went wrong, in one line. */
+  readonly problem: string;
+  /** Undefined: the run without faults, or one of those with a crash after a write; these are part of every check. */
+  readonly seed: number | undefined;
+  /** What was injected, and where, in order. */
+  readonly faults: readonly string[];
+  readonly differences: readonly Difference[];
+  /** Keys whose reconcile still failed at the end, and why. */
+  readonly failing: readonly string[];
+  readonly cause?: unknown;
+}
+
+const maxLines = 20;
+
+/** A reconciler that does not come to the same end whatever happens. The message has all that is needed to run it again. */
+export class ConvergenceError extends Error {
+  readonly seed: number | undefined;
+  readonly faults: readonly string[];
+  readonly differences: readonly Difference[];
+
+  constructor(failure: ConvergenceFailure) {
+    super(messageOf(failure), failure.cause === undefined ? {} : { cause: failure.cause });
+    this.name = 'ConvergenceError';
+    this.seed = failure.seed;
+    this.faults = failure.faults;
+    this.differences = failure.differences;
+  }
+}
+
+function messageOf({ problem, seed, faults, differences, failing }: ConvergenceFailure): string {
+  const section = (title: string, lines: readonly string[]): readonly string[] => {
+    if (lines.length === 0) return [];
+    const more = lines.length > maxLines ? [`and ${lines.length - maxLines} more`] : [];
+    return [`${title}:`, ...[...lines.slice(0, maxLines), ...more].map((line) => `  ${line}`)];
+  };
+  return [
+    problem,
+    ...section('faults', faults),
+    ...section('difference to the run without faults', differences.map(describeDifference)),
+    ...section('still failing', failing),
+    ...(faults.length === 0 ? [] : [`run it again with seeds: [${seed ?? ''}]`]),
+  ].join('\n');
+}

@@ -1,0 +1,73 @@
+import type { ApiObject, Model, ModelDescriptor } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { ControllerDefinition } from '../../controller/controller-definition.ts';
+import type { FakeClock } from '../fake-clock.ts';
+
+/** What a scenario does its deeds with. */
+export interface ScenarioContext {
+  /** Meets no faults: users are not what is tested. */
+  readonly client: Client;
+  readonly clock: FakeClock;
+  /**
+   * Waits until the controllers have come to rest, with time of the clock passing where faults make them wait: processes
+   * come back, watches reconnect, what failed is tried again. What happens between two of these may be seen late, or only
+   * in its outcome. Rejects when there is no rest within ten minutes of the clock.
+   */
+  settle(this: void): Promise<void>;
+}
+
+export interface ConvergenceOptions {
+  /**
+   * Under test. A function makes them anew for each process, and once more to learn their kinds: what controllers keep in
+   * memory then goes with a crash, as it would.
+   */
+  readonly controllers: readonly ControllerDefinition[] | (() => readonly ControllerDefinition[]);
+  /** Kinds that are served besides those of the controllers. All of them are compared. Default none. */
+  readonly models?: readonly Model[];
+  /** What users do. It may be run hundreds of times, so it keeps nothing, and asserts nothing that faults may delay. */
+  scenario(this: void, context: ScenarioContext): Promise<void>;
+  /** How many runs with drawn faults, or which; the same seed draws the same. Default 100. */
+  readonly seeds?: number | readonly number[];
+  /**
+   * What must hold at every moment, by name: asked after each write, the scenario's included, with a client that meets no
+   * faults. It is broken when it throws or rejects. Default nothing.
+   */
+  readonly invariants?: Readonly<Record<string, (client: Client) => unknown>>;
+  /** Objects named by generateName are compared in the order of their content, whatever their names. Default false. */
+  readonly generatedNames?: boolean;
+  /**
+   * What is compared of an object; undefined leaves it out. Without it: everything but uid, version, resourceVersion and
+   * generation; points in time count as equal, `observedGeneration` as how far it is behind.
+   */
+  normalise?(this: void, object: ApiObject): ApiObject | undefined;
+}
+
+/** A server for one run. */
+export interface ConvergenceServer {
+  /** The scenario's. */
+  readonly client: Client;
+  /** What the controllers' requests are carried out by. */
+  readonly controllerClient: Client;
+  /** Nothing is under way in the server. */
+  isIdle(): boolean;
+  stop(): Promise<void>;
+}
+
+/** What a server is to take its time and chance from. */
+export interface ServerParts {
+  readonly clock: FakeClock;
+  readonly random: () => number;
+  readonly uuid: () => string;
+  /** To be served when the promise resolves. */
+  readonly models: readonly ModelDescriptor[];
+}
+
+export type StartServer = (parts: ServerParts) => Promise<ConvergenceServer>;
+
+/** What was done; to be printed, or asserted on. */
+export interface ConvergenceReport {
+  /** The one without faults included. */
+  readonly runs: number;
+  /** How many faults were met in all. */
+  readonly faults: number;
+}

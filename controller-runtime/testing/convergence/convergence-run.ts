@@ -1,0 +1,193 @@
+import { descriptorOf, apiVersionOf } from '../../api/index.ts';
+import type { ModelDescriptor } from '../../api/index.ts';
+import { listEverything } from '../../client/list-everything.ts';
+import { FakeClock } from '../fake-clock.ts';
+import type { FailingKey } from './controller-process.ts';
+import type { ConvergenceOptions, ConvergenceServer, StartServer } from './convergence-options.ts';
+import { FaultDriver, kindIn } from './fault-driver.ts';
+import type { FaultPlan, RunExtent } from './fault-plan.ts';
+import { finalStateOf } from './final-state.ts';
+import type { FinalState } from './final-state.ts';
+import { Invariants } from './invariants.ts';
+import { KindHistory } from './kind-history.ts';
+import { seededRandom, seededUuid } from './seeded-random.ts';
+
+export interface RunParts {
+  readonly options: ConvergenceOptions;
+  readonly startServer: StartServer;
+  readonly plan: FaultPlan;
+  /** Of all chance in the run but for its faults. */
+  readonly seed: number;
+}
+
+/** How a run went. */
+export interface RunOutcome {
+  /** Where it came to, or why it did not come to an end. */
+  readonly end: { readonly state: FinalState } | { readonly error: unknown };
+  readonly extent: RunExtent;
+  readonly faults: readonly string[];
+  readonly failing: readonly string[];
+}
+
+const maxSettleMs = 600_000;
+const longestStepMs = 1_000;
+/** A key that is tried again after more than this has come to rest: it fails for good, or asks for it. */
+const longestRetryMs = 60_000;
+/** What one part hands to another may take a few turns during which neither looks busy. */
+const idleTurns = 10;
+/** Who has been busy for so many turns waits for time to pass. */
+const patientTurns = 60;
+
+/** Runs a scenario once, on a server of its own. Never rejects for what the scenario or the controllers do. */
+export async function runOnce({ options, startServer, plan, seed }: RunParts): Promise<RunOutcome> {
+  const random = seededRandom(seed);
+  const clock = new FakeClock();
+  const uuid = seededUuid(random);
+  const models = modelsOf(options);
+  const server = await startServer({ clock, random, uuid, models });
+  const recording = new AbortController();
+  const histories = new Map<string, KindHistory>();
+  for (const model of models) {
+    const history = await KindHistory.start(server.client, model, recording.signal);
+    histories.set(kindIn({ ...model, apiVersion: apiVersionOf(model) }), history);
+  }
+  const invariants = new Invariants({ invariants: options.invariants ?? {}, client: server.client, clock, random });
+  const client = invariants.watching(server.controllerClient);
+  const { controllers } = options;
+  const driver = new FaultDriver({ client, controllers, models, clock, random, uuid, plan, histories });
+  const run = new ConvergenceRun({ options, models, clock, server, driver, invariants });
+  try {
+    return await run.run();
+  } finally {
+    recording.abort();
+    await run.stop();
+    await server.stop();
+  }
+}
+
+interface ConvergenceParts {
+  readonly options: ConvergenceOptions;
+  readonly models: readonly ModelDescriptor[];
+  readonly clock: FakeClock;
+  readonly server: ConvergenceServer;
+  readonly driver: FaultDriver;
+  readonly invariants: Invariants;
+}
+
+class ConvergenceRun {
+  readonly #parts: ConvergenceParts;
+
+  constructor(parts: ConvergenceParts) {
+    this.#parts = parts;
+  }
+
+  async run(): Promise<RunOutcome> {
+    const { driver } = this.#parts;
+    driver.start();
+    const end = await this.#end();
+    return {
+      end,
+      extent: { writes: driver.writes, events: driver.events },
+      faults: driver.faults,
+      failing: this.#failing().map(describeFailing),
+    };
+  }
+
+  async stop(): Promise<void> {
+    const { driver, clock } = this.#parts;
+    let hasStopped = false;
+    const stopped = driver.stop().finally(() => (hasStopped = true));
+    await clock.runUntil(() => hasStopped);
+    await stopped;
+  }
+
+  async #end(): Promise<RunOutcome['end']> {
+    const { options, server, clock, invariants } = this.#parts;
+    const settle = (): Promise<void> => this.#settle();
+    try {
+      await options.scenario({ client: invariants.watching(server.client), clock, settle });
+      await this.#settle();
+      return { state: await this.#state() };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  async #settle(): Promise<void> {
+    const { clock, invariants } = this.#parts;
+    const untilMs = clock.monotonicMs() + maxSettleMs;
+    for (let stepMs = 1; ; stepMs = Math.min(stepMs * 2, longestStepMs)) {
+      const isAtRest = (await this.#isIdle()) && (await this.#hasCaughtUp());
+      invariants.check();
+      if (isAtRest) return;
+      if (clock.monotonicMs() >= untilMs) {
+        throw new Error(`no rest within ${maxSettleMs / 60_000} minutes: ${this.#busyWith() ?? 'on and off'}`);
+      }
+      await clock.advance(stepMs);
+    }
+  }
+
+  /** After giving whatever works the turns it needs. */
+  async #isIdle(): Promise<boolean> {
+    let idle = 0;
+    for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      idle = this.#isWorking() ? 0 : idle + 1;
+    }
+    return this.#busyWith() === undefined;
+  }
+
+  #isWorking(): boolean {
+    const { server, driver } = this.#parts;
+    return !server.isIdle() || driver.process?.isIdle() === false;
+  }
+
+  #busyWith(): string | undefined {
+    const { driver, clock } = this.#parts;
+    if (this.#isWorking()) return 'there is work under way';
+    if (driver.process === undefined) return 'the controllers are down';
+    if (driver.process.requests.isHolding) return 'events are held back';
+    const retried = this.#failing().find(({ state }) => (state.nextTime ?? Infinity) <= clock.now() + longestRetryMs);
+    return retried === undefined ? undefined : describeFailing(retried);
+  }
+
+  async #hasCaughtUp(): Promise<boolean> {
+    const { server, driver } = this.#parts;
+    const caughtUp = await driver.process?.haveCachesCaughtUp(server.client);
+    return caughtUp === true && this.#busyWith() === undefined;
+  }
+
+  #failing(): readonly FailingKey[] {
+    return this.#parts.driver.process?.failing() ?? [];
+  }
+
+  async #state(): Promise<FinalState> {
+    const { options, models, server } = this.#parts;
+    const lists = await Promise.all(models.map((model) => listEverything(server.client, model, {})));
+    const { generatedNames = false, normalise = (object) => object } = options;
+    return finalStateOf(
+      lists.flatMap(({ items }) => items),
+      { generatedNames, normalise },
+    );
+  }
+}
+
+/** Those of the controllers, and those that are named besides. */
+function modelsOf({ controllers, models = [] }: ConvergenceOptions): readonly ModelDescriptor[] {
+  const definitions = typeof controllers === 'function' ? controllers() : controllers;
+  const used = definitions.flatMap(({ model, owns, watches }) => [
+    model,
+    ...owns,
+    ...watches.map((watched) => watched.model),
+  ]);
+  const byKind = new Map<string, ModelDescriptor>();
+  for (const model of [...models.map((each) => descriptorOf(each)), ...used]) {
+    const kind = kindIn({ ...model, apiVersion: apiVersionOf(model) });
+    if (!byKind.has(kind)) byKind.set(kind, model);
+  }
+  return [...byKind.values()];
+}
+
+function describeFailing({ controller, state: { key, attempts, lastError } }: FailingKey): string {
+  return `${controller} "${key}", ${attempts} failures: ${lastError ?? 'conflicts'}`;
+}

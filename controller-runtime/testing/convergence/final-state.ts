@@ -1,0 +1,94 @@
+import { compareCodePoints, formatKey } from '../../api/index.ts';
+import type { ApiObject } from '../../api/index.ts';
+
+/** Objects as they are compared, by kind and key. */
+export type FinalState = ReadonlyMap<string, unknown>;
+
+export interface StateOptions {
+  /** Names that the server made of a generateName are compared as `<generateName>1`, `2` and so on. */
+  readonly generatedNames: boolean;
+  /** Applied first; undefined leaves the object out. */
+  readonly normalise: (object: ApiObject) => ApiObject | undefined;
+}
+
+const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+/** Anywhere: managed fields have them in the names of fields. */
+const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** Different in each run, or after each way to the same state. */
+const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid']);
+
+/** What two runs that came to the same end have in common. */
+export function finalStateOf(objects: readonly ApiObject[], options: StateOptions): FinalState {
+  const kept = objects.flatMap((object) => {
+    const normal = options.normalise(object);
+    return normal === undefined ? [] : [normal];
+  });
+  const names = options.generatedNames ? numberedNames(kept) : new Map<string, string>();
+  const words = new Map([...names, ...labelsOf(kept, names)]);
+  return new Map(kept.map((object) => [labelOf(object, names), comparable(object, words)]));
+}
+
+/** A uid is compared as the object that it names, so that a reference to nothing, or to another, shows. */
+function labelsOf(
+  objects: readonly ApiObject[],
+  names: ReadonlyMap<string, string>,
+): readonly (readonly [string, string])[] {
+  return objects.map((object) => [object.metadata.uid, `<uid of ${labelOf(object, names)}>`]);
+}
+
+function labelOf({ kind, metadata }: ApiObject, names: ReadonlyMap<string, string>): string {
+  const name = names.get(metadata.name) ?? metadata.name;
+  return `${kind} ${formatKey(metadata.namespace === undefined ? { name } : { namespace: metadata.namespace, name })}`;
+}
+
+/** In the order of their content, since that of their making is chance. */
+function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, string> {
+  const byPrefix = new Map<string, { readonly name: string; readonly content: string }[]>();
+  for (const object of objects) {
+    const { name, generateName, namespace = '' } = object.metadata;
+    if (generateName === undefined || !name.startsWith(generateName)) continue;
+    const id = `${object.kind} ${namespace}/${generateName}`;
+    const content = JSON.stringify(comparable(object, new Map([[name, '']])));
+    byPrefix.set(id, [...(byPrefix.get(id) ?? []), { name, content }]);
+  }
+  const numbered = [...byPrefix].flatMap(([id, made]) => {
+    const prefix = id.slice(id.indexOf('/') + 1);
+    return inOrderOfContent(made, ({ content }) => content).map(
+      ({ name }, index) => [name, `${prefix}${index + 1}`] as const,
+    );
+  });
+  return new Map(numbered);
+}
+
+/** `words`: what stands for strings that differ in each run. */
+function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unknown {
+  const { generation } = object.metadata;
+  const valueOf = (value: unknown, field: string): unknown => {
+    if (field === 'observedGeneration' && typeof value === 'number') return generationWord(generation - value);
+    if (typeof value === 'string') return stringOf(value, words);
+    if (Array.isArray(value)) {
+      const items = value.map((item) => valueOf(item, ''));
+      return field === 'managedFields' ? inOrderOfContent(items) : items;
+    }
+    return typeof value === 'object' && value !== null ? fieldsOf(value) : value;
+  };
+  const fieldsOf = (fields: object): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(fields).map(([field, value]) => [stringOf(field, words), valueOf(value, field)]));
+  const metadata = Object.entries(object.metadata).filter(([field]) => !incidental.has(field));
+  return fieldsOf({ ...object, metadata: Object.fromEntries(metadata) });
+}
+
+function inOrderOfContent<V>(items: readonly V[], contentOf: (item: V) => string = JSON.stringify): readonly V[] {
+  return items.toSorted((a, b) => compareCodePoints(contentOf(a), contentOf(b)));
+}
+
+function generationWord(behind: number): string {
+  return behind === 0 ? '<current>' : `<${behind} behind>`;
+}
+
+function stringOf(value: string, words: ReadonlyMap<string, string>): string {
+  const word = words.get(value);
+  if (word !== undefined) return word;
+  if (dateTime.test(value)) return '<time>';
+  return value.replaceAll(uuids, (uid) => words.get(uid) ?? '<uid of nothing>');
+}

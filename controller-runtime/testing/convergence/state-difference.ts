@@ -1,0 +1,51 @@
+import { deepEqual } from '../../api/index.ts';
+import type { FinalState } from './final-state.ts';
+
+/** One place where a run came to another end than the one without faults. */
+export interface Difference {
+  /** `Person ada`, or `Badge team/ada`. */
+  readonly object: string;
+  /** `status.greeting`, or `spec.tags[1]`; empty where the whole object is meant. */
+  readonly path: string;
+  /** In the run without faults; undefined: absent. */
+  readonly expected: unknown;
+  readonly found: unknown;
+}
+
+/** Every difference, in the order of the objects. */
+export function differencesOf(expected: FinalState, found: FinalState): readonly Difference[] {
+  const objects = [...new Set([...expected.keys(), ...found.keys()])].sort();
+  return objects.flatMap((object) => [...differing(object, '', expected.get(object), found.get(object))]);
+}
+
+function* differing(object: string, path: string, expected: unknown, found: unknown): Generator<Difference> {
+  if (deepEqual(expected, found)) return;
+  if (!isContainer(expected) || !isContainer(found) || Array.isArray(expected) !== Array.isArray(found)) {
+    yield { object, path, expected, found };
+    return;
+  }
+  for (const field of fieldsOf(expected, found)) {
+    const below = Array.isArray(expected) ? `${path}[${field}]` : `${path}${path === '' ? '' : '.'}${field}`;
+    yield* differing(object, below, Reflect.get(expected, field), Reflect.get(found, field));
+  }
+}
+
+/** Metadata last: who owns which field says less than the fields themselves. */
+function fieldsOf(expected: object, found: object): readonly string[] {
+  const fields = [...new Set([...Object.keys(expected), ...Object.keys(found)])];
+  return [...fields.filter((field) => field !== 'metadata'), ...fields.filter((field) => field === 'metadata')];
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** One line of a message. */
+export function describeDifference({ object, path, expected, found }: Difference): string {
+  if (path === '') return `${object}: ${expected === undefined ? 'ought not to be there' : 'is missing'}`;
+  return `${object}, ${path}: expected ${textOf(expected)}, found ${textOf(found)}`;
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value);
+}

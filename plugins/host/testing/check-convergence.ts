@@ -1,0 +1,30 @@
+import { startApiServer } from '@homeostat/apiserver';
+import { checkConvergenceOn } from '@homeostat/controller-runtime/testing';
+import type {
+  ConvergenceOptions,
+  ConvergenceReport,
+  ConvergenceServer,
+  ServerParts,
+} from '@homeostat/controller-runtime/testing';
+
+/**
+ * Proves that controllers come to the same state whatever happens: runs the scenario without faults, then with a crash
+ * after each write of a reconciler, then with faults that are drawn by seed. Rejects with ConvergenceError, which says
+ * what was injected where, what differs, and with which seed to run it again. Each run has a server in memory of its own,
+ * with garbage collection, and takes a few milliseconds.
+ */
+export function checkConvergence(options: ConvergenceOptions): Promise<ConvergenceReport> {
+  return checkConvergenceOn({ ...options, startServer });
+}
+
+async function startServer({ clock, random, uuid, models }: ServerParts): Promise<ConvergenceServer> {
+  const server = await startApiServer({ database: 'memory:', port: 0, clock, random, uuid });
+  for (const model of models) server.schemeManager.register(model);
+  for (const model of models) await server.whenReady(model);
+  return {
+    client: server.client,
+    controllerClient: server.createPluginClient('test'),
+    isIdle: () => server.isIdle(),
+    stop: () => server.stop(),
+  };
+}

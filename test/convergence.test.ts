@@ -1,0 +1,238 @@
+import { expect } from 'chai';
+import { controller } from 'homeostat';
+import type { Client, ControllerDefinition } from 'homeostat';
+import { checkConvergence, ConvergenceError } from 'homeostat/testing';
+import type { ConvergenceOptions, ScenarioContext } from 'homeostat/testing';
+import { Badge, Person } from './support/staff.ts';
+import {
+  asksFirst,
+  halfDone,
+  saysWhose,
+  trustsItsCache,
+  waitsToBeTold,
+  wholeOrAgain,
+} from './support/staff-controllers.ts';
+
+const check = (options: ConvergenceOptions) => checkConvergence({ models: [Badge], ...options });
+
+const failureOf = async (options: ConvergenceOptions): Promise<ConvergenceError> => {
+  const error: unknown = await check(options).catch((thrown: unknown) => thrown);
+  if (!(error instanceof ConvergenceError)) throw error ?? new Error('it converged');
+  return error;
+};
+
+const hire = (client: Client, name: string, isAway = false) =>
+  client.create(Person, { metadata: { name }, spec: { name, isAway } });
+
+const change = (client: Client, name: string, spec: object) =>
+  client.patch(Person, name, { type: 'merge', patch: { spec } });
+
+const comeAndGo = async ({ client, settle }: ScenarioContext): Promise<void> => {
+  await hire(client, 'ada');
+  await hire(client, 'bob');
+  await settle();
+  await client.delete(Person, 'bob');
+};
+
+const awayAndBack = async ({ client, settle }: ScenarioContext): Promise<void> => {
+  await hire(client, 'ada', true);
+  await settle();
+  await change(client, 'ada', { isAway: false });
+  await settle();
+  await client.patch(Badge, 'ada', { type: 'merge', patch: { spec: { engraving: 'Countess' } } });
+  await change(client, 'ada', { name: 'Ada Lovelace' });
+};
+
+describe('checkConvergence', () => {
+  it('finds what a crash between two writes leaves half done', async () => {
+    const error = await failureOf({ controllers: [halfDone], scenario: comeAndGo });
+    expect(error.faults).to.deep.equal(['crash after write 1, create Badge ada']);
+    expect(error.differences).to.deep.equal([
+      { object: 'Badge ada', path: 'spec', expected: { text: 'ada' }, found: undefined },
+    ]);
+    await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: 40 });
+  });
+
+  it('finds what is done on a state of the past', async () => {
+    const error = await failureOf({ controllers: [trustsItsCache], scenario: awayAndBack });
+    expect(error.faults.join()).to.match(/caches \d changes behind/);
+    expect(error.differences.map(({ object, path }) => `${object} ${path}`)).to.include('Badge ada spec.engraving');
+    await check({ controllers: [asksFirst], scenario: awayAndBack, seeds: 40 });
+  });
+
+  it('finds what is missed by who was not there', async () => {
+    const error = await failureOf({ controllers: [waitsToBeTold], scenario: comeAndGo });
+    expect(error.faults.join()).to.match(/crash|another leader/);
+    expect(error.message).to.include('Badge bob: ought not to be there');
+    await check({ controllers: [saysWhose], scenario: comeAndGo, seeds: 40 });
+  });
+
+  it('says which seed, what was injected where, and what differs; and that seed does it all again', async () => {
+    const error = await failureOf({ controllers: [waitsToBeTold], scenario: comeAndGo });
+    const { seed = NaN, faults } = error;
+    expect(error.message.split('\n')).to.include.members([
+      'a run with faults came to another end than the one without',
+      'faults:',
+      ...faults.map((fault) => `  ${fault}`),
+      'difference to the run without faults:',
+      '  Badge bob: ought not to be there',
+      `run it again with seeds: [${seed}]`,
+    ]);
+    const again = await failureOf({ controllers: [waitsToBeTold], scenario: comeAndGo, seeds: [seed] });
+    expect(again.message).to.equal(error.message);
+  });
+
+  it('crashes after each write of the reconcilers, whatever the seeds', async () => {
+    const { runs, faults } = await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: [] });
+    expect({ runs, faults }).to.deep.equal({ runs: 3, faults: 2 });
+  });
+
+  it('refuses to prove something of reconcilers that write nothing', async () => {
+    const idle = controller(Person, { reconcile: () => {} });
+    const error: unknown = await check({ controllers: [idle], scenario: comeAndGo }).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(TypeError).with.property('message').that.includes('wrote nothing');
+  });
+
+  it('tells what still fails, with its last error', async () => {
+    let writes = 0;
+    const once = controller(Person, {
+      async reconcile({ object, client }) {
+        if (writes > 0) throw new Error('once is enough');
+        await client.create(Badge, { metadata: { name: object.metadata.name } });
+        writes += 1;
+      },
+    });
+    const hireOne = async ({ client }: ScenarioContext) => void (await hire(client, 'ada'));
+    const error = await failureOf({ controllers: [once], scenario: hireOne, seeds: [] });
+    expect(error.message).to.match(/still failing:\n {2}person "ada", \d+ failures: once is enough/);
+  });
+
+  it('fails with what the scenario throws', async () => {
+    const scenario = async () => {
+      throw new Error('no such scenario');
+    };
+    const error = await failureOf({ controllers: [wholeOrAgain], scenario });
+    expect(error.message).to.equal('the run without faults failed: no such scenario');
+    expect(error.cause).to.have.property('message', 'no such scenario');
+  });
+
+  describe('invariants', () => {
+    it('are asked after each write, and named with the write that broke them', async () => {
+      const invariants = {
+        'a badge has a text': async (client: Client) => {
+          const { items } = await client.list(Badge);
+          for (const { spec } of items) expect(spec?.text).to.be.a('string');
+        },
+      };
+      const hireOne = async ({ client }: ScenarioContext) => void (await hire(client, 'ada'));
+      const error = await failureOf({ controllers: [halfDone], scenario: hireOne, invariants });
+      expect(error.message).to.include(
+        'the invariant "a badge has a text" was broken after create Badge ada: expected',
+      );
+      await check({ controllers: [wholeOrAgain], scenario: comeAndGo, invariants, seeds: 10 });
+    });
+
+    it('are asked while faults befall the controllers, too', async () => {
+      const invariants = {
+        'whoever was engraved has a badge': async (client: Client) => {
+          const { items } = await client.list(Person, { labelSelector: 'engraved=yes' });
+          for (const { metadata } of items) await client.get(Badge, metadata.name);
+        },
+      };
+      const scenario = async (context: ScenarioContext) => {
+        await awayAndBack(context);
+        await context.client.patch(Person, 'ada', {
+          type: 'merge',
+          patch: { metadata: { labels: { engraved: 'yes' } } },
+        });
+      };
+      const error = await failureOf({
+        controllers: [trustsItsCache],
+        scenario,
+        invariants,
+        normalise: () => undefined,
+      });
+      expect(error.message).to.match(/^a run with faults failed: the invariant .* was broken after delete Badge ada/);
+      expect(error.seed).to.be.a('number');
+    });
+  });
+
+  describe('comparing', () => {
+    const stamped = (text: (run: number) => string): (() => readonly ControllerDefinition[]) => {
+      let processes = 0;
+      return () => {
+        processes += 1;
+        const made = text(processes);
+        return [
+          controller(Person, {
+            async reconcile({ object, ensure }) {
+              await ensure(Badge, object.metadata.name, { spec: { text: made } });
+            },
+          }),
+        ];
+      };
+    };
+
+    it('takes points in time, revisions and uids for equal, and nothing else', async () => {
+      const time = (process: number) => new Date(process * 1000).toISOString();
+      await check({ controllers: stamped(time), scenario: comeAndGo, seeds: 5 });
+      const error = await failureOf({ controllers: stamped(String), scenario: comeAndGo, seeds: 5 });
+      expect(error.differences.map(({ path }) => path)).to.deep.equal(['spec.text']);
+    });
+
+    it('leaves out what normalise takes away', async () => {
+      const normalise: ConvergenceOptions['normalise'] = (object) => ({ ...object, spec: {} });
+      await check({ controllers: stamped(String), scenario: comeAndGo, normalise, seeds: 5 });
+    });
+
+    it('compares objects with generated names by their content', async () => {
+      const handsOutTwo = controller(Person, {
+        async reconcile({ object, client }) {
+          const { uid } = object.metadata;
+          const owner = { apiVersion: object.apiVersion, kind: object.kind, name: object.metadata.name, uid };
+          const { items } = await client.list(Badge);
+          for (const text of ['a', 'b'].filter((each) => !items.some(({ spec }) => spec?.text === each))) {
+            await client.create(Badge, {
+              metadata: { generateName: 'badge-', ownerReferences: [owner] },
+              spec: { text },
+            });
+          }
+        },
+      });
+      const scenario = async ({ client }: ScenarioContext) => void (await hire(client, 'ada'));
+      const options = { controllers: [handsOutTwo], scenario, seeds: 10 };
+      const error = await failureOf(options);
+      expect(error.differences[0]?.object).to.match(/^Badge badge-.{5}$/);
+      await check({ ...options, generatedNames: true });
+    });
+  });
+
+  it('makes the controllers anew for each process when they are a function, so that memory goes with a crash', async () => {
+    const remembers = () => {
+      const known = new Set<string>();
+      return [
+        controller(Person, {
+          reconcile: {
+            async reconcile({ name, client }) {
+              const { items } = await client.list(Person);
+              const isHere = items.some(({ metadata }) => metadata.name === name);
+              if (isHere) await client.ensure(Badge, name, { spec: { text: name } });
+              if (isHere) known.add(name);
+              for (const gone of [...known].filter((each) => !items.some(({ metadata }) => metadata.name === each))) {
+                known.delete(gone);
+                await client.delete(Badge, gone);
+              }
+            },
+          },
+        }),
+      ];
+    };
+    const scenario = async (context: ScenarioContext) => {
+      await comeAndGo(context);
+      await context.settle();
+      await hire(context.client, 'eve');
+    };
+    const error = await failureOf({ controllers: remembers, scenario, seeds: 40 });
+    expect(error.message).to.include('Badge bob: ought not to be there');
+  });
+});

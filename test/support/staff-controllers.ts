@@ -1,0 +1,68 @@
+import { controller, isNotFound } from 'homeostat';
+import type { ApiObject, Client, Model } from 'homeostat';
+import { Badge, Person } from './staff.ts';
+
+/** The object, or undefined when there is none. */
+async function find<T extends ApiObject>(client: Client, model: Model<T>, name: string): Promise<T | undefined> {
+  try {
+    return await client.get(model, name);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Takes a badge that is there for one that is finished: after a crash between its two writes, it never is. */
+export const halfDone = controller(Person, {
+  async reconcile({ object, client }) {
+    const { name } = object.metadata;
+    if ((await find(client, Badge, name)) !== undefined) return;
+    await client.create(Badge, { metadata: { name } });
+    await client.patch(Badge, name, { type: 'merge', patch: { spec: { text: object.spec.name } } });
+  },
+});
+
+/** Compares what there is with what there ought to be, each time. */
+export const wholeOrAgain = controller(Person, {
+  async reconcile({ object, client }) {
+    await client.ensure(Badge, object.metadata.name, { spec: { text: object.spec.name } });
+  },
+});
+
+/** Throws a badge away because somebody is away, in a cache that may be of yesterday. */
+export const trustsItsCache = controller(Person, {
+  async reconcile({ object, client }) {
+    const { name } = object.metadata;
+    if (object.spec.isAway !== true) await client.ensure(Badge, name, { spec: { text: object.spec.name } });
+    else if ((await find(client, Badge, name)) !== undefined) await client.delete(Badge, name);
+  },
+});
+
+/** Asks the server, which never answers with the past, before it destroys something. */
+export const asksFirst = controller(Person, {
+  async reconcile({ object, client }) {
+    const { name } = object.metadata;
+    const person = object.spec.isAway === true ? await find(client, Person, name) : object;
+    if (person?.spec.isAway === false) await client.ensure(Badge, name, { spec: { text: object.spec.name } });
+    else if ((await find(client, Badge, name)) !== undefined) await client.delete(Badge, name);
+  },
+});
+
+/** Tidies up when it is told that somebody left, and is told nothing that happens while it is down. */
+export const waitsToBeTold = controller(Person, {
+  reconcile: {
+    async reconcile({ name, client }) {
+      const person = await find(client, Person, name);
+      if (person !== undefined) await client.ensure(Badge, name, { spec: { text: person.spec.name } });
+      else if ((await find(client, Badge, name)) !== undefined) await client.delete(Badge, name);
+    },
+  },
+});
+
+/** Says whose the badge is, so that it goes with its owner whoever looks. */
+export const saysWhose = controller(Person, {
+  owns: [Badge],
+  async reconcile({ object, ensure }) {
+    await ensure(Badge, object.metadata.name, { spec: { text: object.spec.name } });
+  },
+});

@@ -1,0 +1,23 @@
+import { defineModel } from 'homeostat';
+
+const text = { type: 'string' } as const;
+const person = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: text, isAway: { type: 'boolean', default: false } },
+} as const;
+const badge = { type: 'object', properties: { text, engraving: text } } as const;
+
+/** Somebody who wears a badge, and hands it in while away. */
+export const Person = defineModel({
+  gvk: 'staff.example.com/v1/Person',
+  plural: 'people',
+  schema: { type: 'object', required: ['spec'], properties: { spec: person } },
+});
+
+/** Made by a controller; people engrave it as they like. */
+export const Badge = defineModel({
+  gvk: 'staff.example.com/v1/Badge',
+  plural: 'badges',
+  schema: { type: 'object', properties: { spec: badge } },
+});

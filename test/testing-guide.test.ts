@@ -1,0 +1,134 @@
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { createClient } from 'homeostat';
+import type { Client } from 'homeostat';
+import {
+  checkConvergence,
+  createFaultInjectingFetch,
+  createFaultyClient,
+  createTestKit,
+  eventually,
+  FakeClock,
+  startTestServer,
+} from 'homeostat/testing';
+import { Badge, Person } from './support/staff.ts';
+import { saysWhose as personController, waitsToBeTold } from './support/staff-controllers.ts';
+
+const guide = new URL('../../docs/testing.md', import.meta.url);
+const here = new URL('../testing-guide.test.ts', import.meta.url);
+
+/** Code without what depends on how far it is indented. */
+const bare = (code: string): string => code.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '');
+
+describe('docs/testing.md', () => {
+  it('shows the code that is run here, to the letter', async () => {
+    const source = bare(await readFile(here, 'utf8'));
+    const snippets = [...(await readFile(guide, 'utf8')).matchAll(/```ts\n([\s\S]+?)```/g)].map(
+      ([, code = '']) => code,
+    );
+    expect(snippets).to.have.length.above(3);
+    for (const snippet of snippets) expect(source.includes(bare(snippet)), snippet).to.equal(true);
+  });
+
+  it('shows how to run controllers on a server, with time that stands still', async () => {
+    const clock = new FakeClock();
+    const server = await startTestServer({ clock, models: [Person, Badge], controllers: [personController] });
+
+    await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+    await server.settle();
+    expect((await server.client.get(Badge, 'ada')).spec?.text).to.equal('Ada');
+
+    await clock.advance(600_000);
+    await server.settle();
+    await server.stop();
+  });
+
+  it('shows how to inject faults', async () => {
+    const server = await startTestServer({ models: [Person, Badge] });
+    const clock = new FakeClock();
+    const faulty = createFaultyClient(server.client, { clock });
+    const kit = createTestKit({ client: faulty.client, controllers: [personController], clock });
+
+    faulty.inject({ kind: 'loseAnswer' }, ({ verb, kind }) => verb === 'create' && kind === 'Badge');
+    await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+    await eventually(() => faulty.requests.some(({ fault }) => fault === 'loseAnswer'));
+    await clock.advance(1000); // the back-off of the failed run
+    await kit.settle();
+    expect((await server.client.get(Badge, 'ada')).spec?.text).to.equal('Ada');
+
+    const writes = faulty.requests.filter(({ isWrite }) => isWrite);
+    expect(writes.map(({ verb, kind, outcome }) => `${verb} ${kind}: ${outcome}`)).to.deep.equal([
+      'create Badge: ServiceUnavailable',
+    ]);
+    await kit.stop();
+    await server.stop();
+  });
+
+  it('shows how to keep a cache in the past', async () => {
+    const server = await startTestServer({ models: [Person, Badge] });
+    const faulty = createFaultyClient(server.client);
+    const kit = createTestKit({ client: faulty.client, controllers: [personController] });
+    await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+    await kit.settle();
+    const letGo = faulty.holdEvents(({ kind }) => kind === 'Person');
+    await server.client.delete(Person, 'ada'); // the controller does not know
+    letGo();
+    await kit.settle();
+    expect((await server.client.list(Badge)).items).to.deep.equal([]);
+    await kit.stop();
+    await server.stop();
+  });
+
+  it('shows how to lose the answers of a server over HTTP', async () => {
+    const server = await startTestServer({ models: [Person, Badge] });
+    const faulty = createFaultInjectingFetch();
+    const client = createClient(server.url, { fetch: faulty.fetch });
+    faulty.inject({ kind: 'loseAnswer' }, ({ method }) => method === 'POST');
+    const lost: unknown = await client
+      .create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } })
+      .catch((error: unknown) => error);
+    expect(lost).to.be.instanceOf(Error);
+    expect((await client.get(Person, 'ada')).spec.name).to.equal('Ada');
+    await server.stop();
+  });
+
+  it('shows how to check that a controller converges', async () => {
+    await checkConvergence({
+      controllers: [personController],
+      async scenario({ client, settle }) {
+        await client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+        await settle();
+        await client.patch(Person, 'ada', { type: 'merge', patch: { spec: { name: 'Ada Lovelace' } } });
+        await client.delete(Person, 'ada');
+      },
+      invariants: {
+        'a badge has a text': async (client: Client) => {
+          const { items } = await client.list(Badge);
+          for (const { spec } of items) expect(spec?.text).to.be.a('string');
+        },
+      },
+      seeds: 30,
+    });
+  });
+
+  it('shows what a failure says', async () => {
+    const failure: unknown = await checkConvergence({
+      models: [Badge],
+      controllers: [waitsToBeTold],
+      async scenario({ client, settle }) {
+        await client.create(Person, { metadata: { name: 'bob' }, spec: { name: 'Bob' } });
+        await settle();
+        await client.delete(Person, 'bob');
+      },
+    }).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Error);
+    const shown = /```text\n([\s\S]+?)```/.exec(await readFile(guide, 'utf8'))?.[1];
+    // Which faults bring it out depends on the order of requests, which may change.
+    const withoutFaults = (text = ''): string =>
+      text
+        .trim()
+        .replace(/faults:\n( {2}.+\n)+/, '')
+        .replace(/\[\d+\]/, '[n]');
+    expect(withoutFaults((failure as Error).message)).to.equal(withoutFaults(shown));
+  });
+});
