@@ -12,6 +12,8 @@ const pollMs = 10;
 // A worker thread keeps the process alive without being listed among its resources.
 const workers = new Set();
 subscribe('worker_threads', ({ worker }) => {
+  // Node's own, in which hooks of the module loader run: it keeps no process alive, and nobody can end it.
+  if (worker.constructor.name === 'InternalWorker') return;
   workers.add(worker);
   worker.once('exit', () => workers.delete(worker));
 });

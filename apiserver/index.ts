@@ -10,6 +10,7 @@ export type {
   UpdateAdmission,
 } from './admission/admission.ts';
 export type { AdmissionOwnerOptions, Admissions, OwnedAdmission } from './admission/admission-table.ts';
+export type { PluginClient, UncontestedApply } from './client/local-client.ts';
 export { ApiServer, startApiServer } from './server/api-server.ts';
 export type { ApiServerOptions } from './server/api-server-options.ts';
 export { exportDatabase, importDatabase } from './server/database-copy.ts';

@@ -64,3 +64,9 @@ export function applyFields(
 function conflictWith(entry: ManagedFieldsEntry, changed: FieldSet): FieldConflict {
   return { entry, fields: intersection(fieldsOfEntry(entry), changed) };
 }
+
+/** An applied object without the fields that are in conflict, nor what holds nothing else. */
+export function withoutContested(applied: Fields, conflicts: readonly FieldConflict[], shape: Shape): Fields {
+  const last = conflicts.map(({ fields }) => fields).reduce(union, leaf);
+  return removeUnowned(applied, { last, owned: difference(appliedFieldsOf(applied, shape), last) }, shape);
+}

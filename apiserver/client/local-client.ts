@@ -27,6 +27,7 @@ import {
 import type {
   ApiObject,
   Clock,
+  FieldCause,
   GroupVersionKind,
   Logger,
   Model,
@@ -41,7 +42,7 @@ import { checkFieldManager, requireFieldManager } from '../registry/field-manage
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
-import type { BodySource, Registry } from '../registry/registry.ts';
+import type { ApplyOptions as RegistryApplyOptions, BodySource, Registry } from '../registry/registry.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
@@ -65,8 +66,27 @@ export interface LocalClientParts {
   readonly fieldManager?: string;
 }
 
+/** The object as it is then, and the fields that it leaves to others. */
+export interface UncontestedApply<T extends ApiObject> {
+  readonly object: T;
+  readonly contested: readonly FieldCause[];
+}
+
+/** The client of a plugin in the server's process. */
+export interface PluginClient extends Client {
+  /**
+   * Server-side apply that leaves to others what is theirs: fields in conflict stay as they are, and come back as causes,
+   * a hundred at most. An object that is absent is created.
+   */
+  applyUncontested<T extends ApiObject>(
+    model: Model<T>,
+    object: AppliedObject<T>,
+    options: ApplyOptions,
+  ): Promise<UncontestedApply<T>>;
+}
+
 /** The client of what runs in the server's own process: straight to the registry, and its cache is the server's. */
-export class LocalClient implements Client {
+export class LocalClient implements PluginClient {
   readonly #parts: LocalClientParts;
 
   constructor(parts: LocalClientParts) {
@@ -142,13 +162,18 @@ export class LocalClient implements Client {
   }
 
   async apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
-    const resource = await this.#resource(model);
-    const { apiVersion, model: descriptor } = resource;
-    const { name, namespace = options.namespace } = object.metadata;
-    const key = keyFor(name, namespace === undefined ? {} : { namespace });
-    const body = bodyOf({ apiVersion, kind: descriptor.kind, ...(object as object) });
-    requireFieldManager(options.fieldManager);
-    return this.#answer(await this.#parts.registry.apply(resource, key, body, this.#written(options)));
+    return this.#apply(model, object, options);
+  }
+
+  async applyUncontested<T extends ApiObject>(
+    model: Model<T>,
+    object: AppliedObject<T>,
+    options: ApplyOptions,
+  ): Promise<UncontestedApply<T>> {
+    let contested: readonly FieldCause[] = [];
+    const onContested = (causes: readonly FieldCause[]): void => void (contested = causes);
+    const applied = await this.#apply(model, object, { ...options, onContested });
+    return { object: applied, contested };
   }
 
   async delete<T extends ApiObject>(
@@ -192,6 +217,20 @@ export class LocalClient implements Client {
   }
 
   /** The writer last: it is nothing that a caller decides. */
+  async #apply<T extends ApiObject>(
+    model: Model<T>,
+    object: AppliedObject<T>,
+    options: ApplyOptions & Pick<RegistryApplyOptions, 'onContested'>,
+  ): Promise<T> {
+    const resource = await this.#resource(model);
+    const { apiVersion, model: descriptor } = resource;
+    const { name, namespace = options.namespace } = object.metadata;
+    const key = keyFor(name, namespace === undefined ? {} : { namespace });
+    const body = bodyOf({ apiVersion, kind: descriptor.kind, ...(object as object) });
+    requireFieldManager(options.fieldManager);
+    return this.#answer(await this.#parts.registry.apply(resource, key, body, this.#written(options)));
+  }
+
   #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer; readonly fieldManager: string } {
     const { writer = 'service', fieldManager: own = 'homeostat' } = this.#parts;
     const { fieldManager = own } = options;

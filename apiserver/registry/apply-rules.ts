@@ -1,7 +1,7 @@
-import type { ApiObject } from '@homeostat/controller-runtime/api';
-import { applyFields } from '../apply/apply-fields.ts';
+import type { ApiObject, FieldCause } from '@homeostat/controller-runtime/api';
+import { applyFields, withoutContested } from '../apply/apply-fields.ts';
 import type { AppliedWrite } from '../apply/apply-fields.ts';
-import { applyConflict } from '../apply/conflict-error.ts';
+import { applyConflict, conflictCauses } from '../apply/conflict-error.ts';
 import { contentOf } from '../apply/content.ts';
 import { isEmptySet } from '../apply/field-set.ts';
 import type { Fields } from '../apply/field-type.ts';
@@ -21,6 +21,8 @@ import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './writ
 export interface ApplyRequest extends WriteRequest {
   /** Take fields that others own. */
   readonly force: boolean;
+  /** Leave them as they are instead of a 409; told which, each time the write is decided. */
+  readonly onContested?: (contested: readonly FieldCause[]) => void;
 }
 
 /** Owns what an object held when somebody applied to it first and nobody was known to own it. Kubernetes' name. */
@@ -39,12 +41,16 @@ export function proposeApply(
   const by = managerOf(rules, request, 'Apply');
   const content = contentOf(stored);
   const yielded = request.fieldManager === kubectl ? { yielded: lastAppliedFields(rules, content) } : {};
-  const applied = applyFields(
-    { content, managedFields: knownFields(rules, stored, request) },
-    appliedContent(rules, draft, request),
-    { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) },
-  );
+  const live = { content, managedFields: knownFields(rules, stored, request) };
+  const wanted = appliedContent(rules, draft, request);
+  const write = { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) };
+  const full = applyFields(live, wanted, write);
+  const applied =
+    request.onContested === undefined || full.conflicts === undefined
+      ? full
+      : applyFields(live, withoutContested(wanted, full.conflicts, shape), write);
   if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
+  request.onContested?.(conflictCauses(full.conflicts ?? []));
   // The last field of metadata that anybody owned takes metadata with it.
   const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
   if (request.fieldManager === kubectl) {

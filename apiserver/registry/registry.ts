@@ -7,7 +7,15 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import type {
+  ApiError,
+  ApiObject,
+  Clock,
+  FieldCause,
+  LeaderEpoch,
+  Logger,
+  ObjectKey,
+} from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
 import type { MountedHooks } from '../admission/call-hook.ts';
@@ -63,6 +71,8 @@ export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** Take fields that others own instead of a 409. */
   readonly force?: boolean;
+  /** Leave them as they are instead; told which. */
+  readonly onContested?: (contested: readonly FieldCause[]) => void;
 }
 
 export interface CreateOptions extends WriteOptions {
@@ -149,11 +159,12 @@ export class Registry {
 
   /** Server-side apply: of an object that is absent, its creation; a subresource's object has to be there (404). */
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
-    const { force = false } = options;
+    const { force = false, onContested } = options;
+    const told = onContested === undefined ? {} : { onContested };
     for (let race = 0; race < maxRaces; race += 1) {
       try {
         return await this.#change(resource, key, options, (stored, request) =>
-          proposeApply(resource.rules, stored, body(), { ...request, force }),
+          proposeApply(resource.rules, stored, body(), { ...request, force, ...told }),
         );
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;

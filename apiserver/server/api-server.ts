@@ -8,6 +8,7 @@ import { strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderClaims } from '../builtin/lease-kind.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { LocalClient } from '../client/local-client.ts';
+import type { PluginClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
@@ -275,7 +276,7 @@ export class ApiServer {
    * A client for a plugin in this process: labels that it writes have a prefix, which is not the service's (spec 2.5), and
    * what it writes is `plugin:<name>`'s in managedFields.
    */
-  createPluginClient(name: string): Client {
+  createPluginClient(name: string): PluginClient {
     return this.#parts.client.as('plugin', `plugin:${name}`);
   }
 

@@ -22,7 +22,7 @@ describe('the hooks of a plugin', () => {
     server = await startApiServer({ database: 'memory:', port: 0 });
     const base = { server, clock: new FakeClock(), logger: silentLogger };
     const parts = { ...base, settings: new SettingsObjects({ ...base, onChange: () => undefined }) };
-    fleet = new PluginFleet({ parts, onChange: () => undefined });
+    fleet = new PluginFleet({ parts, check: () => undefined, onChange: () => undefined });
   });
 
   afterEach(async () => {
@@ -130,7 +130,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('basemore');
     const deletion = server.client.delete(widget, 'a').catch(reasonOf);
     await eventually(() => isAsked);
-    await fleet.setEnabled('more', false);
+    await fleet.setWishes('more', { enabled: false });
     expect(await deletion).to.equal('ServiceUnavailable');
     expect(await createdCode('b')).to.equal('base');
     await server.client.delete(widget, 'a');
@@ -139,8 +139,8 @@ describe('the hooks of a plugin', () => {
   it('come back with it', async () => {
     add('base', { models: [widget], admission: [admit(widget, marks('base'))] });
     await fleet.start([]);
-    await fleet.setEnabled('base', false);
-    await fleet.setEnabled('base', true);
+    await fleet.setWishes('base', { enabled: false });
+    await fleet.setWishes('base', { enabled: true });
     await eventually(() => fleet.get('base')?.state.phase === 'Started');
     expect(await createdCode('a')).to.equal('base');
   });
@@ -161,7 +161,7 @@ describe('the hooks of a plugin', () => {
       },
     });
     await fleet.start([]);
-    await fleet.setEnabled('base', false);
+    await fleet.setWishes('base', { enabled: false });
     expect(refused).to.equal('Invalid');
   });
 
@@ -169,7 +169,7 @@ describe('the hooks of a plugin', () => {
     let context: PluginContext | undefined;
     add('base', { models: [widget], start: (given) => void (context = given) });
     await fleet.start([]);
-    await fleet.setEnabled('base', false);
+    await fleet.setWishes('base', { enabled: false });
     expect(() => context?.admission.add(admit(widget, {}))).to.throw('the plugin is being stopped');
   });
 

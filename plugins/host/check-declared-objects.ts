@@ -13,15 +13,19 @@ export interface CheckDeclaredOptions {
   readonly signal: AbortSignal;
 }
 
-/** An object that is not there yet, and may be created. */
-export interface AbsentObject {
+/** An object of a kind that is registered. */
+export interface KnownObject {
   readonly declared: DeclaredObject;
   readonly model: ModelDescriptor;
+  /** It is there already; else it may be created. */
+  readonly isPresent: boolean;
 }
 
+type DeclaredOfKind = Pick<KnownObject, 'declared' | 'model'>;
+
 export interface CheckedObjects {
-  /** Those that are not there yet, and that the server would take. */
-  readonly absent: readonly AbsentObject[];
+  /** Those that nothing is wrong with. */
+  readonly known: readonly KnownObject[];
   readonly mistakes: readonly DeclarationMistake[];
 }
 
@@ -30,7 +34,7 @@ export async function checkDeclaredObjects(
   objects: readonly DeclaredObject[],
   options: CheckDeclaredOptions,
 ): Promise<CheckedObjects> {
-  const absent: AbsentObject[] = [];
+  const known: KnownObject[] = [];
   const mistakes = duplicateNames(objects);
   const claims = new Map<string, DeclaredObject>();
   for (const declared of objects) {
@@ -42,11 +46,10 @@ export async function checkDeclaredObjects(
     }
     const tried = await tryCreate({ declared, model }, options);
     mistakes.push(...tried.mistakes);
-    if (tried.created === undefined) continue;
-    mistakes.push(...duplicateValues({ declared, model }, tried.created, claims));
-    absent.push({ declared, model });
+    if (tried.created !== undefined) mistakes.push(...duplicateValues({ declared, model }, tried.created, claims));
+    if (tried.mistakes.length === 0) known.push({ declared, model, isPresent: tried.created === undefined });
   }
-  return { absent, mistakes };
+  return { known, mistakes };
 }
 
 /** What the server says of an object, at the lines of the file. */
@@ -61,7 +64,10 @@ interface Tried {
   readonly mistakes: readonly DeclarationMistake[];
 }
 
-async function tryCreate({ declared, model }: AbsentObject, { client, signal }: CheckDeclaredOptions): Promise<Tried> {
+async function tryCreate(
+  { declared, model }: DeclaredOfKind,
+  { client, signal }: CheckDeclaredOptions,
+): Promise<Tried> {
   const found = new Map<string, DeclarationMistake>();
   for (const { object, fieldValidation } of attemptsFor(declared)) {
     signal.throwIfAborted();
@@ -113,7 +119,7 @@ function duplicateNames(objects: readonly DeclaredObject[]): DeclarationMistake[
 
 /** The server knows of none of them yet, so it cannot tell that two have one value of a unique index. */
 function duplicateValues(
-  { declared, model }: AbsentObject,
+  { declared, model }: DeclaredOfKind,
   created: ApiObject,
   claims: Map<string, DeclaredObject>,
 ): readonly DeclarationMistake[] {

@@ -165,11 +165,44 @@ describe('homeostat', () => {
     expect((await fetch(`${String(url)}/livez`)).status).to.equal(200);
   });
 
-  it('logs an exception that nobody caught, stops in order, and exits with 1', async () => {
+  it('fails a plugin that throws in a callback of its own, with those that need it, and goes on', async () => {
     const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
+    const throws = await makePlugin('throws', main);
+    const needs = await makePlugin('needs', 'export default {};', {
+      'plugin.yaml': 'name: needs\nversion: 1.0.0\ndependencies: { throws: "*" }\n',
+    });
+    const command = serve(
+      '--plugin',
+      throws,
+      '--plugin',
+      needs,
+      '--plugin',
+      await makePlugin('good', 'export default {};'),
+    );
+    const url = String((await command.line('ready'))['url']);
+    expect(await command.line('nobody caught an exception of a plugin: it is stopped')).to.include({
+      plugin: 'throws',
+    });
+    const client = createClient(url);
+    const states = async (): Promise<readonly unknown[]> =>
+      (await client.list(pluginKind('homeostat.internal'), { sort: 'metadata.name,asc' })).items.map(
+        ({ metadata, status }) => [metadata.name, status?.phase, status?.reason],
+      );
+    await eventually(async () => (await states()).flat().includes('DependencyNotStarted'));
+    expect(await states()).to.deep.equal([
+      ['good', 'Started', undefined],
+      ['needs', 'Failed', 'DependencyNotStarted'],
+      ['throws', 'Failed', 'Crashed'],
+    ]);
+    command.kill('SIGTERM');
+    expect(await command.exited).to.equal(0);
+  });
+
+  it('logs an exception that may be anybody’s, stops in order, and exits with 1', async () => {
+    const main = "export default { start() { setImmediate(() => { throw 'without a stack'; }); } };";
     const command = serve('--plugin', await makePlugin('throws', main));
     expect(await command.exited).to.equal(1);
-    expect(await command.line('nobody caught an exception: stopping')).to.include({ plugin: 'throws' });
+    await command.line('nobody caught an exception: stopping');
     await command.line('stopped');
   });
 

@@ -1,4 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
+import { addPlugin } from './plugin-cli.ts';
+import type { PluginAction } from './plugin-cli.ts';
 import { hostVersion } from './host-version.ts';
 import { environmentName, serveOptions } from './serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve-options.ts';
@@ -35,6 +37,10 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
       const { runKubeconfig } = await import('./kubeconfig.ts');
       exitCode = await runKubeconfig({ flags, environment, ...options });
     },
+    plugin: async (flags, verb, operand) => {
+      const { runPlugin } = await import('./plugin-command.ts');
+      exitCode = await runPlugin({ flags, environment, verb, ...(operand === undefined ? {} : { operand }) });
+    },
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -60,6 +66,7 @@ interface Actions {
   readonly export: (flags: Flags) => Promise<void>;
   readonly import: (flags: Flags, file: string) => Promise<void>;
   readonly kubeconfig: (flags: Flags, options: KubeconfigFlags) => Promise<void>;
+  readonly plugin: PluginAction;
 }
 
 function createProgram(actions: Actions): Command {
@@ -72,6 +79,7 @@ function createProgram(actions: Actions): Command {
   addExport(program, actions);
   addImport(program, actions);
   addKubeconfig(program, actions);
+  addPlugin(program, { run: actions.plugin, flagsOf });
   return program;
 }
 

@@ -15,6 +15,8 @@ export interface ServeConfig {
   readonly port: number;
   /** Absolute paths. */
   readonly plugins: readonly string[];
+  /** Absolute path. Absent: plugins cannot be installed. */
+  readonly pluginsDir?: string;
   readonly hostNames: readonly string[];
   readonly serviceDomain: string;
   /** A secret: it stands in no message. Absent: no authentication. */
@@ -81,12 +83,14 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   const token = values.token();
   const eventTtlMs = values.durationMs('event-ttl');
   const leaderElection = values.switch('leader-elect');
+  const pluginsDir = values.path('plugins-dir');
   const config: ServeConfig = {
     database: database.value,
     databaseOrigin: database.origin,
     host: host.value,
     port: values.wholeNumber('port', { least: 0, most: 65_535 }) ?? 8700,
     plugins: values.list('plugin').map(({ value, folder }) => resolve(folder, value)),
+    ...(pluginsDir === undefined ? {} : { pluginsDir }),
     hostNames: values.list('host-name').map(({ value }) => value),
     serviceDomain: values.domain() ?? 'homeostat.internal',
     ...(token === undefined ? {} : { token }),
@@ -166,6 +170,12 @@ class ConfigValues {
     if (found === undefined) return undefined;
     const { value } = found;
     return typeof value === 'string' && value !== '' ? { ...found, value } : this.refuse(found, 'must be a text');
+  }
+
+  /** Absolute; in the file, relative to the file. */
+  path(option: ServeOptionName): string | undefined {
+    const found = this.text(option);
+    return found === undefined ? undefined : resolve(found.folder, found.value);
   }
 
   isOn(option: ServeOptionName): boolean {

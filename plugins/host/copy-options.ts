@@ -1,10 +1,10 @@
 import { ConfigError } from './config.ts';
 import type { ConfigSources } from './config.ts';
 import { environmentName } from './serve-options.ts';
+import type { ServerAddress } from './server-export.ts';
 
 /** Where `homeostat export` reads: from a server that runs, or from a database that nobody has open. */
-export type ExportOrigin =
-  { readonly server: string; readonly token: string | undefined } | { readonly database: string };
+export type ExportOrigin = ServerAddress | { readonly database: string };
 
 /**
  * A flag, else what the environment says of the database. @throws ConfigError unless it is one of both.
@@ -22,6 +22,13 @@ export function readExportOrigin({ flags, environment }: ConfigSources): ExportO
   if (database === undefined)
     throw new ConfigError(`--server or --database (or ${environmentName('database')}) is needed`);
   return { database };
+}
+
+/** The server that a command speaks to; by default the one that `serve` runs by default. */
+export function readServer({ flags, environment }: ConfigSources): ServerAddress {
+  const server = textOf(flags['server']) ?? 'http://127.0.0.1:8700';
+  checkServer(server);
+  return { server, token: textOf(flags['token']) ?? fromEnvironment(environment, 'token') };
 }
 
 /** @throws ConfigError when none is given. */

@@ -20,7 +20,8 @@ export function declarationError(mistakes: readonly DeclarationMistake[]): Error
   return new Error([...told, ...more].join('; '));
 }
 
-function formatMistake({ file, document, line, field, message }: DeclarationMistake): string {
+/** With the place in front. */
+export function formatMistake({ file, document, line, field, message }: DeclarationMistake): string {
   const place = document === undefined ? file : `${file}: document ${document}, line ${line ?? '?'}`;
   return field === undefined ? `${place}: ${message}` : `${place}: ${field}: ${message}`;
 }

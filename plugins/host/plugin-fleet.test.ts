@@ -36,7 +36,7 @@ describe('a fleet of plugins', () => {
   function newFleet(): PluginFleet {
     const base = { server, clock: new FakeClock(), logger: silentLogger };
     const parts = { ...base, settings: new SettingsObjects({ ...base, onChange: () => undefined }) };
-    return new PluginFleet({ parts, onChange: () => undefined });
+    return new PluginFleet({ parts, check: () => undefined, onChange: () => undefined });
   }
 
   function add(name: string, plugin: Plugin = {}, dependencies: readonly string[] = []): void {
@@ -53,17 +53,17 @@ describe('a fleet of plugins', () => {
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);
     add('other', {}, ['base']);
-    await fleet.start(['other']);
-    const stopped = fleet.setEnabled('base', false);
+    await fleet.start([['other', { enabled: false }]]);
+    const stopped = fleet.setWishes('base', { enabled: false });
     await eventually(() => phases()['slow'] === 'Stopping');
     expect(phases()['base']).to.equal('Started');
-    await fleet.setEnabled('other', true);
+    await fleet.setWishes('other', { enabled: true });
     await eventually(() => fleet.get('other')?.isIdle() === true);
     gate.open();
     await stopped;
     await eventually(() => fleet.isIdle());
     expect(phases()).to.deep.equal({ base: 'Stopped', slow: 'Failed', other: 'Failed' });
-    await fleet.setEnabled('base', true);
+    await fleet.setWishes('base', { enabled: true });
     await eventually(() => fleet.isIdle() && phases()['other'] === 'Started');
     expect(phases()).to.deep.equal({ base: 'Started', slow: 'Started', other: 'Started' });
   });
@@ -83,7 +83,7 @@ describe('a fleet of plugins', () => {
       await eventually(() => phases()['base'] === 'Starting' && phases()['other'] === 'Resolved');
       gate.open();
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-      await fleet.setEnabled('other', false);
+      await fleet.setWishes('other', { enabled: false });
       await started;
       expect(phases(), `after ${turns} turns`).to.deep.equal({ base: 'Failed', other: 'Stopped' });
       await fleet.stop();

@@ -3,11 +3,14 @@ import { EventBus } from './event-bus.ts';
 import { ExtensionTable } from './extension-table.ts';
 import type { PluginManifest } from './manifest.ts';
 import { PluginInstance } from './plugin-instance.ts';
+import type { PluginWishes } from './plugin-kind.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from './plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';
 
 export interface PluginFleetOptions {
+  /** Judges, and takes note of, a manifest that was read anew. Throws where the plugin cannot be run. */
+  readonly check: (manifest: PluginManifest) => void;
   readonly parts: Omit<PluginRunParts, 'extensions' | 'events'>;
   /** Hears of every phase of every plugin, and of the progress of its indexes. Must not throw. */
   readonly onChange: (instance: PluginInstance) => void;
@@ -22,6 +25,9 @@ export class PluginFleet {
   readonly #parts: PluginRunParts;
   readonly #instances = new Map<string, PluginInstance>();
   readonly #disabled = new Set<string>();
+  /** What each object's `reload` said when it was acted upon. */
+  readonly #reloads = new Map<string, string | undefined>();
+  readonly #beginnings = new Map<string, Promise<void>>();
   readonly #starts = new WeakMap<PluginInstance, Promise<void>>();
   readonly #stops = new WeakMap<PluginInstance, Promise<void>>();
   #isStopping = false;
@@ -51,8 +57,8 @@ export class PluginFleet {
   }
 
   /** Starts all but the disabled ones; resolves when each is where it stays. */
-  async start(disabled: Iterable<string>): Promise<void> {
-    for (const name of disabled) this.#disabled.add(name);
+  async start(wishes: Iterable<readonly [name: string, wishes: PluginWishes]>): Promise<void> {
+    for (const [name, wished] of wishes) this.#note(name, wished);
     const instances = this.instances;
     for (const instance of instances) {
       // Of a disabled plugin no code is run, not even the top level of its module.
@@ -67,22 +73,48 @@ export class PluginFleet {
   /** Stops all plugins, dependents before what they depend on; none comes back. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    await Promise.all(this.#beginnings.values());
     await Promise.all(this.instances.map(async (instance) => this.#stop(instance)));
     await Promise.all(this.instances.map(async (instance) => this.#starts.get(instance)));
   }
 
   /**
-   * Enables or disables a plugin. Resolves when one that is disabled has stopped, with all that depend on it; the start
-   * of one that is enabled goes on by itself. A plugin that is Failed stays so until it is disabled, or enabled again.
+   * Enables, disables or reloads a plugin. Resolves when one that is disabled or reloaded has stopped, with all that depend
+   * on it; a start goes on by itself. A plugin that is Failed stays so until it is disabled, reloaded, or enabled again.
    */
-  async setEnabled(name: string, enabled: boolean): Promise<void> {
-    const isNews = this.isEnabled(name) !== enabled;
-    if (enabled) this.#disabled.delete(name);
-    else this.#disabled.add(name);
+  async setWishes(name: string, wishes: PluginWishes): Promise<void> {
+    const isNews = this.isEnabled(name) !== wishes.enabled;
+    const isReload = this.#reloads.get(name) !== wishes.reload;
+    this.#note(name, wishes);
     const instance = this.#instances.get(name);
-    if (isNews && instance?.state.phase === 'Failed' && !this.#isStopping)
+    if ((isNews || isReload) && instance?.state.phase === 'Failed' && !this.#isStopping)
       await this.#stop(this.#create(instance.source));
+    else if (isReload && !isNews && instance?.isRunning === true) await this.#stopAndSettle(instance);
     await this.#settle(name);
+  }
+
+  /** Adds a plugin while others run. Its start goes on by itself. */
+  async adopt(source: PluginSource, wishes: PluginWishes): Promise<void> {
+    const { name } = source.manifest;
+    this.#note(name, wishes);
+    const instance = this.#create(source);
+    if (wishes.enabled) this.#begin(instance);
+    else await this.#stop(instance);
+  }
+
+  /** Forgets a plugin that does not run. */
+  remove(name: string): void {
+    this.#instances.delete(name);
+    this.#disabled.delete(name);
+    this.#reloads.delete(name);
+  }
+
+  /** Fails a plugin for an exception that escaped from it, once it has stopped, with all that depend on it. */
+  async crash(name: string, error: unknown): Promise<void> {
+    const instance = this.#instances.get(name);
+    if (instance?.isRunning !== true) return;
+    instance.noteCrash(error);
+    await this.#stopAndSettle(instance);
   }
 
   /** The settings of a plugin have changed: one that failed for those before begins anew. */
@@ -93,12 +125,18 @@ export class PluginFleet {
     const { state } = instance;
     const isMistaken = state.phase === 'Failed' && state.failure === 'SettingsInvalid';
     if (!isMistaken || this.#isStopping || !this.isEnabled(name)) return;
-    if (this.#instances.get(name) === instance) this.#beginAnew(instance);
+    if (this.#instances.get(name) === instance) await this.#beginAnew(instance);
   }
 
   /** Nothing is on its way, and no controller has anything to do. */
   isIdle(): boolean {
-    return this.instances.every((instance) => instance.isIdle());
+    return this.#beginnings.size === 0 && this.instances.every((instance) => instance.isIdle());
+  }
+
+  #note(name: string, { enabled, reload }: PluginWishes): void {
+    if (enabled) this.#disabled.delete(name);
+    else this.#disabled.add(name);
+    this.#reloads.set(name, reload);
   }
 
   #create(source: PluginSource): PluginInstance {
@@ -121,18 +159,23 @@ export class PluginFleet {
     if (instance === undefined || this.#isStopping) return;
     const { phase } = instance.state;
     if (this.isEnabled(name)) {
-      if (phase === 'Stopped') this.#beginAnew(instance);
+      if (phase === 'Stopped') await this.#beginAnew(instance);
       return;
     }
-    if (phase !== 'Stopped' && phase !== 'Failed') await this.#disable(instance);
+    if (phase !== 'Stopped' && phase !== 'Failed') await this.#stopAndSettle(instance);
     await this.#forgetFailure(name);
   }
 
-  async #disable(instance: PluginInstance): Promise<void> {
+  async #stopAndSettle(instance: PluginInstance): Promise<void> {
     await this.#stop(instance);
+    await this.#settleWanted(instance.manifest.name);
     // Those that stopped with it are wanted: they begin anew, and say what they lack.
     const wanted = this.instances.filter(({ manifest }) => this.isEnabled(manifest.name));
     for (const { manifest, state } of wanted) if (state.phase === 'Stopped') await this.#settle(manifest.name);
+  }
+
+  async #settleWanted(name: string): Promise<void> {
+    if (this.isEnabled(name)) await this.#settle(name);
   }
 
   /** It failed before its turn to stop came: what is disabled is Stopped. That its stop failed stays to be seen. */
@@ -142,8 +185,31 @@ export class PluginFleet {
     if (!this.isEnabled(name) && !this.#isStopping) await this.#stop(this.#create(instance.source));
   }
 
-  #beginAnew({ source }: PluginInstance): void {
-    const instance = this.#create(source);
+  /** From its files as they are now. */
+  async #beginAnew(instance: PluginInstance): Promise<void> {
+    const { name } = instance.manifest;
+    const beginning = this.#beginnings.get(name) ?? this.#reopen(instance);
+    this.#beginnings.set(name, beginning);
+    try {
+      await beginning;
+    } finally {
+      this.#beginnings.delete(name);
+    }
+  }
+
+  async #reopen({ source }: PluginInstance): Promise<void> {
+    const { name } = source.manifest;
+    try {
+      const present = (await source.reopen?.()) ?? source;
+      if (present.manifest.name !== name) throw new Error(`its manifest says plugin "${present.manifest.name}" now`);
+      this.#options.check(present.manifest);
+      if (this.isEnabled(name) && !this.#isStopping) this.#begin(this.#create(present));
+    } catch (error) {
+      if (this.isEnabled(name) && !this.#isStopping) this.#create(source).fail(error, 'Refused');
+    }
+  }
+
+  #begin(instance: PluginInstance): void {
     this.#failWithoutDependencies(instance);
     void this.#start(instance);
   }
@@ -152,9 +218,11 @@ export class PluginFleet {
   #beginWaiting(): void {
     for (const instance of this.instances) {
       const { state, manifest } = instance;
-      const isWaiting = state.phase === 'Failed' && state.failure === 'DependencyNotStarted';
+      const isWaiting =
+        state.phase === 'Failed' && ['DependencyNotStarted', 'DependencyMissing'].includes(state.failure);
       if (!isWaiting || this.#isStopping || !this.isEnabled(manifest.name)) continue;
-      if (this.#missingDependency(instance) === undefined) this.#beginAnew(instance);
+      if (this.#missingDependency(instance) !== undefined || this.#dependencyProblem(instance) !== undefined) continue;
+      void this.#beginAnew(instance);
     }
   }
 
@@ -162,8 +230,12 @@ export class PluginFleet {
     return new Map(this.instances.map(({ manifest }) => [manifest.name, manifest]));
   }
 
+  #dependencyProblem({ manifest }: PluginInstance): string | undefined {
+    return dependencyProblems(this.#manifests()).get(manifest.name);
+  }
+
   #failWithoutDependencies(instance: PluginInstance): void {
-    const problem = dependencyProblems(this.#manifests()).get(instance.manifest.name);
+    const problem = this.#dependencyProblem(instance);
     if (problem !== undefined && instance.state.phase === 'Created')
       instance.fail(new Error(problem), 'DependencyMissing');
   }

@@ -1,10 +1,10 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { readDeclaredObjects } from './declared-objects.ts';
 import { errorText } from './error-text.ts';
 import { fileInside } from './inside-folder.ts';
 import { parseManifest } from './manifest.ts';
+import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
 
 /** Files that are served under `/plugins/<name>/assets/`. */
@@ -23,8 +23,9 @@ export async function openPluginFolder(path: string): Promise<PluginSource> {
     return {
       manifest,
       folder,
-      load: async () => importDefault(await fileInside(folder, manifest.main)),
+      load: async () => importDefault(folder, await fileInside(folder, manifest.main)),
       declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
+      reopen: () => openPluginFolder(path),
       assets: () => assetsOf(folder),
     };
   } catch (cause) {
@@ -41,8 +42,8 @@ async function assetsOf(folder: string): Promise<string | undefined> {
   }
 }
 
-async function importDefault(file: string): Promise<unknown> {
-  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+async function importDefault(folder: string, file: string): Promise<unknown> {
+  const module = (await importPluginModule(folder, file)) as { readonly default?: unknown };
   if (module.default === undefined) throw new Error(`${file} has no default export`);
   return module.default;
 }

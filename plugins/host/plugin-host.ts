@@ -1,18 +1,24 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
+import type { Client } from '@homeostat/controller-runtime';
 import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
 import type { PluginManagers } from './controllers-page.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
+import type { HeldObjects } from './held-objects.ts';
 import { hostVersion } from './host-version.ts';
+import { installedPlugins, openInstalled } from './installed-plugins.ts';
 import { checkRequires } from './manifest.ts';
 import type { PluginManifest } from './manifest.ts';
+import { isBegunInFolder, isFromFolder } from './error-stack.ts';
 import { PluginFleet } from './plugin-fleet.ts';
+import type { PluginWishes } from './plugin-kind.ts';
 import { openPluginFolder } from './plugin-folder.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 import { PluginObjects } from './plugin-objects.ts';
+import type { DesiredPlugin } from './plugin-objects.ts';
 import { identityOf } from './plugin-report.ts';
 import type { PluginReport } from './plugin-report.ts';
 import type { PluginRunParts } from './plugin-run.ts';
@@ -27,6 +33,11 @@ export interface PluginHostOptions {
    * one where other servers may serve the same database.
    */
   readonly leaderElection?: boolean | LeaseTimes;
+  /**
+   * Folder of folders of plugins, each of its plugin's name: where a plugin is looked for when an object wants one that was
+   * not added. Default: none.
+   */
+  readonly pluginsDir?: string;
   /** Default: the real time. */
   readonly clock?: Clock;
   /** Default: silent. */
@@ -45,6 +56,9 @@ export interface PluginStatus {
 /** Phases in which a plugin stays as long as nobody does anything. */
 const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 
+/** How often is counted what the finalizers of plugins that do not run hold back. */
+const recountMs = 30_000;
+
 /** Said of objects whose plugin is not there. */
 const notInstalled = 'the host has no plugin of this name';
 
@@ -59,7 +73,13 @@ export class PluginHost {
   readonly #objects: PluginObjects;
   readonly #settings: SettingsObjects;
   /** Those that never became an instance. */
-  readonly #refused: PluginStatus[] = [];
+  readonly #refused = new Map<string, PluginStatus>();
+  readonly #client: Client;
+  readonly #pluginsDir: string | undefined;
+  /** Names of those that were found there. */
+  readonly #installed = new Set<string>();
+  readonly #held = new Map<string, HeldObjects>();
+  #recount: Timer | undefined;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
   #isReady = false;
@@ -69,6 +89,8 @@ export class PluginHost {
     const { leaderElection = server.sharesDatabase } = options;
     const times = leaderElection === true ? {} : leaderElection;
     this.#parts = { server, clock, logger };
+    this.#client = server.client;
+    this.#pluginsDir = options.pluginsDir;
     const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
     this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
     const parts = {
@@ -76,9 +98,14 @@ export class PluginHost {
       settings: this.#settings,
       ...(times === false ? {} : { leaderElection: times }),
     };
-    this.#fleet = new PluginFleet({ parts, onChange: (instance) => this.#onChange(instance) });
-    const onDesired = async (name: string, enabled: boolean): Promise<void> => this.#onDesired(name, enabled);
-    this.#objects = new PluginObjects({ server, clock, logger, onDesired });
+    this.#fleet = new PluginFleet({
+      parts,
+      check: (manifest) => this.#check(manifest),
+      onChange: (instance) => this.#onChange(instance),
+    });
+    const onDesired = async (desired: DesiredPlugin): Promise<void> => this.#onDesired(desired);
+    const onDeleted = async (name: string): Promise<boolean> => this.#onDeleted(name);
+    this.#objects = new PluginObjects({ server, clock, logger, onDesired, onDeleted });
   }
 
   /** Reads a plugin's folder. Never rejects: what cannot be read is Failed, under the name of the folder. */
@@ -87,6 +114,21 @@ export class PluginHost {
       this.add(await openPluginFolder(path));
     } catch (err) {
       this.#refuse(err, { name: basename(resolve(path)), version: '' });
+    }
+  }
+
+  /** Adds every plugin of the folder of plugins, by name. Never rejects: what cannot be read is Failed, and a folder that is not there is empty. */
+  async addInstalled(): Promise<void> {
+    if (this.#pluginsDir === undefined) return;
+    for (const name of await installedPlugins(this.#pluginsDir)) await this.#addInstalled(this.#pluginsDir, name);
+  }
+
+  async #addInstalled(pluginsDir: string, name: string): Promise<void> {
+    this.#installed.add(name);
+    try {
+      this.add(await openInstalled(pluginsDir, name));
+    } catch (err) {
+      this.#refuse(err, { name, version: '' });
     }
   }
 
@@ -124,7 +166,7 @@ export class PluginHost {
       phase: state.phase,
       ...(state.phase === 'Failed' ? { reason: state.reason } : {}),
     }));
-    return [...statuses, ...this.#refused];
+    return [...statuses, ...this.#refused.values()];
   }
 
   /**
@@ -159,8 +201,21 @@ export class PluginHost {
   /** The plugin whose files an error comes from, as far as its stack tells. */
   pluginOf(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
-    return this.#fleet.instances.find(({ folder }) => folder !== undefined && stack.includes(`${folder}/`))?.manifest
+    return this.#fleet.instances.find(({ folder }) => folder !== undefined && isFromFolder(stack, folder))?.manifest
       .name;
+  }
+
+  /**
+   * Fails the plugin that an exception comes from which nobody caught, and answers its name; undefined where the exception
+   * may have cut short what others did, and nobody should go on.
+   */
+  crash(error: unknown): string | undefined {
+    const stack = error instanceof Error ? (error.stack ?? '') : '';
+    const blamed = this.#fleet.instances.find(({ folder }) => folder !== undefined && isBegunInFolder(stack, folder));
+    if (blamed === undefined) return undefined;
+    const { name } = blamed.manifest;
+    void this.#fleet.crash(name, error);
+    return name;
   }
 
   async #start(): Promise<void> {
@@ -169,11 +224,12 @@ export class PluginHost {
     for (const { name } of desired) this.#reportStranger(name);
     this.#objects.follow();
     this.#settings.follow();
-    await this.#fleet.start(desired.filter(({ enabled }) => !enabled).map(({ name }) => name));
+    await this.#fleet.start(desired.map(({ name, ...wishes }) => [name, wishes]));
     this.#isReady = true;
   }
 
   async #stop(): Promise<void> {
+    this.#parts.clock.clearTimeout(this.#recount);
     await this.#fleet.stop();
     await this.#started;
     await Promise.all([this.#objects.close(), this.#settings.close()]);
@@ -183,26 +239,89 @@ export class PluginHost {
     const { name, version } = manifest;
     const reason = errorText(err);
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
-    this.#refused.push({ name, version, phase: 'Failed', reason });
+    this.#refused.set(name, { name, version, phase: 'Failed', reason });
     // The object of a name that is taken is the other plugin's; the name of a folder need not be one of an object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
     this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });
   }
 
-  async #onDesired(name: string, enabled: boolean): Promise<void> {
-    if (this.#fleet.get(name) === undefined) this.#reportStranger(name);
-    else await this.#fleet.setEnabled(name, enabled);
+  async #onDesired({ name, ...wishes }: DesiredPlugin): Promise<void> {
+    if (this.#fleet.get(name) !== undefined) await this.#fleet.setWishes(name, wishes);
+    else if (!(await this.#adopt(name, wishes))) this.#reportStranger(name);
+  }
+
+  #check(manifest: PluginManifest): void {
+    checkRequires(manifest, hostVersion());
+    this.#settings.add(manifest);
+  }
+
+  /** A plugin that was installed while the host runs, or repaired. */
+  async #adopt(name: string, wishes: PluginWishes): Promise<boolean> {
+    if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
+    if (!(await installedPlugins(this.#pluginsDir)).includes(name)) return false;
+    this.#installed.add(name);
+    try {
+      const source = await openInstalled(this.#pluginsDir, name);
+      this.#check(source.manifest);
+      this.#refused.delete(name);
+      await this.#fleet.adopt(source, wishes);
+    } catch (err) {
+      this.#refuse(err, { name, version: '' });
+    }
+    return true;
+  }
+
+  /** A plugin that does not run and whose folder was taken away is forgotten with its object. */
+  async #onDeleted(name: string): Promise<boolean> {
+    if (this.#pluginsDir === undefined || !this.#installed.has(name)) return false;
+    if ((await installedPlugins(this.#pluginsDir)).includes(name)) return false;
+    const phase = this.#fleet.get(name)?.state.phase;
+    if (phase !== undefined && phase !== 'Stopped' && phase !== 'Failed') return false;
+    this.#installed.delete(name);
+    this.#held.delete(name);
+    this.#refused.delete(name);
+    this.#settings.remove(name);
+    this.#fleet.remove(name);
+    return true;
   }
 
   #onChange({ manifest, state, indexing }: PluginInstance): void {
     const { name } = manifest;
     const identity = identityOf(manifest);
     const { phase } = state;
+    if ('run' in state) this.#held.set(name, state.run.held);
+    else if (phase === 'Stopped' || phase === 'Failed') this.#recountLater();
     if (state.phase === 'Failed') this.#report(name, { identity, phase, reason: state.failure, message: state.reason });
     else if (phase === 'Stopped' && !this.#fleet.isEnabled(name))
       this.#report(name, { identity, phase, reason: 'Disabled', message: 'spec.enabled is false' });
-    else this.#report(name, { identity, phase, indexing: phase === 'Starting' ? indexing : [] });
+    else {
+      const contested = state.phase === 'Started' ? state.run.contested : [];
+      this.#report(name, { identity, phase, indexing: phase === 'Starting' ? indexing : [], contested });
+    }
+  }
+
+  /** Objects of kinds that others brought may be deleted while the plugin does not run. */
+  #recountLater(): void {
+    if (this.#recount !== undefined || this.#stopped !== undefined || this.#held.size === 0) return;
+    this.#recount = this.#parts.clock.setTimeout(() => void this.#recountHeld(), recountMs);
+    this.#recount.unref?.();
+  }
+
+  async #recountHeld(): Promise<void> {
+    const { server, logger } = this.#parts;
+    const isServed = (model: GroupVersionKind): boolean =>
+      server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined;
+    this.#recount = undefined;
+    for (const instance of this.#fleet.instances.filter(({ isRunning }) => !isRunning)) {
+      try {
+        const isCounted = await this.#held.get(instance.manifest.name)?.count(this.#client, isServed);
+        if (isCounted === true && this.#fleet.get(instance.manifest.name) === instance) this.#onChange(instance);
+      } catch (err) {
+        logger.warn({ err, plugin: instance.manifest.name }, 'what its finalizers hold back could not be counted');
+        this.#recountLater();
+      }
+    }
   }
 
   /** An object whose plugin was taken away, or never was there, says so; it and the objects of its kinds stay. */
@@ -211,9 +330,12 @@ export class PluginHost {
     if (!isKnown) this.#report(name, { phase: 'Stopped', reason: 'NotInstalled', message: notInstalled });
   }
 
-  #report(name: string, report: Omit<PluginReport, 'enabled' | 'atMs' | 'indexing'> & Partial<PluginReport>): void {
+  #report(name: string, report: Pick<PluginReport, 'phase'> & Partial<PluginReport>): void {
     const enabled = this.#fleet.isEnabled(name);
-    this.#objects.report(name, { indexing: [], ...report, enabled, atMs: this.#parts.clock.now() });
+    const known = report.phase === 'Started' ? [] : this.#held.get(name)?.kinds;
+    const held = known === undefined ? {} : { held: known };
+    const atMs = this.#parts.clock.now();
+    this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, enabled, atMs });
   }
 }
 

@@ -19,6 +19,7 @@ export class PluginInstance {
   #state: PluginState = { phase: 'Created' };
   #indexing: readonly KindProgress[] = [];
   #resolved: Promise<void> | undefined;
+  #crash: { readonly error: unknown } | undefined;
 
   /** `onChange` hears of every phase but the first, and of the progress of indexes. Must not throw. */
   constructor(source: PluginSource, parts: PluginRunParts, onChange: (instance: PluginInstance) => void) {
@@ -96,7 +97,15 @@ export class PluginInstance {
     }
   }
 
-  /** Leaves the plugin Stopped, or Failed when its stop fails; what it had registered is gone either way. Called once. */
+  /** The plugin is Failed for this once it has stopped. */
+  noteCrash(error: unknown): void {
+    this.#crash ??= { error };
+  }
+
+  /**
+   * Leaves the plugin Stopped, or Failed when its stop fails or it has crashed; what it had registered is gone either way.
+   * Called once.
+   */
   async stop(): Promise<void> {
     const state = this.#state;
     this.#loading.abort();
@@ -104,7 +113,8 @@ export class PluginInstance {
     if (state.phase !== 'Starting' && state.phase !== 'Started') return;
     this.#move('stop', { phase: 'Stopping', run: state.run });
     const problem = await state.run.stop();
-    if (problem === undefined) this.#move('stopped', { phase: 'Stopped' });
+    if (this.#crash !== undefined) this.fail(this.#crash.error, 'Crashed');
+    else if (problem === undefined) this.#move('stopped', { phase: 'Stopped' });
     else this.fail(problem, 'StopFailed');
   }
 

@@ -1,5 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Condition, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type { HeldKind } from './held-objects.ts';
 import type { PluginPhase } from './plugin-state.ts';
 import type { KindProgress } from './served-kinds.ts';
 
@@ -18,10 +19,20 @@ export interface PluginIdentity {
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
 }
 
-/** `enabled` is the user's; all else is the manifest's, and comes back when it is changed. */
-export interface PluginSpec extends PluginIdentity {
+/** What is the user's of a plugin's spec. */
+export interface PluginWishes {
   /** Default true. */
   readonly enabled: boolean;
+  /** Any text; each time it changes, the plugin is stopped, and started from its files as they are then. */
+  readonly reload?: string;
+}
+
+/** All but the wishes is the manifest's, and comes back when it is changed. */
+export interface PluginSpec extends PluginIdentity, PluginWishes {}
+
+/** Of a spec. */
+export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
+  return { enabled, ...(reload === undefined ? {} : { reload }) };
 }
 
 /** What the host observes. */
@@ -35,6 +46,8 @@ export interface PluginObserved {
   readonly observedVersion?: string;
   /** The kinds whose indexes are being built. */
   readonly indexing?: readonly KindProgress[];
+  /** Objects that are declared deleted, and wait for the plugin, which does not run: a finalizer of its keeps them. */
+  readonly heldBack?: readonly HeldKind[];
   readonly conditions?: readonly Condition[];
 }
 
@@ -59,6 +72,7 @@ const spec = {
   default: {},
   properties: {
     enabled: { type: 'boolean', default: true, description: 'Whether the plugin is to run.' },
+    reload: { type: 'string', maxLength: 256, description: 'Each change stops the plugin, and starts it anew.' },
     version: text,
     displayName: text,
     description: text,
@@ -94,6 +108,13 @@ const status = {
     indexing: {
       type: 'array',
       items: { type: 'object', properties: { apiVersion: text, kind: text, indexed: count } },
+    },
+    heldBack: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { apiVersion: text, kind: text, finalizer: text, count, names: { type: 'array', items: text } },
+      },
     },
     conditions: { type: 'array', items: condition },
   },

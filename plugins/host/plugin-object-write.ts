@@ -1,6 +1,7 @@
 import type { Client } from '@homeostat/controller-runtime';
 import { isAlreadyExists, isConflict, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { wishesOf } from './plugin-kind.ts';
 import type { PluginObject } from './plugin-kind.ts';
 import { observedOf } from './plugin-report.ts';
 import type { PluginReport } from './plugin-report.ts';
@@ -40,7 +41,7 @@ async function writeSpec(report: PluginReport, write: PluginObjectWrite): Promis
   const present = await findPluginObject(client, kind, name);
   if (identity === undefined) return present;
   if (present === undefined) return client.create(kind, { metadata: { name }, spec: { enabled, ...identity } });
-  return client.update({ ...present, spec: { enabled: present.spec.enabled, ...identity } });
+  return client.update({ ...present, spec: { ...wishesOf(present.spec), ...identity } });
 }
 
 async function writeStatus(report: PluginReport, object: PluginObject, write: PluginObjectWrite): Promise<void> {

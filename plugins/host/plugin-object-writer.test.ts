@@ -10,6 +10,7 @@ const report = (phase: PluginPhase, message = ''): PluginReport => ({
   phase,
   message,
   indexing: [],
+  contested: [],
   atMs: 0,
 });
 

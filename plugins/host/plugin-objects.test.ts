@@ -133,6 +133,7 @@ describe('plugins as objects', () => {
       conditions: [
         { type: 'Ready', status: 'True', reason: 'Started', ...stated },
         { type: 'IndexesBuilt', status: 'True', reason: 'Built', ...stated },
+        { type: 'ObjectsApplied', status: 'True', reason: 'Applied', ...stated },
       ],
     });
     expect(metadata.generation).to.equal(1);

@@ -3,8 +3,8 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { controller, createManager } from '@homeostat/controller-runtime';
 import type { Manager, ReconcileRequest } from '@homeostat/controller-runtime';
 import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { pluginKind } from './plugin-kind.ts';
-import type { PluginObject } from './plugin-kind.ts';
+import { pluginKind, wishesOf } from './plugin-kind.ts';
+import type { PluginObject, PluginWishes } from './plugin-kind.ts';
 import { findPluginObject, writePluginObject } from './plugin-object-write.ts';
 import { PluginObjectWriter } from './plugin-object-writer.ts';
 import type { PluginReport } from './plugin-report.ts';
@@ -14,13 +14,14 @@ export interface PluginObjectsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** What an object wants: for each at first, and after each change. Never twice at once for one name. */
-  readonly onDesired: (name: string, enabled: boolean) => Promise<void>;
+  readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
+  /** An object is gone. Whether its plugin is gone as well, so that the object does not come back. */
+  readonly onDeleted: (name: string) => Promise<boolean>;
 }
 
 /** What an object wants. */
-export interface DesiredPlugin {
+export interface DesiredPlugin extends PluginWishes {
   readonly name: string;
-  readonly enabled: boolean;
 }
 
 /**
@@ -96,7 +97,7 @@ export class PluginObjects {
       this.#isServed = true;
       for (const { metadata } of items) this.#generations.set(metadata.name, metadata.generation);
       for (const writer of this.#writers.values()) writer.open();
-      return items.map(({ metadata, spec }) => ({ name: metadata.name, enabled: spec.enabled }));
+      return items.map(({ metadata, spec }) => ({ name: metadata.name, ...wishesOf(spec) }));
     } catch (err) {
       logger.error({ err }, 'plugins have no objects: their kind could not be served');
       return [];
@@ -105,18 +106,18 @@ export class PluginObjects {
 
   async #reconcile({ name, client }: ReconcileRequest): Promise<void> {
     const object = await findPluginObject(client, this.#kind, name);
-    if (object === undefined) this.#forget(name);
+    if (object === undefined) this.#forget(name, await this.#options.onDeleted(name));
     else {
       this.#generations.set(name, object.metadata.generation);
-      await this.#options.onDesired(name, object.spec.enabled);
+      await this.#options.onDesired({ name, ...wishesOf(object.spec) });
     }
     // Somebody may have changed what is the host's, or deleted the object.
     this.#writers.get(name)?.refresh();
   }
 
-  #forget(name: string): void {
+  #forget(name: string, isGone: boolean): void {
     this.#generations.delete(name);
-    if (this.#writers.get(name)?.latest?.identity === undefined) this.#writers.delete(name);
+    if (isGone || this.#writers.get(name)?.latest?.identity === undefined) this.#writers.delete(name);
   }
 
   #writer(name: string): PluginObjectWriter {

@@ -1,5 +1,6 @@
 import { setCondition } from '@homeostat/controller-runtime/api';
 import type { Condition, NewCondition } from '@homeostat/controller-runtime/api';
+import type { HeldKind } from './held-objects.ts';
 import type { PluginManifest } from './manifest.ts';
 import type { PluginIdentity, PluginObserved } from './plugin-kind.ts';
 import type { PluginFailure, PluginPhase } from './plugin-state.ts';
@@ -16,6 +17,10 @@ export interface PluginReport {
   readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';
   readonly message?: string;
   readonly indexing: readonly KindProgress[];
+  /** Fields of its declared objects that others have changed. */
+  readonly contested: readonly string[];
+  /** What its finalizers hold back while it does not run; absent where that is not known. */
+  readonly held?: readonly HeldKind[];
   /** When it was so, in ms of the clock. */
   readonly atMs: number;
 }
@@ -43,7 +48,7 @@ export function observedOf(
   present: PluginObserved | undefined,
   observedGeneration: number,
 ): PluginObserved {
-  const { identity, phase, reason, indexing } = report;
+  const { identity, phase, reason, indexing, held = present?.heldBack ?? [] } = report;
   const message = report.message?.slice(0, maxMessageLength);
   const observedVersion = identity === undefined ? present?.observedVersion : identity.version;
   const now = `${new Date(report.atMs).toISOString().slice(0, 19)}Z`;
@@ -57,15 +62,29 @@ export function observedOf(
     ...(message === undefined ? {} : { message }),
     ...(observedVersion === undefined ? {} : { observedVersion }),
     ...(indexing.length === 0 ? {} : { indexing }),
+    ...(held.length === 0 ? {} : { heldBack: held }),
     ...(conditions === undefined ? {} : { conditions }),
   };
 }
 
-type Facts = Pick<PluginReport, 'phase' | 'reason' | 'indexing'> & { readonly message: string | undefined };
+type Facts = Pick<PluginReport, 'phase' | 'reason' | 'indexing' | 'contested'> & {
+  readonly message: string | undefined;
+};
 
 function conditionsOf(facts: Facts): readonly NewCondition[] {
   const { phase, reason = phase, message = '' } = facts;
-  return [{ type: 'Ready', status: phase === 'Started' ? 'True' : 'False', reason, message }, indexesCondition(facts)];
+  return [
+    { type: 'Ready', status: phase === 'Started' ? 'True' : 'False', reason, message },
+    indexesCondition(facts),
+    objectsCondition(facts),
+  ];
+}
+
+function objectsCondition({ phase, contested }: Facts): NewCondition {
+  const type = 'ObjectsApplied';
+  if (phase !== 'Started') return { type, status: 'Unknown', reason: phase, message: '' };
+  if (contested.length === 0) return { type, status: 'True', reason: 'Applied', message: '' };
+  return { type, status: 'False', reason: 'FieldConflicts', message: contested.join('; ').slice(0, maxMessageLength) };
 }
 
 function indexesCondition({ phase, reason, message = '', indexing }: Facts): NewCondition {

@@ -1,15 +1,25 @@
-import type { Admission, ApiServer, Endpoint, OwnedAdmission, OwnedEndpoints, OwnedScheme } from '@homeostat/apiserver';
-import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
+import type {
+  Admission,
+  ApiServer,
+  Endpoint,
+  OwnedAdmission,
+  OwnedEndpoints,
+  OwnedScheme,
+  PluginClient,
+} from '@homeostat/apiserver';
+import type { ControllerDefinition } from '@homeostat/controller-runtime';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
-import { createDeclaredObjects } from './create-declared-objects.ts';
+import { applyDeclaredObjects } from './apply-declared-objects.ts';
 import { withDeadline } from './deadline.ts';
+import { createdByKey } from './declared-mark.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from './error-text.ts';
 import type { EventBus, OwnedEvents } from './event-bus.ts';
 import type { ExtensionTable, OwnedExtensions } from './extension-table.ts';
+import { HeldObjects } from './held-objects.ts';
 import { orAbort } from './or-abort.ts';
 import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from './plugin.ts';
@@ -62,11 +72,13 @@ export class PluginRun {
   readonly #extensions: OwnedExtensions;
   readonly #events: OwnedEvents;
   readonly #admission: OwnedAdmission;
-  readonly #client: Client;
+  readonly #client: PluginClient;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
+  readonly #held = new HeldObjects();
   readonly #abort = new AbortController();
   readonly #stopControllers = new AbortController();
+  #contested: readonly string[] = [];
   #closeAssets: (() => void) | undefined;
   #managed: Promise<void> | undefined;
   #stopHook: (() => unknown) | undefined;
@@ -95,7 +107,7 @@ export class PluginRun {
     this.#manager = new ElectedControllers({ client: this.#client, clock, logger, metrics, ...leaderElection });
   }
 
-  /** Runs the plugin's start, awaits its indexes, creates its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
+  /** Runs the plugin's start, awaits its indexes, applies its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
   async start(): Promise<void> {
     const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
     for (const model of definition.models ?? []) this.#scheme.register(model);
@@ -107,7 +119,7 @@ export class PluginRun {
     await this.#awaitServed(this.#registered());
     await this.#callStart();
     await this.#awaitServed(this.#registered());
-    await this.#createObjects();
+    await this.#applyObjects();
     await this.#startControllers();
     const assets = await this.#source.assets();
     this.#signal.throwIfAborted();
@@ -130,6 +142,16 @@ export class PluginRun {
     return this.#managed === undefined || this.#manager.isIdle();
   }
 
+  /** Fields of its declared objects that others have changed, and that were left as they are. */
+  get contested(): readonly string[] {
+    return this.#contested;
+  }
+
+  /** What its finalizers hold back, counted when it stops. */
+  get held(): HeldObjects {
+    return this.#held;
+  }
+
   /** What runs its controllers. */
   get manager(): PluginManager {
     return this.#manager;
@@ -147,6 +169,7 @@ export class PluginRun {
     this.#settings.close();
     this.#stopControllers.abort();
     await this.#managed;
+    await this.#countHeld();
     this.#events.close();
     this.#abort.abort(new Error('the plugin is being stopped'));
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
@@ -181,6 +204,19 @@ export class PluginRun {
     }
     this.#stopHook = stopHook;
     await this.#callStop();
+  }
+
+  /** While its kinds are still served. That it fails is no failure of the plugin. */
+  async #countHeld(): Promise<void> {
+    const { server, clock, logger } = this.#parts;
+    const isServed = (model: GroupVersionKind): boolean =>
+      server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined;
+    const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
+    try {
+      await withDeadline(async () => this.#held.count(this.#client, isServed), bounds);
+    } catch (err) {
+      logger.warn({ err }, 'what the finalizers of a plugin hold back could not be counted');
+    }
   }
 
   async #callStop(): Promise<string | undefined> {
@@ -243,6 +279,7 @@ export class PluginRun {
     this.#signal.throwIfAborted();
     this.#manager.add(definition);
     this.#controllers.push(definition);
+    this.#held.add(definition);
   }
 
   #addEndpoint(endpoint: Endpoint): void {
@@ -263,12 +300,13 @@ export class PluginRun {
     await awaitServed(kinds, { ...this.#parts, signal: this.#signal });
   }
 
-  async #createObjects(): Promise<void> {
+  async #applyObjects(): Promise<void> {
     const { schemeManager } = this.#parts.server;
-    await createDeclaredObjects(await this.#source.declaredObjects(), {
+    this.#contested = await applyDeclaredObjects(await this.#source.declaredObjects(), {
       client: this.#client,
       lookup: (gvk) => schemeManager.lookup(gvk)?.descriptor,
-      fieldManager: `plugin:${this.#source.manifest.name}`,
+      createdBy: createdByKey(schemeManager.serviceDomain),
+      plugin: this.#source.manifest.name,
       signal: this.#signal,
     });
   }

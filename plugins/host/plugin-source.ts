@@ -12,6 +12,8 @@ export interface PluginSource {
   declaredObjects(): Promise<readonly Declaration[]>;
   /** Real path of the folder of its static files; undefined when it has none. Rejects when a link leads out of the plugin's folder. */
   assets(): Promise<string | undefined>;
+  /** The same plugin as its files are now; absent where there are none. Rejects when they cannot be read. */
+  reopen?(): Promise<PluginSource>;
 }
 
 /** A plugin that is in the program already: in tests, and where a program brings its own. */

@@ -27,7 +27,9 @@ export type PluginFailure =
   | 'SettingsInvalid'
   | 'IndexBuildFailed'
   | 'StartFailed'
-  | 'StopFailed';
+  | 'StopFailed'
+  /** An exception in a callback of its own, which nobody caught. */
+  | 'Crashed';
 
 export type PluginEvent = 'resolve' | 'start' | 'started' | 'stop' | 'stopped' | 'fail';
 

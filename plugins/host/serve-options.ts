@@ -11,6 +11,7 @@ export type ServeOptionName =
   | 'host'
   | 'port'
   | 'plugin'
+  | 'plugins-dir'
   | 'config'
   | 'host-name'
   | 'service-domain'
@@ -43,6 +44,11 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     description: 'port to listen on; 0 takes a free one (default: 8700)',
   },
   plugin: { kind: 'list', value: '<folder>', description: 'folder of a plugin; may be repeated' },
+  'plugins-dir': {
+    kind: 'text',
+    value: '<folder>',
+    description: 'folder that `homeostat plugin install` puts plugins into, all of which are run (default: none)',
+  },
   config: {
     kind: 'text',
     value: '<file>',

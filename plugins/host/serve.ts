@@ -31,12 +31,22 @@ export async function runServe({ exit, ...sources }: RunServeOptions): Promise<n
 async function serve(config: ServeConfig, exit: (code: number) => void): Promise<number> {
   const logger = createLogger(config.logLevel);
   let host: PluginHost | undefined;
-  const shutdown = new Shutdown({ logger, exit, pluginOf: (error) => host?.pluginOf(error) });
+  const shutdown = new Shutdown({
+    logger,
+    exit,
+    pluginOf: (error) => host?.pluginOf(error),
+    crash: (error) => host?.crash(error),
+  });
   shutdown.listen();
   try {
     const server = await startServer(config, logger);
-    const { leaderElection } = config;
-    host = new PluginHost({ server, logger, ...(leaderElection === undefined ? {} : { leaderElection }) });
+    const { leaderElection, pluginsDir } = config;
+    host = new PluginHost({
+      server,
+      logger,
+      ...(leaderElection === undefined ? {} : { leaderElection }),
+      ...(pluginsDir === undefined ? {} : { pluginsDir }),
+    });
     await runUntilStopped(config, { server, host, logger, signal: shutdown.signal });
     logger.info({}, 'stopped');
     return shutdown.exitCode;
@@ -76,6 +86,7 @@ async function runUntilStopped(config: ServeConfig, { server, host, logger, sign
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   for (const folder of config.plugins) await host.addFolder(folder);
+  await host.addInstalled();
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');

@@ -28,7 +28,7 @@ export async function* readServerExport(
 }
 
 /** The message of a Status, or the beginning of what else there is. */
-async function refusalOf(response: Response): Promise<string> {
+export async function refusalOf(response: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of piecesOf(response)) {

@@ -54,6 +54,11 @@ export class SettingsObjects {
     this.#schemas.set(name, settings === undefined ? undefined : compileValueSchema('spec', settings));
   }
 
+  /** The plugin is gone: its settings are no longer judged. */
+  remove(name: string): void {
+    this.#schemas.delete(name);
+  }
+
   /** Registers the kind. Never rejects: plugins without settings start all the same. */
   async open(): Promise<void> {
     const { server, logger } = this.#options;

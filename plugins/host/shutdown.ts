@@ -6,6 +6,8 @@ export interface ShutdownOptions {
   readonly exit: (code: number) => void;
   /** The plugin that an error comes from, when that can be told. */
   readonly pluginOf: (error: unknown) => string | undefined;
+  /** Fails the plugin whose own callback threw, and answers its name; undefined where it may have been another's. */
+  readonly crash: (error: unknown) => string | undefined;
 }
 
 /** 128 + the signal's number, as shells report it. */
@@ -17,8 +19,9 @@ type ShutdownSignal = keyof typeof exitCodes;
  *
  * A rejection that nobody handled is logged, and the process goes on: some asynchronous work of a plugin came to
  * nothing, its stack had been left already, and no state of the host is half changed by it. An exception that nobody
- * caught is different: it cut short whatever was on the stack, perhaps the host's own. So it is logged and asks for an
- * orderly stop, with exit code 1: all acknowledged writes are stored, and a supervisor brings a sound process back.
+ * caught is different: it cut short whatever was on the stack. Where all of that was a plugin's (a timer of its own, say), the
+ * plugin is failed, and the process goes on. Else it was perhaps the host's own: it is logged and asks for an orderly
+ * stop, with exit code 1: all acknowledged writes are stored, and a supervisor brings a sound process back.
  */
 export class Shutdown {
   readonly #options: ShutdownOptions;
@@ -67,6 +70,11 @@ export class Shutdown {
   };
 
   readonly #onException = (err: unknown): void => {
+    const plugin = this.#options.crash(err);
+    if (plugin !== undefined) {
+      this.#options.logger.error({ err, plugin }, 'nobody caught an exception of a plugin: it is stopped');
+      return;
+    }
     this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody caught an exception: stopping');
     this.#exitCode = 1;
     this.#controller.abort();

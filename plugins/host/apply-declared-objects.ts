@@ -1,0 +1,102 @@
+import type { PluginClient } from '@homeostat/apiserver';
+import { isNotFound } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { checkDeclaredObjects, mistakesOf } from './check-declared-objects.ts';
+import type { CheckDeclaredOptions, KnownObject } from './check-declared-objects.ts';
+import { declarationError, formatMistake } from './declaration-mistake.ts';
+import { isDeclaredObject, mistakeAt } from './declared-object.ts';
+import type { Declaration, DeclaredObject } from './declared-object.ts';
+import { fieldManagerOf } from './declared-mark.ts';
+
+export interface ApplyDeclaredOptions extends CheckDeclaredOptions {
+  readonly client: PluginClient;
+  /** Key of the annotation of objects that a plugin has created; its value is the plugin's name. */
+  readonly createdBy: string;
+  readonly plugin: string;
+}
+
+/**
+ * Applies the objects (spec 2.9): those that are not there are created; in those that are, what others have changed stays
+ * as it is. Answers the fields that are left to others, with file, document and line. When anything is wrong with any
+ * object, none is written, and it rejects with every mistake.
+ */
+export async function applyDeclaredObjects(
+  declarations: readonly Declaration[],
+  options: ApplyDeclaredOptions,
+): Promise<readonly string[]> {
+  const { known, mistakes } = await checkDeclaredObjects(declarations.filter(isDeclaredObject), options);
+  const unread = declarations.flatMap((each) => (isDeclaredObject(each) ? [] : [each]));
+  const tried = mistakes.length + unread.length > 0 ? [] : await applyAll(known, options, true);
+  const wrong = [...unread, ...mistakes, ...tried.flatMap((each) => ('error' in each ? each.error : []))];
+  if (wrong.length > 0) throw declarationError(wrong);
+  const applied = await applyAll(known, options, false);
+  const failed = applied.flatMap((each) => ('error' in each ? each.error : []));
+  if (failed.length > 0) throw declarationError(failed);
+  return applied.flatMap((each) => ('contested' in each ? each.contested : []));
+}
+
+type Outcome = { readonly contested: readonly string[] } | { readonly error: ReturnType<typeof mistakesOf> };
+
+async function applyAll(
+  known: readonly KnownObject[],
+  options: ApplyDeclaredOptions,
+  dryRun: boolean,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const each of known) {
+    options.signal.throwIfAborted();
+    // An object that is absent has been tried as a creation.
+    if (!dryRun || each.isPresent) outcomes.push(await applyOne(each, options, dryRun));
+  }
+  return outcomes;
+}
+
+async function applyOne(
+  { declared, model }: KnownObject,
+  options: ApplyDeclaredOptions,
+  dryRun: boolean,
+): Promise<Outcome> {
+  const { client, plugin, signal } = options;
+  try {
+    const live = await find({ declared, model }, options);
+    const isOwn = live === undefined || live.metadata.annotations?.[options.createdBy] === plugin;
+    const object = isOwn ? marked(declared, options) : declared.object;
+    const { contested } = await client.applyUncontested(
+      model,
+      { ...object, metadata: { ...object.metadata, name: nameOf(declared) } },
+      { fieldManager: fieldManagerOf(plugin), fieldValidation: 'Ignore', dryRun, signal },
+    );
+    const named = `${declared.gvk.kind} "${nameOf(declared)}" keeps its own`;
+    return {
+      contested: contested.map(({ field = '', message }) =>
+        formatMistake(mistakeAt(declared, `${named}, ${message}`, field.replace(/^\./, ''))),
+      ),
+    };
+  } catch (error) {
+    options.signal.throwIfAborted();
+    return { error: mistakesOf(declared, error) };
+  }
+}
+
+async function find(
+  { declared, model }: Pick<KnownObject, 'declared' | 'model'>,
+  { client, signal }: ApplyDeclaredOptions,
+): Promise<ApiObject | undefined> {
+  const { namespace } = declared.object.metadata;
+  try {
+    return await client.get(model, nameOf(declared), { signal, ...(namespace === undefined ? {} : { namespace }) });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The mark is the plugin's field, so that whoever copies the object does not copy the ownership. */
+function marked({ object }: DeclaredObject, { createdBy, plugin }: ApplyDeclaredOptions): DeclaredObject['object'] {
+  const annotations = { ...object.metadata.annotations, [createdBy]: plugin };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
+
+function nameOf({ object }: DeclaredObject): string {
+  return object.metadata.name ?? '';
+}

@@ -1,0 +1,62 @@
+import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
+import { apiVersionOf, formatKey, keyOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+/** Objects that are declared deleted, and that a finalizer of a plugin's keeps. */
+export interface HeldKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly finalizer: string;
+  readonly count: number;
+  /** Their keys, ten at most. */
+  readonly names: readonly string[];
+}
+
+interface Finalizer {
+  readonly model: ModelDescriptor;
+  readonly finalizer: string;
+}
+
+const maxNames = 10;
+const pageSize = 500;
+
+/** What the finalizers of a plugin's controllers hold back while nobody sees to them. */
+export class HeldObjects {
+  readonly #finalizers: Finalizer[] = [];
+  readonly #counted = new Map<Finalizer, HeldKind>();
+
+  /** A controller with a cleanup has a finalizer; those of class form see to theirs themselves. */
+  add({ model, finalizer, cleanup }: ControllerDefinition): void {
+    if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });
+  }
+
+  /** As of the last count: the kinds of which any are held. */
+  get kinds(): readonly HeldKind[] {
+    return [...this.#counted.values()].filter(({ count }) => count > 0);
+  }
+
+  /**
+   * Counts them; kinds that are not served, whose objects cannot change, stay as they were counted. Answers whether any of
+   * the kinds is served.
+   */
+  async count(client: Client, isServed: (model: ModelDescriptor) => boolean): Promise<boolean> {
+    const served = this.#finalizers.filter(({ model }) => isServed(model));
+    for (const each of served) this.#counted.set(each, await countHeld(client, each));
+    return served.length > 0;
+  }
+}
+
+async function countHeld(client: Client, { model, finalizer }: Finalizer): Promise<HeldKind> {
+  const names: string[] = [];
+  let count = 0;
+  let next: string | undefined;
+  do {
+    const options = { fieldSelector: 'metadata.deletionTimestamp', limit: pageSize };
+    const page = await client.list<ApiObject>(model, next === undefined ? options : { ...options, continue: next });
+    const held = page.items.filter(({ metadata }) => metadata.finalizers?.includes(finalizer) === true);
+    count += held.length;
+    names.push(...held.slice(0, maxNames - names.length).map((object) => formatKey(keyOf(object))));
+    next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+  } while (next !== undefined);
+  return { apiVersion: apiVersionOf(model), kind: model.kind, finalizer, count, names };
+}

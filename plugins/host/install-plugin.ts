@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hostVersion } from './host-version.ts';
+import { installedPlugins } from './installed-plugins.ts';
+import { checkRequires } from './manifest.ts';
+import type { PluginManifest } from './manifest.ts';
+import { openPluginFolder } from './plugin-folder.ts';
+import { stagePlugin } from './stage-plugin.ts';
+import type { StageOptions } from './stage-plugin.ts';
+
+/** What was installed, and what it took the place of. */
+export interface InstalledPlugin {
+  readonly manifest: PluginManifest;
+  readonly replaced: PluginManifest | undefined;
+}
+
+/**
+ * Puts a plugin into a folder of plugins, under its name. It is made whole under a name that no server reads, checked, and
+ * then renamed; what had its name is put back when that fails. None of its code runs.
+ */
+export async function installPlugin(
+  source: string,
+  pluginsDir: string,
+  options: StageOptions,
+): Promise<InstalledPlugin> {
+  await mkdir(pluginsDir, { recursive: true });
+  const staged = join(pluginsDir, `.${randomUUID()}.partial`);
+  await mkdir(staged);
+  try {
+    await stagePlugin(source, staged, options);
+    const { manifest } = await openPluginFolder(staged);
+    checkRequires(manifest, hostVersion());
+    return { manifest, replaced: await putInPlace(staged, pluginsDir, manifest.name) };
+  } finally {
+    await rm(staged, { recursive: true, force: true });
+  }
+}
+
+/** Takes a plugin's folder away; false when there is none. */
+export async function removePlugin(name: string, pluginsDir: string): Promise<boolean> {
+  if (!(await installedPlugins(pluginsDir)).includes(name)) return false;
+  const removed = join(pluginsDir, `.${randomUUID()}.removed`);
+  await rename(join(pluginsDir, name), removed);
+  await rm(removed, { recursive: true, force: true });
+  return true;
+}
+
+async function putInPlace(staged: string, pluginsDir: string, name: string): Promise<PluginManifest | undefined> {
+  const folder = join(pluginsDir, name);
+  if (!(await installedPlugins(pluginsDir)).includes(name)) {
+    await rename(staged, folder);
+    return undefined;
+  }
+  const replaced = await openPluginFolder(folder).catch(() => undefined);
+  const former = join(pluginsDir, `.${randomUUID()}.former`);
+  await rename(folder, former);
+  try {
+    await rename(staged, folder);
+  } catch (error) {
+    await rename(former, folder);
+    throw error;
+  }
+  await rm(former, { recursive: true, force: true });
+  return replaced?.manifest;
+}

@@ -1,0 +1,252 @@
+import { expect } from 'chai';
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { fileURLToPath } from 'node:url';
+import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
+import { PluginHost } from './plugin-host.ts';
+import { widgetModel } from './widget.fixture.ts';
+
+const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
+const fixture = new URL('./widget.fixture.js', import.meta.url).href;
+const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
+const token = 'correct-horse-battery-staple';
+const widget = (name: string): string =>
+  `apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: ${name} }\nspec: { size: 1 }\n`;
+
+interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+describe('homeostat plugin', () => {
+  let server: ApiServer;
+  let host: PluginHost;
+  let pluginsDir: string;
+
+  beforeEach(async () => {
+    pluginsDir = join(await makeFolder({}), 'plugins');
+    server = await startApiServer({ database: 'memory:', port: 0, token });
+    host = new PluginHost({ server, pluginsDir });
+    await host.start();
+  });
+
+  afterEach(async () => {
+    await host.stop();
+    await server.stop();
+    await removeFolders();
+  });
+
+  function plugin(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
+    const env = {
+      PATH: process.env['PATH'],
+      HOMEOSTAT_TOKEN: token,
+      HOMEOSTAT_PLUGINS_DIR: pluginsDir,
+      ...environment,
+    };
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        [script, 'plugin', ...args, '--server', server.url],
+        { env },
+        (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      );
+    });
+  }
+
+  const makeDemo = (version: string, files: Readonly<Record<string, string>> = {}): Promise<string> =>
+    makePlugin('demo', main, { 'plugin.yaml': `name: demo\nversion: ${version}\n`, ...files });
+
+  it('installs a folder, replaces it by an archive, disables, enables and uninstalls it while the server runs', async () => {
+    expect(await plugin(['install', await makeDemo('1.0.0')])).to.deep.equal({
+      code: 0,
+      stdout: 'installed demo 1.0.0\ndemo is Started\n',
+      stderr: '',
+    });
+    const folder = await makeDemo('2.0.0');
+    execFileSync('tar', ['--transform', 's/^[.]/package/', '-czf', join(dirname(pluginsDir), 'demo.tgz'), '.'], {
+      cwd: folder,
+    });
+    expect(await plugin(['install', join(dirname(pluginsDir), 'demo.tgz')])).to.include({
+      code: 0,
+      stdout: 'installed demo 2.0.0, in place of 1.0.0\ndemo is Started\n',
+    });
+    expect(await plugin(['disable', 'demo'])).to.include({ code: 0, stdout: 'demo is Stopped\n' });
+    expect((await plugin(['list'])).stdout).to.equal(
+      'NAME  VERSION  ENABLED  PHASE    REASON\ndemo  2.0.0    no       Stopped  Disabled\n',
+    );
+    expect(await plugin(['enable', 'demo'])).to.include({ code: 0, stdout: 'demo is Started\n' });
+    expect(await plugin(['uninstall', 'demo'])).to.include({ code: 0, stdout: 'demo is Stopped\nuninstalled demo\n' });
+    expect(host.statuses()).to.deep.equal([]);
+    expect((await plugin(['list'])).stdout).to.equal('NAME  VERSION  ENABLED  PHASE  REASON\n');
+    expect(await readdir(pluginsDir)).to.deep.equal([]);
+  });
+
+  it('purges what the plugin has declared and created, and nothing else', async () => {
+    const model = widgetModel();
+    const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
+    const setup = server.schemeManager.forOwner('setup', {});
+    setup.register(model);
+    await server.client.create(model, { metadata: { name: 'shared' }, spec: { size: 1 } });
+    setup.unregister(model);
+    await plugin(['install', await makeDemo('1.0.0', files)]);
+    const annotations = { 'plugin.homeostat.internal/created-by': 'demo' };
+    await server.client.create(model, { metadata: { name: 'copied', annotations }, spec: { size: 1 } });
+    await server.createPluginClient('demo').create(model, { metadata: { name: 'made-by-code' }, spec: { size: 1 } });
+    await plugin(['disable', 'demo']);
+    expect(await plugin(['uninstall', 'demo', '--purge'])).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr:
+        'homeostat plugin uninstall failed: plugin "demo" is Stopped: its objects can be purged while it is Started; enable it first\n',
+    });
+    await plugin(['enable', 'demo']);
+    expect((await plugin(['uninstall', 'demo', '--purge'])).stdout).to.equal(
+      'deleted 1 declared objects\ndemo is Stopped\nuninstalled demo\n',
+    );
+    setup.register(model);
+    await server.whenReady(model);
+    const { items } = await server.client.list(model, { sort: 'metadata.name,asc' });
+    expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['copied', 'made-by-code', 'shared']);
+    setup.unregister(model);
+  });
+
+  it('leaves the objects without --purge', async () => {
+    await plugin(['install', await makeDemo('1.0.0', { 'resources/extensions/w.yaml': widget('own') })]);
+    await plugin(['uninstall', 'demo']);
+    await plugin(['install', await makeDemo('1.0.0')]);
+    expect((await server.client.list(widgetModel())).items.map(({ metadata }) => metadata.name)).to.deep.equal(['own']);
+  });
+
+  it('installs a package of the registry, and runs none of its scripts', async () => {
+    const trace = join(dirname(pluginsDir), 'script-ran');
+    const folder = await makeDemo('3.0.0', {
+      'package.json': JSON.stringify({
+        name: 'demo-plugin',
+        version: '3.0.0',
+        type: 'module',
+        scripts: { install: `touch ${trace}`, prepare: `touch ${trace}`, prepack: `touch ${trace}` },
+      }),
+    });
+    const file = join(dirname(pluginsDir), 'demo.tgz');
+    execFileSync('tar', ['--transform', 's/^[.]/package/', '-czf', file, '.'], { cwd: folder });
+    const registry = createServer((request, response) => {
+      const tarball = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/demo.tgz`;
+      const version = { name: 'demo-plugin', version: '3.0.0', dist: { tarball } };
+      const isTarball = request.url === '/demo.tgz';
+      response.end(
+        isTarball
+          ? readFileSync(file)
+          : JSON.stringify({ name: 'demo-plugin', 'dist-tags': { latest: '3.0.0' }, versions: { '3.0.0': version } }),
+      );
+    });
+    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}`;
+    const environment = { npm_config_registry: url, npm_config_cache: join(dirname(pluginsDir), 'cache') };
+    const finished = await plugin(['install', 'demo-plugin@^3.0.0'], environment);
+    registry.closeAllConnections();
+    await new Promise((resolve) => registry.close(resolve));
+    expect(finished).to.include({ code: 0, stdout: 'installed demo 3.0.0\ndemo is Started\n' });
+    expect(await readdir(dirname(trace))).to.not.include('script-ran');
+  });
+
+  describe('says what is wrong, and changes nothing', () => {
+    const wrong: readonly (readonly [
+      name: string,
+      code: number,
+      says: string,
+      args: () => Promise<readonly string[]>,
+    ])[] = [
+      ['a plugin that is not there', 1, 'there is no plugin "nope"', async () => ['enable', 'nope']],
+      [
+        'a source that is nothing',
+        1,
+        'is no folder, no file and no name of a package',
+        async () => ['install', 'git+ssh://x/y'],
+      ],
+      ['a source that is an option of npm', 2, 'unknown option', async () => ['install', '--pack-destination=/']],
+      ['a folder without a manifest', 1, 'plugin.yaml', async () => ['install', await makeFolder({ x: '' })]],
+      [
+        'a manifest whose name leads out',
+        1,
+        'name: ',
+        async () => ['install', await makeFolder({ 'plugin.yaml': 'name: ../../x\nversion: 1.0.0\n' })],
+      ],
+      [
+        'a plugin that requires another host',
+        1,
+        'requires homeostat ^9.0.0',
+        async () => [
+          'install',
+          await makeDemo('1.0.0', { 'plugin.yaml': 'name: demo\nversion: 1.0.0\nrequires: ^9.0.0\n' }),
+        ],
+      ],
+      [
+        'a link that leads out',
+        1,
+        "leads out of the plugin's folder",
+        async () => {
+          const folder = await makeDemo('1.0.0');
+          await symlink('/etc/passwd', join(folder, 'secrets'));
+          return ['install', folder];
+        },
+      ],
+      [
+        'a token that is wrong',
+        1,
+        'nauthorized',
+        async () => ['install', await makeDemo('1.0.0'), '--token', 'x'.repeat(16)],
+      ],
+      ['an unknown verb', 2, "unknown command 'frob'", async () => ['frob']],
+    ];
+    for (const [name, code, says, args] of wrong) {
+      it(`of ${name}`, async () => {
+        const finished = await plugin(await args());
+        expect(finished).to.include({ code, stdout: '' });
+        expect(finished.stderr).to.include(says);
+        expect(await readdir(pluginsDir).catch(() => [])).to.deep.equal([]);
+      });
+    }
+  });
+
+  it('keeps what is installed when a newer one cannot be', async () => {
+    await plugin(['install', await makeDemo('1.0.0')]);
+    const folder = await makeDemo('2.0.0', { 'plugin.yaml': 'name: demo\nversion: two\n' });
+    expect((await plugin(['install', folder])).code).to.equal(1);
+    expect((await plugin(['list'])).stdout).to.include('demo  1.0.0    yes      Started');
+    expect(await readdir(pluginsDir)).to.deep.equal(['demo']);
+  });
+
+  it('tells why a plugin that it installed does not start, with 1', async () => {
+    const finished = await plugin(['install', await makePlugin('demo', "throw new Error('broken');")]);
+    expect(finished).to.deep.equal({
+      code: 1,
+      stdout: 'installed demo 1.0.0\n',
+      stderr: 'homeostat plugin install failed: plugin "demo" is Failed: broken\n',
+    });
+  });
+
+  it('finds installed plugins at the next start, and refuses a folder of another name', async () => {
+    await plugin(['install', await makeDemo('1.0.0')]);
+    await host.stop();
+    await mkdir(join(pluginsDir, 'other'));
+    await writeFile(join(pluginsDir, 'other', 'plugin.yaml'), 'name: else\nversion: 1.0.0\n');
+    host = new PluginHost({ server, pluginsDir });
+    await host.addInstalled();
+    await host.start();
+    const statuses = host
+      .statuses()
+      .map(({ name, phase, reason = '' }) => [name, phase, /must have its name/.test(reason)]);
+    expect(statuses).to.deep.equal([
+      ['demo', 'Started', false],
+      ['other', 'Failed', true],
+    ]);
+    await rm(join(pluginsDir, 'other'), { recursive: true });
+  });
+});

@@ -1,0 +1,26 @@
+import type { ResolveFnOutput, ResolveHookContext } from 'node:module';
+
+const parameter = 'homeostat-build';
+
+/** The query of all modules of a build: its digest, and of how many parts the path of the plugin's folder is. */
+export function buildQuery(digest: string, folder: URL): string {
+  return `?${parameter}=${digest}.${folder.pathname.split('/').length}`;
+}
+
+/** A hook of Node's module loader, which calls it in a thread of its own: what a module of a build imports from the same folder is of that build. */
+export async function resolve(
+  specifier: string,
+  context: ResolveHookContext,
+  nextResolve: (specifier: string, context: ResolveHookContext) => ResolveFnOutput | Promise<ResolveFnOutput>,
+): Promise<ResolveFnOutput> {
+  const resolved = await nextResolve(specifier, context);
+  const { parentURL } = context;
+  if (parentURL?.includes(`?${parameter}=`) !== true || !resolved.url.startsWith('file:')) return resolved;
+  const parent = new URL(parentURL);
+  const parts = Number(parent.searchParams.get(parameter)?.split('.')[1]);
+  const folder = `${parent.pathname.split('/').slice(0, parts).join('/')}/`;
+  const url = new URL(resolved.url);
+  if (!url.pathname.startsWith(folder) || url.search !== '') return resolved;
+  url.search = parent.search;
+  return { ...resolved, url: url.href };
+}

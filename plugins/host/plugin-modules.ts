@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { register } from 'node:module';
+import { join, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { buildQuery } from './plugin-modules-hooks.ts';
+
+/** What Node loads as a module; other files are read anew by whoever reads them. */
+const codeFiles = /\.(?:[cm]?js|json|wasm)$/;
+
+/** Where npm says which packages are installed, each with a digest of its content. */
+const installedPackages = join('node_modules', '.package-lock.json');
+
+/** Node keeps modules for as long as the process lives, and so does this: the build of each folder that it loaded first. */
+const firstBuilds = new Map<string, string>();
+let isHooked = false;
+
+/**
+ * Imports a module of a plugin as its files are now. Node has no way to drop a module, so code that has changed since the
+ * first import is loaded beside it, under URLs with a digest of the build, and what was loaded before stays in memory.
+ * Code that was loaded already, this build or an earlier one, is not loaded again.
+ */
+export async function importPluginModule(folder: string, file: string): Promise<unknown> {
+  const url = pathToFileURL(file);
+  const build = await digestOf(folder);
+  const first = firstBuilds.get(folder) ?? build;
+  firstBuilds.set(folder, first);
+  if (build !== first) {
+    hookResolution();
+    url.search = buildQuery(build, pathToFileURL(folder));
+  }
+  return import(url.href);
+}
+
+/** A module that is loaded anew has its imports loaded anew, which Node does not do by itself. */
+function hookResolution(): void {
+  if (isHooked) return;
+  isHooked = true;
+  register(new URL('./plugin-modules-hooks.js', import.meta.url));
+}
+
+async function digestOf(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of await codeFilesIn(folder)) hash.update(`${file}\0`).update(await readFile(join(folder, file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+async function codeFilesIn(folder: string, path = ''): Promise<readonly string[]> {
+  const files: string[] = [];
+  const entries = await readdir(join(folder, path), { withFileTypes: true });
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const below = path === '' ? entry.name : `${path}${sep}${entry.name}`;
+    if (entry.isDirectory() && entry.name !== 'node_modules') files.push(...(await codeFilesIn(folder, below)));
+    if (entry.isDirectory() && below === 'node_modules') files.push(...(await listOfPackages(folder)));
+    if (entry.isFile() && codeFiles.test(entry.name)) files.push(below);
+  }
+  return files;
+}
+
+async function listOfPackages(folder: string): Promise<readonly string[]> {
+  const names = await readdir(join(folder, 'node_modules'));
+  return names.includes('.package-lock.json') ? [installedPackages] : [];
+}

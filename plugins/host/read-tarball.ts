@@ -1,0 +1,97 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+
+/** A regular file of an archive. */
+export interface TarFile {
+  /** Relative, with `/` between its parts, none of which is `..`. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+const blockBytes = 512;
+const maxBytes = 256 * 1024 * 1024;
+const maxEntries = 50_000;
+
+/**
+ * The files of a `.tgz` as npm packs it (ustar, with pax headers for long names). Rejects with an Error that names the
+ * entry for paths that lead out, for links and devices, and for archives that are damaged, larger than 256 MiB or longer
+ * than 50,000 entries.
+ */
+export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile[]> {
+  const bytes = await promisify(gunzip)(tarball, { maxOutputLength: maxBytes });
+  const files: TarFile[] = [];
+  let longPath: string | undefined;
+  let entries = 0;
+  for (let at = 0; at + blockBytes <= bytes.length && bytes[at] !== 0;) {
+    const header = readHeader(bytes.subarray(at, at + blockBytes));
+    const start = at + blockBytes;
+    if (start + header.size > bytes.length) throw new Error(`${header.path}: is cut off`);
+    const content = bytes.subarray(start, start + header.size);
+    at = start + Math.ceil(header.size / blockBytes) * blockBytes;
+    entries += 1;
+    if (entries > maxEntries) throw new Error(`has more than ${maxEntries} entries`);
+    if (header.type === 'x') longPath = paxPath(content);
+    if (['x', 'g', '5'].includes(header.type)) continue;
+    const path = checkPath(longPath ?? header.path);
+    longPath = undefined;
+    if (header.type !== '0') throw new Error(`${path}: is no file, but a link or a device`);
+    files.push({ path, bytes: content });
+  }
+  if (entries === 0) throw new Error('is empty');
+  return files;
+}
+
+interface Header {
+  readonly path: string;
+  readonly size: number;
+  /** `0` a file, `5` a folder, `x` and `g` pax headers. */
+  readonly type: string;
+}
+
+function readHeader(block: Buffer): Header {
+  const name = textAt(block, 0, 100);
+  const prefix = textAt(block, 257, 5) === 'ustar' ? textAt(block, 345, 155) : '';
+  const path = prefix === '' ? name : `${prefix}/${name}`;
+  const size = octalAt(block, 124, 12);
+  if (Number.isNaN(size) || octalAt(block, 148, 8) !== checksumOf(block)) throw new Error(`${path}: a damaged header`);
+  const type = String.fromCharCode(block[156] ?? 0).replace('\0', '0');
+  return { path, size, type };
+}
+
+/** All bytes of the header, with spaces where the sum stands. */
+function checksumOf(block: Buffer): number {
+  return block.reduce((sum, byte, index) => sum + (index >= 148 && index < 156 ? 0x20 : byte), 0);
+}
+
+function textAt(block: Buffer, start: number, length: number): string {
+  const field = block.subarray(start, start + length);
+  const end = field.indexOf(0);
+  return field.subarray(0, end < 0 ? length : end).toString('utf8');
+}
+
+function octalAt(block: Buffer, start: number, length: number): number {
+  const digits = textAt(block, start, length).trim();
+  return /^[0-7]{1,11}$/.test(digits) ? parseInt(digits, 8) : NaN;
+}
+
+/** Records `<length> path=<value>\n`. */
+function paxPath(content: Buffer): string | undefined {
+  for (let at = 0; at < content.length;) {
+    const space = content.indexOf(0x20, at);
+    const length = Number(content.subarray(at, space).toString('latin1'));
+    if (space < 0 || !Number.isInteger(length) || length <= 0) throw new Error('a damaged pax header');
+    const [key, value] = content
+      .subarray(space + 1, at + length - 1)
+      .toString('utf8')
+      .split(/=(.*)/s, 2);
+    if (key === 'path') return value;
+    at += length;
+  }
+  return undefined;
+}
+
+function checkPath(path: string): string {
+  const isInside = path !== '' && !path.startsWith('/') && !/[\\\0]/.test(path) && !path.split('/').includes('..');
+  if (!isInside) throw new Error(`${JSON.stringify(path)}: leads out of the archive`);
+  return path;
+}

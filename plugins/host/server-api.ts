@@ -1,0 +1,51 @@
+import { refusalOf } from './server-export.ts';
+import type { ServerAddress } from './server-export.ts';
+
+/** Paths of a server that no model is known for: discovery, and the objects that it leads to. */
+export class ServerApi {
+  readonly #address: ServerAddress;
+  readonly #signal: AbortSignal;
+
+  constructor(address: ServerAddress, signal: AbortSignal) {
+    this.#address = address;
+    this.#signal = signal;
+  }
+
+  /** Rejects with what the server says where it refuses. */
+  async get<T>(path: string): Promise<T> {
+    return (await this.#request('GET', path)).json() as Promise<T>;
+  }
+
+  async isThere(path: string): Promise<boolean> {
+    const response = await this.#request('GET', path, { accepted: [404] });
+    await response.body?.cancel();
+    return response.ok;
+  }
+
+  /** Deletes the object of that uid; one that is gone, or another by now, is not touched. */
+  async delete(path: string, uid: string): Promise<void> {
+    const response = await this.#request('DELETE', path, { accepted: [404, 409], body: { preconditions: { uid } } });
+    await response.body?.cancel();
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    { accepted = [], body }: { readonly accepted?: readonly number[]; readonly body?: object } = {},
+  ): Promise<Response> {
+    const { server, token } = this.#address;
+    const response = await fetch(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // Followed, a redirection might take the token elsewhere.
+      redirect: 'manual',
+      signal: this.#signal,
+    });
+    if (response.ok || accepted.includes(response.status)) return response;
+    throw new Error(`${method} ${path} answered ${response.status}: ${await refusalOf(response)}`);
+  }
+}
