@@ -15,12 +15,18 @@ export interface ShellPlace {
 const stepTimeoutMs = 30_000;
 
 // As typed in a terminal, but for this: what npx would look for is on the PATH; a server goes on in the background once it
-// is ready, and the next one takes its place; a watch is over with its first line; a request that is refused is a failure.
+// is ready, and the next one takes its place; `homeostat plugin` speaks to that one; a watch is over with its first line; a
+// request that is refused is a failure.
 const functions = `
 exec 2>&1
 set -o pipefail
 homeostat() {
-  if [ "$1" != serve ]; then command homeostat "$@"; return; fi
+  case "$1 $*" in
+    serve*) ;;
+    *--server*) command homeostat "$@"; return ;;
+    plugin*) command homeostat "$@" --server "http://127.0.0.1:$HOMEOSTAT_PORT"; return ;;
+    *) command homeostat "$@"; return ;;
+  esac
   stop_server
   exec {logged}< <(exec homeostat "$@" 2>&1)
   server=$! log=
