@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { BookFolder } from './book/book-folder.ts';
+import { brokenLinks } from './book/links.ts';
+import { runPage } from './book/run-page.ts';
+import type { PagePlace } from './book/run-page.ts';
+import { planPage } from './book/steps.ts';
+import type { PagePlan } from './book/steps.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)].map((path) => {
+  const text = readFileSync(join(root, path), 'utf8');
+  return { path, text, name: path.replace(/\W/g, '-'), hasFences: /^ *```/m.test(text) };
+});
+
+describe('The book', () => {
+  /** What is wrong with each page. */
+  const faults = new Map<string, readonly string[]>();
+  let book: BookFolder;
+
+  // Pages wait for processes most of the time, so two are under way at once.
+  before(async () => {
+    book = await BookFolder.make();
+    const plans = pages.filter(({ hasFences }) => hasFences).map(({ name, text }) => ({ name, plan: planPage(text) }));
+    for (const { name, plan } of plans) await book.addPage(name, plan);
+    const complaints = await book.compile();
+    const next = plans.values();
+    const runNext = async (): Promise<void> => {
+      for (const { name, plan } of next) {
+        const refused = complaints.filter((complaint) => complaint.includes(name));
+        faults.set(
+          name,
+          refused.length > 0
+            ? refused
+            : await faultsOf(plan, { folder: join(book.path, name), programs: book.programs }),
+        );
+      }
+    };
+    await Promise.all([runNext(), runNext()]);
+  }).timeout(120_000);
+
+  after(async () => book.remove());
+
+  for (const { path, name } of pages.filter(({ hasFences }) => hasFences))
+    it(`shows in ${path} what compiles, runs and is answered`, () => {
+      expect(faults.get(name)).to.deep.equal([]);
+    });
+
+  it('leads somewhere by each of its links', () => {
+    const broken = pages.flatMap(({ path }) => brokenLinks(join(root, path)).map((target) => `${path}: ${target}`));
+    expect(broken).to.deep.equal([]);
+  });
+
+  it('has each of its pages in its table of contents', () => {
+    const contents = readFileSync(join(root, 'docs/README.md'), 'utf8');
+    expect(docs.filter((page) => page !== 'README.md' && !contents.includes(`](${page})`))).to.deep.equal([]);
+  });
+});
+
+async function faultsOf(plan: PagePlan, place: PagePlace): Promise<readonly string[]> {
+  return runPage(plan, place).then(
+    () => [],
+    (error: unknown) => [(error as Error).message],
+  );
+}

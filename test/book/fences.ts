@@ -1,0 +1,58 @@
+/** What a comment tells of the fence below it, or holds out of sight. */
+interface Directive {
+  readonly word: 'file' | 'sh' | 'output' | 'not run';
+  /** What stands behind the colon. */
+  readonly argument: string;
+  /** What else stands in the comment: it is not shown. */
+  readonly hidden: string | undefined;
+  /** The line of the page where `hidden` begins. */
+  readonly line: number;
+}
+
+/** A fence of a page, or a directive that hides something and so stands for itself. */
+export interface Fence {
+  readonly directive: Directive | undefined;
+  readonly language: string;
+  readonly text: string;
+  /** The line of the page where `text` begins. */
+  readonly line: number;
+}
+
+const parts =
+  /^<!-- (?<word>file|sh|output|not run)\b(?<rest>[^]*?)-->$|^ *```(?<language>\S*)\n(?<text>[^]*?)^ *```$/gm;
+
+/** All fences of a page in their order, and what its comments hide. Throws where a directive has no fence below it. */
+export function parseFences(page: string): readonly Fence[] {
+  const fences: Fence[] = [];
+  let waiting: (Directive & { readonly end: number }) | undefined;
+  const expectNone = (): void => {
+    if (waiting !== undefined)
+      throw new Error(`line ${waiting.line - 1}: no fence stands right below "${waiting.word}"`);
+  };
+  for (const match of page.matchAll(parts)) {
+    const { word, rest = '', language = '', text = '' } = match.groups ?? {};
+    const line = lineAt(page, match.index) + 1;
+    if (waiting !== undefined && page.slice(waiting.end, match.index).trim() !== '') expectNone();
+    if (word === undefined) {
+      fences.push({ directive: waiting, language, text, line });
+      waiting = undefined;
+      continue;
+    }
+    expectNone();
+    const directive = parseDirective(word as Directive['word'], rest, line);
+    if (directive.hidden === undefined) waiting = { ...directive, end: match.index + match[0].length };
+    else fences.push({ directive, language: '', text: directive.hidden, line });
+  }
+  expectNone();
+  return fences;
+}
+
+function parseDirective(word: Directive['word'], rest: string, line: number): Directive {
+  const [first = '', ...more] = rest.split('\n');
+  const hidden = more.length === 0 ? undefined : more.join('\n');
+  return { word, argument: first.replace(/^:/, '').trim(), hidden, line };
+}
+
+function lineAt(page: string, index: number): number {
+  return page.slice(0, index).split('\n').length;
+}

@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { runPage } from './run-page.ts';
+import { planPage } from './steps.ts';
+
+describe('runPage', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-page-'));
+  });
+
+  after(async () => rm(folder, { recursive: true }));
+
+  const faultOf = async (page: string): Promise<string | undefined> =>
+    runPage(planPage(page), { folder, programs: folder }).then(
+      () => undefined,
+      (error: unknown) => (error as Error).message,
+    );
+
+  it('goes through a page in one shell', async () => {
+    const page =
+      '```sh\na=1\n```\n\n```console\n$ echo $a\n1\n```\n\n<!-- sh\necho 2\n-->\n<!-- output -->\n\n```\n2\n```\n';
+    expect(await faultOf(page)).to.equal(undefined);
+  });
+
+  it('says where a page shows something else than is printed, and both', async () => {
+    const fault = await faultOf('Text\n\n```console\n$ echo a\na\n$ echo b\nc\n```\n');
+    expect(fault).to.match(/^line 6: this is shown:\nc\n\nbut this was printed:\nb\n$/);
+  });
+
+  it('says where a command fails, and what was printed', async () => {
+    expect(await faultOf('```sh\necho before\nfalse\necho behind\n```\n')).to.match(/^line 2: .*\nbefore\n$/);
+  });
+
+  it('takes a refused request for a failure, and a server that does not start', async () => {
+    expect(await faultOf('```sh\ncurl http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
+    expect(await faultOf('```sh\ncurl -N http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
+    expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');
+  });
+
+  it('does nothing of a page that has fences without a cover', async () => {
+    expect(await faultOf('```sh\nfalse\n```\n\n```json\n{}\n```\n')).to.match(/^line 6: no test covers this fence/);
+  });
+});

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface ShellPlace {
+  readonly folder: string;
+  /** Programs of the book's own, before those of the PATH. */
+  readonly programs: string;
+  readonly port: number;
+}
+
+/** A server is ready, and stopped, within a second or two; a busy machine takes longer. */
+const stepTimeoutMs = 30_000;
+
+// As typed in a terminal, but for this: what npx would look for is on the PATH; a server goes on in the background once it
+// is ready, and the next one takes its place; `homeostat plugin` speaks to that one; a watch is over with its first line; a
+// request that is refused is a failure.
+const functions = `
+exec 2>&1
+set -o pipefail
+homeostat() {
+  case "$1 $*" in
+    serve*) ;;
+    *--server*) command homeostat "$@"; return ;;
+    plugin*) command homeostat "$@" --server "http://127.0.0.1:$HOMEOSTAT_PORT"; return ;;
+    *) command homeostat "$@"; return ;;
+  esac
+  stop_server
+  exec {logged}< <(exec homeostat "$@" 2>&1)
+  server=$! log=
+  local line
+  while read -r line <&$logged; do
+    log+="$line"$'\\n'
+    [[ $line != *'"msg":"ready"'* ]] || return 0
+  done
+  printf 'the server did not start:\\n%s' "$log"
+  return 1
+}
+stop_server() {
+  [ -z "\${server:-}" ] && return
+  kill $server; server=
+  while read -r _ <&$logged; do :; done
+}
+npx() { "$@"; }
+curl() {
+  local refused=--fail-with-body
+  [ -z "$may_fail" ] || refused=
+  case " $* " in
+    *' -N '*) head -n 1 < <(command curl -sS --fail "$@") | grep . ;;
+    *) command curl -sS $refused "$@" ;;
+  esac
+}
+`;
+
+/** What kubectl prints where there is none, which in CI is an error. */
+export const noKubectl = 'skipped, as there is no kubectl';
+const withoutKubectl = `command -v kubectl >/dev/null || kubectl() { echo '${noKubectl}'; }\n`;
+
+/** One bash for all of a page, so that its variables stay. */
+export class Shell {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #folder: string;
+  #printed = '';
+  #wake: () => void = () => undefined;
+  #hasEnded = false;
+
+  private constructor(child: ChildProcessWithoutNullStreams, folder: string) {
+    this.#child = child;
+    this.#folder = folder;
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.#printed += chunk.toString();
+      this.#wake();
+    });
+    child.once('exit', () => {
+      this.#hasEnded = true;
+      this.#wake();
+    });
+  }
+
+  static async start({ folder, programs, port }: ShellPlace): Promise<Shell> {
+    const env = {
+      PATH: `${programs}:${process.env['PATH']}`,
+      HOME: join(folder, '.home'),
+      HOMEOSTAT_PORT: String(port),
+    };
+    // A process group of its own: what a page leaves running ends with it.
+    const shell = new Shell(spawn('bash', ['--norc', '--noprofile'], { cwd: folder, env, detached: true }), folder);
+    await shell.run(process.env['CI'] === 'true' ? functions : functions + withoutKubectl, { mayFail: false });
+    return shell;
+  }
+
+  /** Answers what was printed. Rejects with it when a command fails, unless it may. */
+  async run(script: string, { mayFail }: { readonly mayFail: boolean }): Promise<string> {
+    const file = join(this.#folder, '.step.sh');
+    await writeFile(file, script);
+    this.#printed = '';
+    const mark = '::end of step::';
+    const strictness = mayFail ? 'set +e; may_fail=1' : 'set -e; may_fail=';
+    this.#child.stdin.write(`${strictness}\n. '${file}' </dev/null\nset +e; echo '${mark}'\n`);
+    const limit = setTimeout(() => killGroup(this.#child.pid), stepTimeoutMs);
+    while (!this.#printed.includes(mark)) {
+      if (this.#hasEnded) {
+        clearTimeout(limit);
+        await this.stop();
+        throw new Error(
+          `a command failed, or took longer than ${stepTimeoutMs} ms, after this was printed:\n${this.#printed}`,
+        );
+      }
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    clearTimeout(limit);
+    return this.#printed.slice(0, this.#printed.indexOf(mark));
+  }
+
+  /** Ends the server of the page, and all that the page left running. */
+  async stop(): Promise<void> {
+    if (!this.#hasEnded) {
+      this.#child.stdin.end('stop_server\n');
+      await once(this.#child, 'exit');
+    }
+    killGroup(this.#child.pid);
+    if (!this.#child.stdout.closed) await once(this.#child, 'close');
+  }
+}
+
+function killGroup(id: number | undefined): void {
+  try {
+    if (id !== undefined) process.kill(-id, 'SIGKILL');
+  } catch {
+    // Nothing was left.
+  }
+}
