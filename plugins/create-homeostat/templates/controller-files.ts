@@ -42,7 +42,7 @@ export const ${variable} = controller(${kind}, {
 
 function controllerTest({ name, kind, variable, kindFile }: Names): string {
   return `import assert from 'node:assert/strict';
-import { startTestServer } from 'homeostat/testing';
+import { checkConvergence, startTestServer } from 'homeostat/testing';
 import { ${kind} } from '../kinds/${kindFile}.ts';
 import { ${variable} } from './${name}.ts';
 
@@ -70,6 +70,24 @@ describe('${variable}', () => {
     } finally {
       await server.stop();
     }
+  });
+
+  it('comes to the same end whatever happens meanwhile', async () => {
+    await checkConvergence({
+      controllers: [${variable}],
+      seeds: 20,
+      async scenario({ client, settle }) {
+        await client.create(${kind}, {
+          metadata: { name: 'ada' },
+          spec: { name: 'Ada' },
+        });
+        await settle();
+        await client.patch(${kind}, 'ada', {
+          type: 'merge',
+          patch: { spec: { name: 'Ada Lovelace' } },
+        });
+      },
+    });
   });
 });
 `;
