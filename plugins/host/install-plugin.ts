@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostVersion } from './host-version.ts';
 import { installedPlugins } from './installed-plugins.ts';
+import { linkHost } from './link-host.ts';
 import { checkRequires } from './manifest.ts';
 import type { PluginManifest } from './manifest.ts';
 import { openPluginFolder } from './plugin-folder.ts';
@@ -31,6 +32,7 @@ export async function installPlugin(
     await stagePlugin(source, staged, options);
     const { manifest } = await openPluginFolder(staged);
     checkRequires(manifest, hostVersion());
+    await linkHost(pluginsDir);
     return { manifest, replaced: await putInPlace(staged, pluginsDir, manifest.name) };
   } finally {
     await rm(staged, { recursive: true, force: true });

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { openPluginFolder } from './plugin-folder.ts';
 import type { PluginSource } from './plugin-source.ts';
 
-/** Names of the plugins in a folder of plugins, in order; none when it is not there. What begins with a dot is no plugin: it is being written. */
+/**
+ * Names of the plugins in a folder of plugins, in order; none when it is not there. What begins with a dot is no plugin: it is
+ * being written; `node_modules` has what plugins import.
+ */
 export async function installedPlugins(pluginsDir: string): Promise<readonly string[]> {
   try {
     const entries = await readdir(pluginsDir, { withFileTypes: true });
     const names = entries.filter((each) => each.isDirectory() || each.isSymbolicLink()).map(({ name }) => name);
-    return names.filter((name) => !name.startsWith('.')).sort();
+    return names.filter((name) => !name.startsWith('.') && name !== 'node_modules').sort();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

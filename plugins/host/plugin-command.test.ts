@@ -43,6 +43,10 @@ describe('homeostat plugin', () => {
     await removeFolders();
   });
 
+  /** What is in the folder of plugins, beside the links to the host. */
+  const installed = async (): Promise<readonly string[]> =>
+    (await readdir(pluginsDir)).filter((name) => name !== 'node_modules');
+
   function plugin(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
     const env = {
       PATH: process.env['PATH'],
@@ -85,7 +89,7 @@ describe('homeostat plugin', () => {
     expect(await plugin(['uninstall', 'demo'])).to.include({ code: 0, stdout: 'demo is Stopped\nuninstalled demo\n' });
     expect(host.statuses()).to.deep.equal([]);
     expect((await plugin(['list'])).stdout).to.equal('NAME  VERSION  ENABLED  PHASE  REASON\n');
-    expect(await readdir(pluginsDir)).to.deep.equal([]);
+    expect(await installed()).to.deep.equal([]);
   });
 
   it('purges what the plugin has declared and created, and nothing else', async () => {
@@ -210,9 +214,25 @@ describe('homeostat plugin', () => {
         const finished = await plugin(await args());
         expect(finished).to.include({ code, stdout: '' });
         expect(finished.stderr).to.include(says);
-        expect(await readdir(pluginsDir).catch(() => [])).to.deep.equal([]);
+        expect(await installed().catch(() => [])).to.deep.equal([]);
       });
     }
+  });
+
+  it('lets a plugin have homeostat of its host, whatever its package.json asks for', async () => {
+    const folder = await makePlugin(
+      'demo',
+      "import { definePlugin, defineModel } from 'homeostat';\nimport { isNotFound } from '@homeostat/controller-runtime/api';\n" +
+        "const schema = { type: 'object', properties: { spec: { type: 'object', properties: { is: { type: 'boolean', default: isNotFound(0) } } } } };\n" +
+        "export default definePlugin({ models: [defineModel({ gvk: 'demo.example.com/v1/Demo', plural: 'demos', schema })] });",
+    );
+    const needs = { dependencies: { homeostat: '^99.0.0', '@homeostat/controller-runtime': '^99.0.0' } };
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'demo', type: 'module', ...needs }));
+    expect(await plugin(['install', folder])).to.include({ code: 0, stderr: '' });
+    expect(await plugin(['list']))
+      .to.have.property('stdout')
+      .that.includes('Started')
+      .and.not.includes('node_modules');
   });
 
   it('keeps what is installed when a newer one cannot be', async () => {
@@ -220,7 +240,7 @@ describe('homeostat plugin', () => {
     const folder = await makeDemo('2.0.0', { 'plugin.yaml': 'name: demo\nversion: two\n' });
     expect((await plugin(['install', folder])).code).to.equal(1);
     expect((await plugin(['list'])).stdout).to.include('demo  1.0.0    yes      Started');
-    expect(await readdir(pluginsDir)).to.deep.equal(['demo']);
+    expect(await installed()).to.deep.equal(['demo']);
   });
 
   it('tells why a plugin that it installed does not start, with 1', async () => {

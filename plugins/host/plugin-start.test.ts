@@ -2,6 +2,9 @@ import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { HeldScans } from './held-scans.fixture.ts';
 import { controller, defineModel, IndexSpec, simpleAttribute } from './index.ts';
 import type { IndexAttribute, ModelDescriptor } from './index.ts';
@@ -32,6 +35,7 @@ function indexed(options: { readonly unique?: boolean; readonly indexFunc?: Inde
 }
 
 describe('the start of a plugin', () => {
+  let folder: string;
   let scans: HeldScans;
   let server: ApiServer;
   let host: PluginHost;
@@ -49,7 +53,9 @@ describe('the start of a plugin', () => {
     lines = [];
     scans = new HeldScans();
     clock = new FakeClock();
-    server = await startApiServer({ database: 'memory:', port: 0 });
+    // In a file, since a database in memory has no thread whose answers could be held back.
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-start-'));
+    server = await startApiServer({ database: `sqlite:${join(folder, 'objects.db')}`, port: 0 });
     ownKinds = server.schemeManager.list();
     host = newHost();
   });
@@ -58,6 +64,7 @@ describe('the start of a plugin', () => {
     scans.dispose();
     await host.stop();
     await server.stop();
+    await rm(folder, { recursive: true });
     expect(clock.pendingTimers, 'timers left behind').to.equal(0);
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });

@@ -71,13 +71,18 @@ async function fetchPackage(spec: string, folder: string): Promise<void> {
   }
 }
 
+/** What a plugin gets from the host that runs it, of which there is one copy. */
+const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
+
 async function installDependencies(folder: string, { runScripts }: StageOptions): Promise<void> {
   const names = await readdir(folder);
   if (!names.includes('package.json') || names.includes('node_modules')) return;
-  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
-    dependencies?: object;
-  };
-  if (Object.keys(dependencies ?? {}).length === 0) return;
+  const file = join(folder, 'package.json');
+  const manifest = JSON.parse(await readFile(file, 'utf8')) as { readonly dependencies?: object };
+  const dependencies = Object.entries(manifest.dependencies ?? {}).filter(([name]) => !isOfHost(name));
+  if (dependencies.length === 0) return;
+  // Nothing of it is looked at after this: what a plugin is, its plugin.yaml says.
+  await writeFile(file, JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }, undefined, 2));
   const scripts = runScripts ? [] : ['--ignore-scripts'];
   await npm(['install', '--omit=dev', '--omit=peer', '--no-audit', '--no-fund', ...scripts], folder);
   await checkLinks(folder);
