@@ -26,9 +26,6 @@ export interface PluginCommand extends ConfigSources {
   readonly operand?: string;
 }
 
-/** Phases in which a plugin stays. */
-const settled: readonly (PluginPhase | undefined)[] = ['Started', 'Failed', 'Stopped'];
-
 /** As long as a start and a stop may take, both. */
 const waitMs = 65_000;
 
@@ -158,12 +155,11 @@ class PluginCommands {
     const deadline = performance.now() + waitMs;
     let status: PluginObserved | undefined;
     do {
-      ({ status } = await this.#client.get(this.#kind, name, { signal: this.#signal }));
+      const object = await this.#client.get(this.#kind, name, { signal: this.#signal });
+      ({ status } = object);
       const observed = status?.conditions?.find(({ type }) => type === 'Ready')?.observedGeneration ?? 0;
-      if (observed >= generation && settled.includes(status?.phase)) {
-        if (status?.phase !== wanted) break;
-        return say(`${name} is ${wanted}`);
-      }
+      if (observed >= generation && status?.phase === wanted) return say(`${name} is ${wanted}`);
+      if (observed >= generation && hasSettled(object)) break;
       await this.#pause();
     } while (performance.now() < deadline);
     const why = status?.message === undefined ? '' : `: ${status.message}`;
@@ -185,6 +181,12 @@ class PluginCommands {
     const given = this.#command.flags[name] ?? this.#command.environment[environmentName(name)];
     return typeof given === 'string' && given !== '' ? given : undefined;
   }
+}
+
+/** It stays where it is. One that is enabled is Stopped on its way only: it is loaded anew. */
+function hasSettled({ spec, status }: PluginObject): boolean {
+  if (status?.phase === 'Stopped') return !spec.enabled;
+  return status?.phase === 'Failed' || (status?.phase === 'Started' && spec.enabled);
 }
 
 function say(text: string): void {
