@@ -157,6 +157,11 @@ describe('the plugin host', () => {
       ['a module that throws', "throw new Error('top level');", 'top level'],
       ['a module that is no JavaScript', 'export default {', 'Unexpected'],
       ['a module without a default export', 'export const a = 1;', 'has no default export'],
+      [
+        'a getter of a module that throws',
+        "export default { get models() { throw new Error('in a getter'); } };",
+        'in a getter',
+      ],
       ['a module that exports no plugin', 'export default { begin() {} };', '"begin" is unknown'],
     ] as const) {
       it(what, async () => {
