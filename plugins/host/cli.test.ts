@@ -188,6 +188,8 @@ describe('homeostat', () => {
       (await client.list(pluginKind('homeostat.internal'), { sort: 'metadata.name,asc' })).items.map(
         ({ metadata, status }) => [metadata.name, status?.phase, status?.reason],
       );
+    // It is Stopping until what depends on it has stopped, and Failed after that.
+    await eventually(async () => (await states()).flat().includes('Crashed'));
     await eventually(async () => (await states()).flat().includes('DependencyNotStarted'));
     expect(await states()).to.deep.equal([
       ['good', 'Started', undefined],
