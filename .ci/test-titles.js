@@ -1,7 +1,7 @@
 // The titles of all tests, and the tags that they end with: `[spec <id>]`, or `[compat <id>, <id>]`; at a describe, for all tests
 // in it. Titles are those that mocha loads, so that generated ones count as well: it reads dist, build first.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -10,7 +10,7 @@ export const root = resolve(import.meta.dirname, '..');
 const tag = /\[(spec|compat) ([^\]]+)\]/g;
 const anyTag = /\[\s*(?:spec|compat)\b[^\]]*\]?/gi;
 
-/** Every test that would run, as mocha knows it; skipped ones prove nothing, and are left out. */
+/** Every test that would run, as mocha knows it. Skipped ones prove nothing, nor does what is left of deleted files in dist. */
 export function loadedTests() {
   const folder = mkdtempSync(join(tmpdir(), 'titles-'));
   const output = join(folder, 'tests.json');
@@ -19,10 +19,10 @@ export function loadedTests() {
   try {
     const { status, stderr } = spawnSync(process.execPath, [mocha, ...options], { cwd: root, encoding: 'utf8' });
     if (status !== 0) throw new Error(`mocha could not load the tests:\n${stderr}`);
-    return JSON.parse(readFileSync(output, 'utf8')).passes.map(({ file, fullTitle }) => ({
-      file: sourceOf(file),
-      fullTitle,
-    }));
+    const tests = JSON.parse(readFileSync(output, 'utf8')).passes;
+    return tests
+      .map(({ file, fullTitle }) => ({ file: sourceOf(file), fullTitle }))
+      .filter(({ file }) => existsSync(`${root}/${file}`));
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -38,16 +38,13 @@ const order = defineModel({
   },
 }) as unknown as ModelDescriptor<Order>;
 
-/** In namespaces. */
-const parcel = defineModel({
-  gvk: 'orders.example.com/v1/Parcel',
-  plural: 'parcels',
-  scope: 'Namespaced',
-  schema: { type: 'object', properties: {} },
-});
+const inNamespaces = { scope: 'Namespaced', schema: { type: 'object', properties: {} } } as const;
+const parcel = defineModel({ gvk: 'orders.example.com/v1/Parcel', plural: 'parcels', ...inNamespaces });
+const receipt = defineModel({ gvk: 'orders.example.com/v1/Receipt', plural: 'receipts', ...inNamespaces });
 
 const orders = '/apis/orders.example.com/v1/orders';
 const parcels = '/apis/orders.example.com/v1/namespaces/shop/parcels';
+const receipts = '/apis/orders.example.com/v1/namespaces/shop/receipts';
 const applyType = 'application/apply-patch+yaml';
 
 function newOrder(name: string, fields: object = {}, metadata: object = {}): object {
@@ -74,6 +71,7 @@ describe('admission by plugins', () => {
     const scheme = schemeManager.forOwner('shop', { group: 'orders.example.com' });
     scheme.register(order);
     scheme.register(parcel);
+    scheme.register(receipt);
     const owned = admissions.forOwner('shop', { client: server.api.createPluginClient('shop') });
     owned.add(
       admit(order, {
@@ -85,6 +83,7 @@ describe('admission by plugins', () => {
     owned.add(admit(parcel, { onDelete: (call) => parcelHooks.onDelete?.(call) }));
     await server.api.whenReady(order);
     await server.api.whenReady(parcel);
+    await server.api.whenReady(receipt);
   });
 
   after(() => server.stop());
@@ -454,19 +453,25 @@ describe('admission by plugins', () => {
       await eventually(async () => (await server.get(`${orders}/owned`)).status === 404);
     });
 
-    it('keeps its object, and no other, from the end of a namespace', async () => {
+    it('keeps its object, and no other of any kind, from the end of a namespace', async () => {
       await server.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
       const create = async (name: string): Promise<unknown> =>
         server.create(parcels, { apiVersion: 'orders.example.com/v1', kind: 'Parcel', metadata: { name } });
       await create('a');
       await create('b');
+      await server.create(receipts, {
+        apiVersion: 'orders.example.com/v1',
+        kind: 'Receipt',
+        metadata: { name: 'r' },
+      });
       let asked = 0;
       parcelHooks.onDelete = ({ object }) => {
         asked += 1;
         if (object.metadata.name === 'a') paid();
       };
       await server.delete('/api/v1/namespaces/shop');
-      await eventually(async () => (await server.get(`${parcels}/b`)).status === 404);
+      for (const path of [`${parcels}/b`, `${receipts}/r`])
+        await eventually(async () => (await server.get(path)).status === 404, { describe: `${path} to go` });
       expect((await server.get(`${parcels}/a`)).status).to.equal(200);
       expect(asked).to.be.at.least(2);
       parcelHooks = {};

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPerson, demoPersons, demoVersion } from './support/applied-person.ts';
 import { TestServer } from './support/test-server.ts';
@@ -40,7 +41,8 @@ describe('server-side apply, as recorded from Kubernetes', () => {
   let server: TestServer;
 
   before(async () => {
-    server = await TestServer.start();
+    // Each sequence was recorded within a second: entries of the same time are in the order of their managers.
+    server = await TestServer.start({ clock: new FakeClock() });
     server.api.schemeManager.register(demoPerson);
     await server.api.whenReady(demoPerson);
   });

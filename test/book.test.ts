@@ -8,13 +8,15 @@ import { runPage } from './book/run-page.ts';
 import type { PagePlace } from './book/run-page.ts';
 import { planPage } from './book/steps.ts';
 import type { PagePlan } from './book/steps.ts';
+import { skipWithoutKubectl } from './support/kubectl.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
 const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)].map((path) => {
   const text = readFileSync(join(root, path), 'utf8');
-  return { path, text, name: path.replace(/\W/g, '-'), hasFences: /^ *```/m.test(text) };
+  return { path, plan: planPage(text), name: path.replace(/\W/g, '-'), hasFences: /^ *```/m.test(text) };
 });
+const withFences = pages.filter(({ hasFences }) => hasFences);
 
 describe('The book', () => {
   /** What is wrong with each page. */
@@ -24,10 +26,9 @@ describe('The book', () => {
   // Pages wait for processes most of the time, so two are under way at once.
   before(async () => {
     book = await BookFolder.make();
-    const plans = pages.filter(({ hasFences }) => hasFences).map(({ name, text }) => ({ name, plan: planPage(text) }));
-    for (const { name, plan } of plans) await book.addPage(name, plan);
+    for (const { name, plan } of withFences) await book.addPage(name, plan);
     const complaints = await book.compile();
-    const next = plans.values();
+    const next = withFences.values();
     const runNext = async (): Promise<void> => {
       for (const { name, plan } of next) {
         const refused = complaints.filter((complaint) => complaint.includes(name));
@@ -44,9 +45,10 @@ describe('The book', () => {
 
   after(async () => book.remove());
 
-  for (const { path, name } of pages.filter(({ hasFences }) => hasFences))
-    it(`shows in ${path} what compiles, runs and is answered`, () => {
+  for (const { path, name, plan } of withFences)
+    it(`shows in ${path} what compiles, runs and is answered`, async function () {
       expect(faults.get(name)).to.deep.equal([]);
+      if (usesKubectl(plan)) await skipWithoutKubectl(this);
     });
 
   it('leads somewhere by each of its links', () => {
@@ -59,6 +61,10 @@ describe('The book', () => {
     expect(docs.filter((page) => page !== 'README.md' && !contents.includes(`](${page})`))).to.deep.equal([]);
   });
 });
+
+function usesKubectl({ steps }: PagePlan): boolean {
+  return steps.some((step) => step.kind === 'shell' && /\bkubectl\b/.test(step.script));
+}
 
 async function faultsOf(plan: PagePlan, place: PagePlace): Promise<readonly string[]> {
   return runPage(plan, place).then(

@@ -26,9 +26,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
   let written = 0;
 
   before(async function start() {
-    const created = await TestDatabase.create();
-    if (!created) return this.skip();
-    database = created;
+    database = await TestDatabase.create(this);
     server = await TestServer.start({ database: database.url });
     admin = new Client({ connectionString: database.url });
     await admin.connect();

@@ -2,16 +2,14 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { TestServer } from './support/test-server.ts';
 import {
-  definitions,
   establish,
   newWidget,
   widgetDefinition,
-  widgetDefinitionName,
+  widgetDefinitionPath as path,
   widgets,
   widgetVersion,
 } from './support/widget-definition.ts';
 
-const path = `${definitions}/${widgetDefinitionName}`;
 const beta = widgets.replace('/v1/', '/v1beta1/');
 
 const betaSpec = {

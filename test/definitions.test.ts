@@ -11,11 +11,10 @@ import {
   newWidget,
   widgetDefinition,
   widgetDefinitionName,
+  widgetDefinitionPath as path,
   widgets,
   widgetVersion,
 } from './support/widget-definition.ts';
-
-const path = `${definitions}/${widgetDefinitionName}`;
 
 describe('CustomResourceDefinitions [compat definitions]', () => {
   let server: TestServer;

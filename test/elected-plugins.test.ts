@@ -28,9 +28,7 @@ describe('controllers of plugins on a shared database', () => {
   const servers: TestServer[] = [];
 
   before(async function open() {
-    const created = await TestDatabase.create();
-    if (!created) return this.skip();
-    database = created;
+    database = await TestDatabase.create(this);
   });
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.stop();

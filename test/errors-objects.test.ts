@@ -131,31 +131,46 @@ describe('errors: objects', () => {
   });
 
   describe('405', () => {
+    const ofCollection = 'GET, HEAD, POST, DELETE';
+    const ofObject = 'GET, HEAD, PUT, PATCH, DELETE';
+    const ofStatus = 'GET, HEAD, PUT, PATCH';
     const cases = [
-      ['PUT', persons],
-      ['PATCH', persons],
-      ['POST', ann],
-      ['POST', `${ann}/status`],
-      ['DELETE', `${ann}/status`],
-      ['OPTIONS', ann],
-      ['OPTIONS', persons],
-      ['TRACE', persons],
-      ['PROPFIND', persons],
+      ['PUT', persons, ofCollection],
+      ['PATCH', persons, ofCollection],
+      ['POST', ann, ofObject],
+      ['POST', `${ann}/status`, ofStatus],
+      ['DELETE', `${ann}/status`, ofStatus],
+      ['OPTIONS', ann, ofObject],
+      ['OPTIONS', persons, ofCollection],
+      ['TRACE', persons, ofCollection],
+      ['PROPFIND', persons, ofCollection],
     ] as const;
-    for (const [method, path] of cases) {
-      it(`refuses ${method} ${path.slice(persons.length) || 'on the collection'}`, async () => {
+    for (const [method, path, allowed] of cases) {
+      it(`refuses ${method} ${path.slice(persons.length) || 'on the collection'}, and says what is allowed`, async () => {
         const expected: Refusal = {
           reason: 'MethodNotAllowed',
           message: `${method.toLowerCase()} is not supported on resources of kind "persons.people.example.com"`,
           details: { group, kind: 'persons' },
         };
-        await expectRefused(method, path, expected, { body: method === 'PUT' ? person('ann') : undefined });
+        const body = method === 'PUT' ? person('ann') : undefined;
+        const answer = await leavesNoTrace(server, () => server.request(method, path, { body }));
+        expectRefusal(answer, expected);
+        expect(answer.headers['allow']).to.equal(allowed);
       });
     }
 
-    for (const path of ['/apis', '/version', '/livez', '/apis/people.example.com/v1alpha1']) {
-      it(`refuses POST ${path}`, async () => {
-        expectRefusal(await server.post(path, {}), { reason: 'MethodNotAllowed' });
+    const elsewhere = [
+      ['/apis', 'GET, HEAD'],
+      ['/version', 'GET, HEAD'],
+      ['/livez', 'GET, HEAD'],
+      ['/apis/people.example.com/v1alpha1', 'GET, HEAD'],
+      ['/export', 'GET'],
+    ] as const;
+    for (const [path, allowed] of elsewhere) {
+      it(`refuses POST ${path}, and says what is allowed`, async () => {
+        const answer = await server.post(path, {});
+        expectRefusal(answer, { reason: 'MethodNotAllowed' });
+        expect(answer.headers['allow']).to.equal(allowed);
       });
     }
   });

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { TestServer } from './support/test-server.ts';
@@ -57,14 +60,16 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names()).length === 0);
   });
 
-  it('of events.k8s.io are deleted as well, by the time of their series', async () => {
+  it('of events.k8s.io are deleted as well, by the time of their series, or the deprecated one', async () => {
     const event = { apiVersion: 'events.k8s.io/v1', kind: 'Event', regarding: { kind: 'Person', name: 'ann' } };
     await server.create(events, { ...event, metadata: { name: 'once' }, eventTime: minutesFromNow(0) });
     const series = { count: 2, lastObservedTime: minutesFromNow(30) };
     await server.create(events, { ...event, metadata: { name: 'series' }, eventTime: minutesFromNow(0), series });
+    const deprecatedLastTimestamp = minutesFromNow(30);
+    await server.create(events, { ...event, metadata: { name: 'deprecated' }, deprecatedLastTimestamp });
     await clock.advance(61 * minuteMs);
-    await eventually(async () => (await names(events)).length === 1);
-    expect(await names(events)).to.deep.equal(['series']);
+    await eventually(async () => !(await names(events)).includes('once'));
+    expect(await names(events)).to.deep.equal(['deprecated', 'series']);
     await clock.advance(30 * minuteMs);
     await eventually(async () => (await names(events)).length === 0);
   });
@@ -91,6 +96,21 @@ describe('events [compat events]', () => {
 });
 
 describe('the time that events live', () => {
+  it('goes on while the server is away', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-events-'));
+    const database = `sqlite:${join(folder, 'objects.db')}`;
+    const clock = new FakeClock();
+    const first = await TestServer.start({ clock, database });
+    await first.create(coreEvents, { apiVersion: 'v1', kind: 'Event', metadata: { name: 'a' }, involvedObject: {} });
+    await first.stop();
+    await clock.advance(60 * minuteMs);
+    const second = await TestServer.start({ clock, database });
+    await clock.advance(minuteMs);
+    await eventually(async () => (await second.get(`${coreEvents}/a`)).status === 404);
+    await second.stop();
+    await rm(folder, { recursive: true });
+  });
+
   it('is the operator’s choice', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock, eventTtlMs: 5000 });

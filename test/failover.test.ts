@@ -25,9 +25,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby', () 
 
   before(async function start() {
     this.timeout(60_000);
-    const started = await PostgresCluster.start();
-    if (!started) return this.skip();
-    cluster = started;
+    cluster = await PostgresCluster.start(this);
   });
   afterEach(() => server?.stop());
   after(async () => {

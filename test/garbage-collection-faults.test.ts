@@ -1,16 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { freePort, KillableServer } from './support/killable-server.ts';
-import { machine, machines, newMachine } from './support/models.ts';
-import { TestDatabase } from './support/postgres-server.ts';
+import { demoPerson, demoPersons, newDemoPerson } from './support/demo-person.ts';
+import { KillableServer } from './support/killable-server.ts';
+import { letter, letters as allLetters, machine, machines, newLetter, newMachine } from './support/models.ts';
 import { thingsPath } from './support/restart-model.ts';
-import { TestServer } from './support/test-server.ts';
+import type { TestServer } from './support/test-server.ts';
+import { useTwoServers } from './support/two-servers.ts';
 import { WatchReader } from './support/watch-reader.ts';
 
 const dependents = 600;
+const letters = allLetters.replace('letters', 'namespaces/default/letters');
 
 interface ThingJson {
   readonly metadata: { readonly name: string; readonly uid: string; readonly ownerReferences?: readonly object[] };
@@ -51,8 +54,8 @@ describe('garbage collection across SIGKILL', () => {
   for (const policy of ['Background', 'Foreground', 'Orphan']) {
     it(`${policy}: what was begun is finished after the restart`, async function () {
       this.timeout(60_000);
-      const [file, port] = [join(folder, 'test.db'), await freePort()];
-      server = await KillableServer.start(file, port);
+      const file = join(folder, 'test.db');
+      server = await KillableServer.start(file);
       const { url } = server;
       const owner = await send(url + thingsPath, 'POST', thing('owner'));
       const names = Array.from({ length: dependents }, (_, at) => `d${at}`);
@@ -66,7 +69,8 @@ describe('garbage collection across SIGKILL', () => {
         metadata: { resourceVersion: string };
       };
       const path = `${thingsPath}?watch=true&resourceVersion=${metadata.resourceVersion}`;
-      const watch = await WatchReader.open({ port }, path, {}, { onEvent, onClosed: () => undefined });
+      const target = { port: Number(new URL(url).port) };
+      const watch = await WatchReader.open(target, path, {}, { onEvent, onClosed: () => undefined });
       await fetch(`${url}${thingsPath}/owner?propagationPolicy=${policy}`, { method: 'DELETE' }).catch(() => undefined);
       await eventually(() => killed !== undefined);
       await killed;
@@ -74,11 +78,12 @@ describe('garbage collection across SIGKILL', () => {
       const seen = watch.events.filter(({ object }) => object.metadata.name !== 'owner').length;
       expect(seen, 'dependents that were reached').to.be.within(1, dependents - 1);
 
-      server = await KillableServer.start(file, port);
+      const restarted = await KillableServer.start(file);
+      server = restarted;
       const left = policy === 'Orphan' ? dependents : 0;
       await eventually(
         async () => {
-          const items = await list(url);
+          const items = await list(restarted.url);
           return items.length === left && items.every((each) => each.metadata.ownerReferences === undefined);
         },
         { timeoutMs: 20_000, describe: `the end of ${policy}` },
@@ -88,20 +93,7 @@ describe('garbage collection across SIGKILL', () => {
 });
 
 describe('garbage collection of two servers on one database', () => {
-  let database: TestDatabase | undefined;
-  let servers: readonly TestServer[] = [];
-
-  before(async function () {
-    database = await TestDatabase.create();
-    if (database === undefined) return this.skip();
-    const { url } = database;
-    servers = await Promise.all([0, 1].map(async () => TestServer.start({ database: url })));
-  });
-
-  after(async () => {
-    await Promise.all(servers.map(async (server) => server.stop()));
-    await database?.drop();
-  });
+  const servers = useTwoServers();
 
   /** An owner and its dependents, each by the server that has its turn. */
   async function makeFamily(prefix: string, blockOwnerDeletion: boolean): Promise<void> {
@@ -147,18 +139,65 @@ describe('garbage collection of two servers on one database', () => {
     expect(new Set(items.map(({ metadata }) => metadata.version))).to.deep.equal(new Set([2]));
   });
 
+  /** A machine, and a letter that depends on it and blocks it; each server follows both. */
+  async function makeLetter(metadata: object): Promise<void> {
+    const [first] = servers as [TestServer];
+    const { apiVersion, kind, metadata: owner } = await first.create(machines, newMachine('owner'));
+    const ownerReferences = [{ apiVersion, kind, name: 'owner', uid: owner.uid, blockOwnerDeletion: true }];
+    await first.create(letters, { ...newLetter('x'), metadata: { name: 'owned', ownerReferences, ...metadata } });
+    for (const server of servers) await server.get(letters);
+    await settled();
+  }
+
+  async function serve({ api }: TestServer, model: ModelDescriptor): Promise<void> {
+    api.schemeManager.register(model);
+    await api.whenReady(model);
+  }
+
   it('collects what depends on an owner that went while its kind was not served here', async () => {
     const [first, second] = servers as [TestServer, TestServer];
-    for (const server of servers) await server.delete(machines);
-    await settled();
-    await makeFamily('away', false);
-    await settled();
+    await makeLetter({});
+    first.api.schemeManager.unregister(letter, 'service');
     second.api.schemeManager.unregister(machine, 'service');
-    await first.delete(`${machines}/away`);
-    await eventually(async () => (await first.get(machines)).body.total === 0);
-    second.api.schemeManager.register(machine);
-    await second.api.whenReady(machine);
+    await first.delete(`${machines}/owner`);
     await settled();
-    expect((await second.get(machines)).body.total).to.equal(0);
+    expect((await second.get(letters)).body.total).to.equal(1);
+    await serve(second, machine);
+    await settled();
+    expect((await second.get(letters)).body.total).to.equal(0);
+    await serve(first, letter);
+  });
+
+  it('waits for a dependent of a kind that the other server alone has ever served', async () => {
+    const [first, second] = servers as [TestServer, TestServer];
+    await first.create(machines, newMachine('before'));
+    await first.delete(`${machines}/before?propagationPolicy=Foreground`);
+    await settled();
+    await serve(second, demoPerson);
+    const { apiVersion, kind, metadata: owner } = await first.create(machines, newMachine('far'));
+    const ownerReferences = [{ apiVersion, kind, name: 'far', uid: owner.uid, blockOwnerDeletion: true }];
+    await second.create(demoPersons, newDemoPerson('held', {}, { ownerReferences, finalizers: ['hold'] }));
+    await first.delete(`${machines}/far?propagationPolicy=Foreground`);
+    await settled();
+    expect((await first.get(`${machines}/far`)).status).to.equal(200);
+    await second.patch(`${demoPersons}/held`, { metadata: { finalizers: null } });
+    await eventually(async () => (await first.get(`${machines}/far`)).status === 404);
+  });
+
+  it('lets an owner go whose last dependent went while its kind was not served here', async () => {
+    const [first, second] = servers as [TestServer, TestServer];
+    await makeLetter({ finalizers: ['hold'] });
+    await first.delete(`${machines}/owner?propagationPolicy=Foreground`);
+    await settled();
+    first.api.schemeManager.unregister(letter, 'service');
+    second.api.schemeManager.unregister(machine, 'service');
+    await second.patch(`${letters}/owned`, { metadata: { finalizers: null } });
+    expect((await second.get(letters)).body.total).to.equal(0);
+    await settled();
+    expect((await first.get(`${machines}/owner`)).status).to.equal(200);
+    await serve(first, letter);
+    await settled();
+    expect((await first.get(`${machines}/owner`)).status).to.equal(404);
+    await serve(second, machine);
   });
 });

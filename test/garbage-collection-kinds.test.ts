@@ -15,13 +15,15 @@ interface Owner {
   readonly metadata: { readonly name: string; readonly uid: string };
 }
 
-/** A body with one owner, which it blocks. */
-function ownedBy({ apiVersion, kind, metadata: { name, uid } }: Owner, body: object): object {
+function referenceTo({ apiVersion, kind, metadata: { name, uid } }: Owner): object {
+  return { apiVersion, kind, name, uid };
+}
+
+/** A body with one owner, which it blocks, and others. */
+function ownedBy(owner: Owner, body: object, ...others: readonly Owner[]): object {
   const { metadata } = body as { metadata: object };
-  return {
-    ...body,
-    metadata: { ...metadata, ownerReferences: [{ apiVersion, kind, name, uid, blockOwnerDeletion: true }] },
-  };
+  const ownerReferences = [{ ...referenceTo(owner), blockOwnerDeletion: true }, ...others.map(referenceTo)];
+  return { ...body, metadata: { ...metadata, ownerReferences } };
 }
 
 describe('garbage collection across namespaces and kinds', () => {
@@ -69,13 +71,8 @@ describe('garbage collection across namespaces and kinds', () => {
   it('what is in no namespace is never collected for an owner in one, nor waited for by it', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     const other = (await server.create(machines, newMachine('other'))) as Owner;
-    const owned = ownedBy(owner, newMachine('kept')) as { metadata: { ownerReferences: object[] } };
-    owned.metadata.ownerReferences.push({ apiVersion: other.apiVersion, kind: other.kind, ...other.metadata });
     await server.create(machines, ownedBy(owner, newMachine('kept')));
-    await server.create(
-      machines,
-      owned.metadata.ownerReferences.length > 1 ? { ...owned, metadata: { ...owned.metadata, name: 'both' } } : {},
-    );
+    await server.create(machines, ownedBy(owner, newMachine('both'), other));
     await remove(`${machines}/other`, 'Background');
     await remove(`${lettersIn('one')}/owner`, 'Foreground');
     expect(await statusOf(`${lettersIn('one')}/owner`)).to.equal(404);
@@ -103,6 +100,22 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
+  it('Foreground: the owner waits also where such a kind had no objects when its server first looked', async () => {
+    const fresh = await TestServer.start();
+    const deleted = async (name: string): Promise<number> => {
+      await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);
+      await eventually(() => fresh.api.isIdle());
+      return (await fresh.get(`${machines}/${name}`)).status;
+    };
+    await fresh.create(machines, newMachine('first'));
+    expect(await deleted('first')).to.equal(404);
+    const owner = (await fresh.create(machines, newMachine('owner'))) as Owner;
+    await fresh.create(lettersIn('default'), ownedBy(owner, newLetter('hidden')));
+    fresh.api.schemeManager.unregister(letter, 'service');
+    expect(await deleted('owner')).to.equal(200);
+    await fresh.stop();
+  });
+
   it('an owner whose kind is no longer served keeps its dependents, also where others are gone', async () => {
     const [owner, other] = [
       await server.create(machines, newMachine('owner')),
@@ -111,12 +124,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await server.create(lettersIn('one'), ownedBy(owner as Owner, newLetter('owned')));
     await settled();
     server.api.schemeManager.unregister(machine, 'service');
-    const references = [owner, other].map(({ apiVersion, kind, metadata: { name, uid } }: Owner) => ({
-      apiVersion,
-      kind,
-      name,
-      uid,
-    }));
+    const references = [owner as Owner, other as Owner].map(referenceTo);
     await server.patch(`${lettersIn('one')}/owned`, { metadata: { ownerReferences: references } });
     await remove(`${lettersIn('one')}/other`, 'Background');
     const owned = await server.get(`${lettersIn('one')}/owned`);

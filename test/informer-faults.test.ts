@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { InformerOptions } from '@homeostat/controller-runtime';
-import { eventually } from '@homeostat/controller-runtime/testing';
-import { pick, randomFrom } from './history/random.ts';
+import { eventually, seededRandom } from '@homeostat/controller-runtime/testing';
+import { pick } from './history/random.ts';
 import { FaultyNetwork } from './support/faulty-network.ts';
 import type { Followed } from './support/faulty-network.ts';
 import { newMachine, machine } from './support/models.ts';
@@ -125,7 +125,7 @@ describe('an informer over a network that fails', () => {
 
     for (const seed of [1, 2, 3, 4]) {
       it(`has what the server has after faults at random, and told each handler one history (seed ${seed})`, async () => {
-        const random = randomFrom(seed);
+        const random = seededRandom(seed);
         const selections: readonly InformerOptions[] = [{}, { labelSelector: 'colour=red' }, { metadataOnly: true }];
         const followed = selections.map((selection) => network.follow(selection));
         const { client } = network.server;

@@ -7,6 +7,7 @@ import { isFormerLeader } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { Candidate } from './support/candidate.ts';
+import { freePort } from './support/free-port.ts';
 import { person, persons } from './support/models.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -119,8 +120,8 @@ describe('leader election', () => {
     try {
       await server.stop();
       const database = `sqlite:${join(folder, 'objects.db')}`;
-      server = await TestServer.start({ database });
-      const { port } = server;
+      const port = await freePort();
+      server = await TestServer.start({ database, port });
       open = ['over HTTP'];
       const [a, b] = await rivals();
       await server.stop();

@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { createClient, createManager, controller } from '@homeostat/controller-runtime';
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { definePlugin } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
@@ -99,8 +100,7 @@ describe('GET /metrics', () => {
     expect(await requests('WATCH', 200)).to.equal(1);
     expect(await valueOf('apiserver_current_inflight_requests{request_kind="readOnly"}')).to.equal(1);
     watch.close();
-    for (let tries = 0; (await valueOf(series)) !== 0 && tries < 500; tries += 1);
-    expect(await valueOf(series)).to.equal(0);
+    await eventually(async () => (await valueOf(series)) === 0);
   });
 
   it('counts those of a kind in any of its versions', async () => {

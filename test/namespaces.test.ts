@@ -5,9 +5,9 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { letter, letters, newLetter, persons } from './support/models.ts';
 import { createNamespaces } from './support/namespaces.ts';
-import { TestDatabase } from './support/postgres-server.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
+import { useTwoServers } from './support/two-servers.ts';
 
 const namespaces = '/api/v1/namespaces';
 const lettersIn = (name: string): string => letters.replace('letters', `namespaces/${name}/letters`);
@@ -83,7 +83,8 @@ describe('namespaces [compat namespaces]', () => {
 
   it('are emptied when they are deleted, of every kind, and then go', async () => {
     await createNamespaces(server.api.client, ['full', 'other']);
-    for (let at = 0; at < 250; at += 1) await server.create(lettersIn('full'), newLetter(`l${at}`));
+    const full = Array.from({ length: 250 }, (_, at) => newLetter(`l${at}`));
+    await Promise.all(full.map((each) => server.create(lettersIn('full'), each)));
     await server.create('/api/v1/namespaces/full/events', {
       apiVersion: 'v1',
       kind: 'Event',
@@ -119,6 +120,19 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.delete(`${namespaces}/held`)).body.status.phase).to.equal('Terminating');
     await server.patch(slow, { metadata: { finalizers: null } });
     await gone(server, 'held');
+  });
+
+  it('wait for objects of a kind that is not served, and go when it is', async () => {
+    await createNamespaces(server.api.client, ['hidden']);
+    await server.create(lettersIn('hidden'), newLetter('unseen'));
+    server.api.schemeManager.unregister(letter, 'service');
+    await server.delete(`${namespaces}/hidden`);
+    await eventually(() => server.api.isIdle());
+    expect((await server.get(`${namespaces}/hidden`)).status).to.equal(200);
+    server.api.schemeManager.register(letter);
+    await server.api.whenReady(letter);
+    await gone(server, 'hidden');
+    expect((await server.get(lettersIn('hidden'))).body.total).to.equal(0);
   });
 
   it('wait for finalizers of their own; finalize takes those of the spec away', async () => {
@@ -168,20 +182,7 @@ describe('namespaces across a restart', () => {
 });
 
 describe('namespaces of two servers on one database', () => {
-  let database: TestDatabase | undefined;
-  let servers: readonly TestServer[] = [];
-
-  before(async function () {
-    database = await TestDatabase.create();
-    if (database === undefined) return this.skip();
-    const { url } = database;
-    servers = await Promise.all([0, 1].map(async () => TestServer.start({ database: url })));
-  });
-
-  after(async () => {
-    await Promise.all(servers.map(async (server) => server.stop()));
-    await database?.drop();
-  });
+  const servers = useTwoServers();
 
   it('have one default, though both made it at once', async () => {
     const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));

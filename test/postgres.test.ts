@@ -17,9 +17,7 @@ describe('an API server on PostgreSQL', () => {
   let database: TestDatabase;
   let server: TestServer;
   before(async function start() {
-    const created = await TestDatabase.create();
-    if (!created) return this.skip();
-    database = created;
+    database = await TestDatabase.create(this);
     server = await TestServer.start({ database: database.url });
   });
   after(async () => {

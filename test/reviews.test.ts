@@ -113,7 +113,9 @@ describe('reviews [compat reviews]', () => {
   it('can be created alone: nothing is stored', async () => {
     const path = `/apis/${authentication}/tokenreviews`;
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
-      expectRefusal(await open.request(method, path), { reason: 'MethodNotAllowed' });
+      const answer = await open.request(method, path);
+      expectRefusal(answer, { reason: 'MethodNotAllowed' });
+      expect(answer.headers['allow']).to.equal('POST');
     }
     expectRefusal(await open.get(`${path}/x`), { reason: 'NotFound' });
   });

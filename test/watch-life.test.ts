@@ -156,6 +156,33 @@ describe('watch: its life', () => {
     await stopped;
   });
 
+  it('does not begin for a client that has gone while it waited for its revision', async () => {
+    const valueOf = async (series: string): Promise<number> => {
+      const { text } = await server.get('/metrics');
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${series} `))
+          ?.slice(series.length),
+      );
+    };
+    const underWay = 'apiserver_current_inflight_requests{request_kind="readOnly"}';
+    const revision = Number(await server.revision(persons)) + 1;
+    const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${revision}`;
+    const socket = server.connect();
+    socket.write(`GET ${persons}?watch=true&${query} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await eventually(async () => (await valueOf(underWay)) === 2);
+    socket.destroy();
+    // Two requests behind it: its end is known by then.
+    await server.get('/livez');
+    await server.get('/livez');
+    await server.create(persons, person('bob'));
+    await eventually(async () => (await valueOf(underWay)) === 1);
+    await eventually(
+      async () => (await valueOf('apiserver_registered_watchers{resource="persons.people.example.com"}')) === 0,
+    );
+  });
+
   it('leaves no timer behind, whoever ends it', async () => {
     const idle = clock.pendingTimers;
     const hungUp = await watch('allowWatchBookmarks=true');

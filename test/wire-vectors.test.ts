@@ -1,11 +1,10 @@
-import { FakeClock } from '@homeostat/controller-runtime/testing';
+import type { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPersons as persons, newDemoPerson } from './support/demo-person.ts';
 import { passCompactions } from './support/pass-time.ts';
 import { readVector, summaryOf, WireReplay } from './support/recorded-wire.ts';
 import type { RecordedRequest } from './support/recorded-wire.ts';
-import { TestServer } from './support/test-server.ts';
-import { definitions, established } from './support/widget-definition.ts';
+import type { TestServer } from './support/test-server.ts';
 
 const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedRequest[];
 
@@ -66,14 +65,8 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
   let replay: WireReplay;
 
   before(async () => {
-    clock = new FakeClock();
-    server = await TestServer.start({ clock, retention: { minAgeMs: 1, minChanges: 0 } });
-    const { status, text } = await server.post(definitions, readVector('person-crd.yaml'), {
-      type: 'application/yaml',
-    });
-    expect(status, text).to.equal(201);
-    await established(server, 'persons.demo.example.com');
-    replay = new WireReplay(server, clock);
+    replay = await WireReplay.start({ retention: { minAgeMs: 1, minChanges: 0 } });
+    ({ server, clock } = replay);
   });
 
   after(() => server.stop());

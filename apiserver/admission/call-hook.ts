@@ -60,8 +60,11 @@ export async function callHook(
   const { client, timeoutMs, plugin, signal: stopping } = mounted;
   const abort = new AbortController();
   const { signal } = abort;
-  const onStop = (): void =>
-    abort.abort(new ApiError('ServiceUnavailable', `plugin "${plugin}" is being stopped`, { retryAfterSeconds: 1 }));
+  const stopped = (): ApiError =>
+    new ApiError('ServiceUnavailable', `plugin "${plugin}" is being stopped`, { retryAfterSeconds: 1 });
+  // While the write waited for the hooks of another plugin.
+  if (stopping.aborted) throw stopped();
+  const onStop = (): void => abort.abort(stopped());
   const onLate = (): void =>
     abort.abort(new ApiError('Timeout', `${hook} of plugin "${plugin}" has not ended within ${timeoutMs / 1000} s`));
   const ended = new Promise<never>((_resolve, reject) => {

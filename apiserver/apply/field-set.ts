@@ -40,7 +40,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
     const right = b[element] as FieldSet;
     const both = left === undefined || left === right ? right : uniteNodes(left, right);
     if (both === left) continue;
-    result ??= { ...a };
+    result ??= Object.assign({}, a);
     result[element] = both;
   }
   return result ?? a;
@@ -55,17 +55,24 @@ function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
 
 /** The members of `a` that are not in `b`; `a` itself when that is all of them. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
-  let result: Nodes | undefined;
+  let changed: Map<string, FieldSet | undefined> | undefined;
   for (const element in b) {
     const left = childOf(a, element);
     if (left === undefined || element === self) continue;
     const rest = subtractNode(left, b[element] as FieldSet);
-    if (rest === left) continue;
-    result ??= { ...a };
-    if (rest === undefined) delete result[element];
-    else result[element] = rest;
+    if (rest !== left) (changed ??= new Map<string, FieldSet | undefined>()).set(element, rest);
   }
-  return result ?? a;
+  return changed === undefined ? a : withNodes(a, changed);
+}
+
+/** The set with other nodes in the place of some; undefined: without them. */
+function withNodes(set: FieldSet, nodes: ReadonlyMap<string, FieldSet | undefined>): FieldSet {
+  const result: Nodes = {};
+  for (const element in set) {
+    const node = nodes.has(element) ? nodes.get(element) : set[element];
+    if (node !== undefined) result[element] = node;
+  }
+  return result;
 }
 
 function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {

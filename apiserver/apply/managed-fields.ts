@@ -91,7 +91,7 @@ export function withoutFields(
 /** The same, the manager's entry with another time. */
 export function withTime(entries: ManagedFields, by: Manager, time: string): ManagedFields {
   const entry = entryOf(entries, by);
-  return entry === undefined ? entries : withEntry(entries, by, { ...entry, time });
+  return entry === undefined ? entries : withEntry(entries, by, newEntry(by, fieldsOfEntry(entry), time));
 }
 
 /** What anybody owns. */

@@ -2,7 +2,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { RegistryOptions } from '../registry/registry.ts';
-import { notFound } from '../registry/resource-errors.ts';
+import { notFound, resourceName } from '../registry/resource-errors.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import { notReady } from '../registry/resource.ts';
 import { namespaceKind } from './namespace-kind.ts';
@@ -25,9 +25,8 @@ function admit(model: ModelDescriptor, object: ApiObject, entry: Entry | undefin
   if (entry === undefined) throw notFound(namespaceKind, namespace);
   if (entry.deletion === undefined) return;
   const { group, plural } = model;
-  const resource = group === '' ? plural : `${plural}.${group}`;
   const message = `unable to create new content in namespace ${namespace} because it is being terminated`;
-  throw new ApiError('Forbidden', `${resource} "${name}" is forbidden: ${message}`, {
+  throw new ApiError('Forbidden', `${resourceName(model)} "${name}" is forbidden: ${message}`, {
     details: { name, group, kind: plural },
     causes: [
       {

@@ -107,7 +107,8 @@ export class LocalClient implements PluginClient {
 
   async list<T extends ApiObject>(model: Model<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     const page = await this.#parts.lister.list(await this.#resource(model), listRequest(options));
-    return { ...page.envelope(), items: page.entries.map((entry) => this.#parts.reader.read<T>(entry)) };
+    const { apiVersion, kind, ...envelope } = page.envelope();
+    return { apiVersion, kind, ...envelope, items: page.entries.map((entry) => this.#parts.reader.read<T>(entry)) };
   }
 
   async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
@@ -216,7 +217,6 @@ export class LocalClient implements PluginClient {
     });
   }
 
-  /** The writer last: it is nothing that a caller decides. */
   async #apply<T extends ApiObject>(
     model: Model<T>,
     object: AppliedObject<T>,
@@ -231,11 +231,12 @@ export class LocalClient implements PluginClient {
     return this.#answer(await this.#parts.registry.apply(resource, key, body, this.#written(options)));
   }
 
+  /** The writer last: it is nothing that a caller decides. */
   #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer; readonly fieldManager: string } {
     const { writer = 'service', fieldManager: own = 'homeostat' } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
-    return { ...options, fieldManager, writer };
+    return Object.assign({}, options, { fieldManager, writer });
   }
 
   /** Waits while the kind is being indexed; NotFound when it is not registered. */
@@ -265,12 +266,10 @@ export class LocalClient implements PluginClient {
   #answer<T extends ApiObject>({ object, resourceVersion, warnings }: WriteResult): T {
     const { name } = object.metadata;
     for (const warning of warnings) this.#parts.logger.warn({ object: name, warning }, 'write with a warning');
-    const { resourceVersion: _draft, ...metadata } = object.metadata;
-    const answered = {
-      ...object,
-      metadata: resourceVersion === undefined ? metadata : { resourceVersion, ...metadata },
-    };
-    return freezeDeep(answered as T);
+    const { apiVersion, kind, metadata, ...fields } = object;
+    const { resourceVersion: _draft, ...rest } = metadata;
+    const answered = resourceVersion === undefined ? rest : { resourceVersion, ...rest };
+    return freezeDeep({ apiVersion, kind, metadata: answered, ...fields } as ApiObject as T);
   }
 }
 

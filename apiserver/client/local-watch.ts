@@ -54,8 +54,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
   async next(): Promise<IteratorResult<WatchEvent<T>, undefined>> {
     if (this.#isOver()) return this.return();
     try {
-      const place = (this.#place ??= await this.#open());
-      while (!this.#isOver()) {
+      const place = (this.#place ??= await this.#opened());
+      while (place !== undefined && !this.#isOver()) {
         const event = this.#waiting.shift() ?? this.#nextInitial(place) ?? this.#nextChange(place);
         if (event !== undefined) return { done: false, value: event };
         if (this.#isClosed) throw new ApiError('Expired', 'the kind is no longer served');
@@ -77,10 +77,29 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  async #open(): Promise<Place> {
+  /** undefined: it is over before there is a place; a kind may be being indexed for minutes. */
+  async #opened(): Promise<Place | undefined> {
+    const { signal } = this.#options;
+    let end = (): void => {};
+    const ended = new Promise<undefined>((resolve) => (end = () => resolve(undefined)));
+    this.#wake = end;
+    signal?.addEventListener('abort', end);
+    const opening = this.#open().then((place) => {
+      if (this.#isOver()) place?.release();
+      return place;
+    });
+    try {
+      return await Promise.race([opening, ended]);
+    } finally {
+      signal?.removeEventListener('abort', end);
+    }
+  }
+
+  async #open(): Promise<Place | undefined> {
     const { lister, revisions } = this.#parts;
     const { signal, sendInitialEvents, allowBookmarks } = this.#options;
     const resource = await this.#parts.resource();
+    if (this.#isOver()) return undefined;
     const after = parseRevision(this.#options.resourceVersion ?? '');
     const withInitial = sendInitialEvents ?? after === 0;
     const reached = withInitial || after === 0 ? revisions.reach(this.#options.resourceVersion) : undefined;

@@ -10,9 +10,9 @@ import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { classifyOwners } from './classify-owners.ts';
-import { NodeQueue } from './node-queue.ts';
 import { idOf, OwnerGraph } from './owner-graph.ts';
 import type { Node } from './owner-graph.ts';
+import { RetryQueue } from './retry-queue.ts';
 import type { UnservedDependents } from './unserved-dependents.ts';
 
 export interface GarbageCollectorOptions {
@@ -30,6 +30,9 @@ interface Undecided {
   readonly kind: string | undefined;
 }
 
+/** Writes that wait together are committed together, and others write as well. */
+const handledAtOnce = 100;
+
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;
 
 /**
@@ -41,16 +44,19 @@ const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidatio
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
   readonly #graph = new OwnerGraph();
-  readonly #queue: NodeQueue;
-  readonly #unsubscribe = new Map<Resource, () => void>();
+  readonly #queue: RetryQueue<Node>;
+  /** The kinds that are served, by {@link kindName}. */
+  readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
   /** Where the owner of the last dangling reference is: those of one owner come one after the other. */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
-    this.#queue = new NodeQueue({
+    this.#queue = new RetryQueue({
       clock: options.clock,
+      idOf,
+      atOnce: handledAtOnce,
       handle: async (node) => this.#handle(node),
       onFailure: (node, err) =>
         options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; again later'),
@@ -64,22 +70,20 @@ export class GarbageCollector {
   }
 
   async stop(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
+    for (const { unsubscribe } of this.#followed.values()) unsubscribe();
     await this.#queue.stop();
   }
 
   #follow(resource: Resource): void {
-    this.#unsubscribe.set(
-      resource,
-      resource.feed.subscribe((change) => this.#onChange(resource, change)),
-    );
+    const opened = kindName(resource.model.group, resource.model.kind);
+    const unsubscribe = resource.feed.subscribe((change) => this.#onChange(resource, change));
+    this.#followed.set(opened, { resource, unsubscribe });
     for (const entry of resource.cache.entries()) {
       this.#graph.add(resource, entry);
       if (entry.owners !== undefined) this.#queue.add({ resource, key: entry.key });
     }
     // A blocker may have gone, and a dependent that nobody knew may be here.
     for (const node of this.#graph.leaving()) this.#queue.add(node);
-    const opened = kindName(resource.model.group, resource.model.kind);
     for (const [id, { node, kind }] of this.#undecided) {
       if (kind !== undefined && kind !== opened) continue;
       this.#undecided.delete(id);
@@ -88,9 +92,9 @@ export class GarbageCollector {
   }
 
   #unfollow(resource: Resource): void {
-    this.#unsubscribe.get(resource)?.();
-    this.#unsubscribe.delete(resource);
     const kind = kindName(resource.model.group, resource.model.kind);
+    this.#followed.get(kind)?.unsubscribe();
+    this.#followed.delete(kind);
     for (const entry of resource.cache.entries()) {
       this.#graph.remove(resource, entry);
       this.#undecided.delete(idOf({ resource, key: entry.key }));
@@ -223,8 +227,7 @@ export class GarbageCollector {
 
   /** The kind of a reference, when it is served. */
   #kindOf(owner: OwnerReference): Resource | undefined {
-    const group = groupOf(owner);
-    return this.#options.table.served().find(({ model }) => model.kind === owner.kind && model.group === group);
+    return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
   /** A mistake that would otherwise show itself as an object that vanishes. */

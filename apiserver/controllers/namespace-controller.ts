@@ -1,5 +1,5 @@
 import { isAlreadyExists, isConflict, isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
@@ -12,6 +12,7 @@ import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { namespaceOfKey } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
+import { RetryQueue } from './retry-queue.ts';
 
 export interface NamespaceControllerOptions {
   readonly store: Store;
@@ -27,9 +28,6 @@ const deletedAtOnce = 100;
 
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 
-/** After a failure, such as a database that cannot be written. */
-const retryMs = 1000;
-
 /**
  * Empties namespaces that are declared deleted, and then lets them go. What it has to do stands in the namespaces
  * themselves, so it goes on after a restart; several replicas may do the same work at the same time. A namespace with objects
@@ -40,13 +38,18 @@ export class NamespaceController {
   readonly #unsubscribe = new Map<Resource, () => void>();
   /** Names of the namespaces that are declared deleted. */
   readonly #terminating = new Set<string>();
-  readonly #waiting = new Set<string>();
-  #run: Promise<void> | undefined;
-  #retry: Timer | undefined;
-  #stopped = false;
+  readonly #queue: RetryQueue<string>;
 
   constructor(options: NamespaceControllerOptions) {
     this.#options = options;
+    this.#queue = new RetryQueue({
+      clock: options.clock,
+      idOf: (name) => name,
+      atOnce: 1,
+      handle: async (name) => this.#handle(name),
+      onFailure: (namespace, err) =>
+        options.logger.error({ err, namespace }, 'a namespace could not be emptied; again later'),
+    });
     options.table.on('opened', (resource) => this.#follow(resource));
     options.table.on('closed', (resource) => this.#unfollow(resource));
   }
@@ -65,15 +68,12 @@ export class NamespaceController {
   }
 
   isIdle(): boolean {
-    return this.#run === undefined && this.#retry === undefined;
+    return this.#queue.isIdle();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#options.clock.clearTimeout(this.#retry);
-    this.#retry = undefined;
     for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
-    await this.#run;
+    await this.#queue.stop();
   }
 
   #follow(resource: Resource): void {
@@ -85,7 +85,7 @@ export class NamespaceController {
     this.#unsubscribe.set(resource, resource.feed.subscribe(onChange));
     if (isNamespaces) for (const entry of resource.cache.entries()) this.#note(entry);
     // Objects of this kind may be what is left of them.
-    for (const name of this.#terminating) this.#enqueue(name);
+    for (const name of this.#terminating) this.#queue.add(name);
   }
 
   #unfollow(resource: Resource): void {
@@ -102,7 +102,7 @@ export class NamespaceController {
   #note(entry: Entry): void {
     if (entry.deletion === undefined) return;
     this.#terminating.add(entry.name);
-    this.#enqueue(entry.name);
+    this.#queue.add(entry.name);
   }
 
   /**
@@ -112,7 +112,7 @@ export class NamespaceController {
   #onObject({ type, entry }: FeedChange): void {
     const { namespace } = entry;
     if (type === 'MODIFIED' || namespace === undefined) return;
-    if (this.#terminating.has(namespace) || (type === 'ADDED' && this.#isGone(namespace))) this.#enqueue(namespace);
+    if (this.#terminating.has(namespace) || (type === 'ADDED' && this.#isGone(namespace))) this.#queue.add(namespace);
   }
 
   #isGone(name: string): boolean {
@@ -120,45 +120,14 @@ export class NamespaceController {
     return namespaces !== undefined && namespaces.cache.get(name) === undefined;
   }
 
-  #enqueue(name: string): void {
-    if (this.#stopped) return;
-    this.#waiting.add(name);
-    this.#begin();
-  }
-
-  #begin(): void {
-    if (this.#retry !== undefined) return;
-    this.#run ??= this.#work().finally(() => {
-      this.#run = undefined;
-      // It may have come between the last look and this.
-      if (this.#waiting.size > 0 && !this.#stopped) this.#begin();
-    });
-  }
-
-  async #work(): Promise<void> {
-    // Not within the change that brought it about.
-    await Promise.resolve();
-    for (const name of this.#waiting) {
-      if (this.#stopped || this.#retry !== undefined) return;
-      this.#waiting.delete(name);
-      try {
-        await this.#empty(name);
-      } catch (err) {
-        this.#onFailure(name, err);
-      }
+  async #handle(name: string): Promise<void> {
+    try {
+      await this.#empty(name);
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (!isConflict(error)) throw error;
+      this.#queue.add(name);
     }
-  }
-
-  #onFailure(name: string, err: unknown): void {
-    if (isNotFound(err)) return;
-    this.#waiting.add(name);
-    if (isConflict(err) || this.#stopped) return;
-    this.#options.logger.error({ err, namespace: name }, 'a namespace could not be emptied; trying again');
-    this.#retry = this.#options.clock.setTimeout(() => {
-      this.#retry = undefined;
-      this.#begin();
-    }, retryMs);
-    this.#retry.unref?.();
   }
 
   async #empty(name: string): Promise<void> {
@@ -166,13 +135,13 @@ export class NamespaceController {
     await this.#options.revisions.reach(undefined);
     if (!this.#terminating.has(name) && !this.#isGone(name)) return;
     await this.#deleteContents(name);
-    if (this.#stopped) return;
+    if (this.#queue.isStopped) return;
     // Other replicas may have created something before they heard of the deletion.
     await this.#options.revisions.reach(undefined);
     if (this.#isGone(name)) return;
     // What finalizers hold goes later, and that is a change. So is a kind that comes to be served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
-    else if (this.#hasUndeclared(name)) this.#waiting.add(name);
+    else if (this.#hasUndeclared(name)) this.#queue.add(name);
   }
 
   /** What is refused keeps no other kind from going. Rejects with the first failure. */
@@ -183,7 +152,7 @@ export class NamespaceController {
         await deleteEntries(
           this.#options.registry,
           { resource, entries: entries.filter(isUndeclared) },
-          { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#stopped },
+          { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
         );
       } catch (error) {
         if (reasonOf(error) === 'ServiceUnavailable') throw error;
@@ -205,7 +174,7 @@ export class NamespaceController {
   /** Whether the store has objects of the namespace: of kinds that are not served now, or not yet. Reads every key. */
   async #isInStore(name: string): Promise<boolean> {
     for await (const rows of this.#options.store.scan()) {
-      if (this.#stopped) return true;
+      if (this.#queue.isStopped) return true;
       const found = rows.find(({ key }) => namespaceOfKey(key) === name);
       if (found === undefined) continue;
       const { logger } = this.#options;

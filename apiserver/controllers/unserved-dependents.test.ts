@@ -1,3 +1,4 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
@@ -32,5 +33,40 @@ describe('dependents of kinds that are not served', () => {
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', onUnhandled);
     expect(unhandled).to.deep.equal([]);
+  });
+
+  it('are looked for once for all who ask meanwhile, and anew for who asks after that', async () => {
+    const dependent = { metadata: { ownerReferences: [{ uid: 'owner-7' }] } };
+    const data = Buffer.from(JSON.stringify(dependent));
+    let scans = 0;
+    let letGo = (): void => {};
+    const gate = new Promise<void>((resolve) => (letGo = resolve));
+    const store = {
+      async *scan(kind?: number) {
+        if (kind !== undefined) {
+          scans += 1;
+          await gate;
+        }
+        yield [{ key: '/registry/a.example.com/things/x', data }];
+      },
+      numberOf: async () => 1,
+    };
+    const table = { on: () => undefined, ofNumber: () => undefined };
+    const dependents = new UnservedDependents({
+      store: store as unknown as Store,
+      table: table as unknown as ResourceTable,
+      log: new UnservedLog(0),
+    });
+    const isOwned = (at: number): Promise<boolean> => dependents.some(({ uid }) => uid === `owner-${at}`);
+    const ask = (): Promise<number[]> =>
+      Promise.all(Array.from({ length: 20 }, async (_each, at) => ((await isOwned(at)) ? [at] : []))).then((found) =>
+        found.flat(),
+      );
+    const first = ask();
+    await eventually(() => scans > 0);
+    const later = [ask(), ask()];
+    letGo();
+    expect(await Promise.all([first, ...later])).to.deep.equal([[7], [7], [7]]);
+    expect(scans).to.equal(2);
   });
 });

@@ -3,6 +3,7 @@ import { decodeObject } from '../registry/object-codec.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { UnservedLog } from '../registry/unserved-log.ts';
 import { kindNameOf, kindOfKey } from '../store/object-key.ts';
+import { SharedRead } from '../store/shared-read.ts';
 import type { Row, Store } from '../store/store.ts';
 
 export interface UnservedDependentsOptions {
@@ -20,6 +21,8 @@ type IsDependent = (owner: OwnerReference) => boolean;
 export class UnservedDependents {
   readonly #options: UnservedDependentsOptions;
   #kinds: { readonly numbers: Promise<Set<number>>; readonly losses: number } | undefined;
+  readonly #looks = new SharedRead(() => this.#look());
+  #asked = new Set<IsDependent>();
 
   constructor(options: UnservedDependentsOptions) {
     this.#options = options;
@@ -34,15 +37,29 @@ export class UnservedDependents {
     );
   }
 
-  /** Whether some object has a reference like that. */
+  /** Whether some object has a reference like that. One look is for all who have asked when it begins. */
   async some(isDependent: IsDependent): Promise<boolean> {
+    this.#asked.add(isDependent);
+    return (await this.#looks.get()).has(isDependent);
+  }
+
+  /** Those who have asked, and are right. */
+  async #look(): Promise<ReadonlySet<IsDependent>> {
     const { store, table, log } = this.#options;
+    const asked = this.#asked;
+    this.#asked = new Set();
+    const found = new Set<IsDependent>();
     const numbers = new Set([...(await this.#stored()), ...log.kinds]);
     for (const number of numbers) {
       if (table.ofNumber(number) !== undefined) continue;
-      for await (const rows of store.scan(number)) if (rows.some((row) => hasOwner(row, isDependent))) return true;
+      for await (const rows of store.scan(number)) {
+        const owners = rows.flatMap(ownersOf);
+        const answered = [...asked].filter((isDependent) => owners.some(isDependent));
+        for (const each of answered) found.add(each);
+        if (found.size === asked.size) return found;
+      }
     }
-    return false;
+    return found;
   }
 
   /** The kinds that the store had when it was first read, and after history was lost, when others may have come. */
@@ -72,8 +89,7 @@ function kindPartOf(key: string): string {
 
 const ownersField = Buffer.from('"ownerReferences"');
 
-function hasOwner({ data }: Row, isDependent: IsDependent): boolean {
+function ownersOf({ data }: Row): readonly OwnerReference[] {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  if (!bytes.includes(ownersField)) return false;
-  return decodeObject(bytes).metadata.ownerReferences?.some(isDependent) === true;
+  return bytes.includes(ownersField) ? (decodeObject(bytes).metadata.ownerReferences ?? []) : [];
 }

@@ -1,5 +1,6 @@
 import { ApiError, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger, ModelDescriptor, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { RetryQueue } from '../controllers/retry-queue.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object-codec.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -23,9 +24,6 @@ export interface DefinitionControllerOptions {
   readonly logger: Logger;
 }
 
-/** After a failure that says nothing of its end, such as a database that is away. */
-const retryMs = 1000;
-
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 
 /** Objects that are deleted at the same time. */
@@ -39,19 +37,24 @@ export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #served: ServedDefinitions;
   readonly #model: ModelDescriptor<CustomResourceDefinition>;
-  readonly #waiting = new Set<string>();
-  readonly #retries = new Set<Timer>();
+  readonly #queue: RetryQueue<string>;
   /** Kinds whose last objects are waited for, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();
   readonly #unsubscribe: (() => void)[] = [];
   #definitions: Resource | undefined;
-  #run: Promise<void> | undefined;
   #started = false;
-  #stopped = false;
 
   constructor(options: DefinitionControllerOptions) {
     this.#options = options;
     this.#served = new ServedDefinitions(options);
+    this.#queue = new RetryQueue({
+      clock: options.clock,
+      idOf: (name) => name,
+      atOnce: 1,
+      handle: async (name) => this.#handle(name),
+      onFailure: (name, err) =>
+        options.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; again later'),
+    });
     const { serviceDomain } = options.schemes;
     this.#model = definitionModel((next, previous) => {
       const violations = checkDefinitionWrite(next, previous);
@@ -83,15 +86,12 @@ export class DefinitionController {
   }
 
   isIdle(): boolean {
-    return this.#run === undefined && this.#retries.size === 0;
+    return this.#queue.isIdle();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
     for (const unsubscribe of [...this.#unsubscribe, ...this.#leaving.values()]) unsubscribe();
-    for (const timer of this.#retries) this.#options.clock.clearTimeout(timer);
-    this.#retries.clear();
-    await this.#run;
+    await this.#queue.stop();
   }
 
   #opened(): Resource {
@@ -104,41 +104,16 @@ export class DefinitionController {
   }
 
   #enqueue(name: string): void {
-    if (this.#stopped || !this.#started) return;
-    this.#waiting.add(name);
-    this.#begin();
+    if (this.#started) this.#queue.add(name);
   }
 
-  #begin(): void {
-    this.#run ??= this.#work().finally(() => {
-      this.#run = undefined;
-      // It may have come between the last look and this.
-      if (this.#waiting.size > 0 && !this.#stopped) this.#begin();
-    });
-  }
-
-  async #work(): Promise<void> {
-    for (const name of this.#waiting) {
-      if (this.#stopped) return;
-      this.#waiting.delete(name);
-      try {
-        await this.#reconcile(name);
-      } catch (error) {
-        this.#onFailure(name, error);
-      }
+  async #handle(name: string): Promise<void> {
+    try {
+      await this.#reconcile(name);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      this.#queue.add(name);
     }
-  }
-
-  #onFailure(name: string, err: unknown): void {
-    if (isConflict(err) || isNotFound(err)) return this.#enqueue(name);
-    if (this.#stopped) return;
-    const { clock, logger } = this.#options;
-    logger.error({ err, name, retryMs }, 'a CustomResourceDefinition could not be followed');
-    const timer = clock.setTimeout(() => {
-      this.#retries.delete(timer);
-      this.#enqueue(name);
-    }, retryMs);
-    this.#retries.add(timer);
   }
 
   async #reconcile(name: string): Promise<void> {
@@ -151,7 +126,7 @@ export class DefinitionController {
     if (!finalizers.includes(cleanupFinalizer))
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     const outcome = await this.#served.serve(definition);
-    if (this.#stopped) return;
+    if (this.#queue.isStopped) return;
     await this.#setStatus(definition, statusOf(definition, outcome, this.#now()));
   }
 
@@ -200,7 +175,7 @@ export class DefinitionController {
     await deleteEntries(
       this.#options.registry,
       { resource, entries: [...resource.cache.entries()] },
-      { atOnce: deletedAtOnce, optionsOf: () => asService, isStopped: () => this.#stopped },
+      { atOnce: deletedAtOnce, optionsOf: () => asService, isStopped: () => this.#queue.isStopped },
     );
   }
 

@@ -8,7 +8,7 @@ import type { Resource } from '../registry/resource.ts';
 import { answerTogether } from './answer-together.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { bearerToken } from './bearer-token.ts';
-import { refuseMethod, requireRead } from './cacheable-answer.ts';
+import { requireRead } from './cacheable-answer.ts';
 import { compressLarge } from './compress-large.ts';
 import { debugRoutes } from './debug-pages.ts';
 import type { DebugPage } from './debug-pages.ts';
@@ -25,7 +25,7 @@ import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { allOf } from './query.ts';
 import { requestId } from './request-id.ts';
-import { pathNotFound } from './path-errors.ts';
+import { pathNotFound, refuseMethod } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
 import type { ReviewHandler } from './review-handler.ts';
@@ -103,7 +103,7 @@ function needsNamespace(context: Context, name: string | undefined): boolean {
 function exportRoute({ exports, stopping }: AppParts): Middleware {
   return function answerExport(context, next) {
     if (withoutTrailingSlash(context.path) !== '/export') return next();
-    if (context.method !== 'GET') refuseMethod(context);
+    if (context.method !== 'GET') refuseMethod(context, ['GET']);
     if (stopping()) throw shuttingDown();
     return exports.handle(context);
   };

@@ -1,5 +1,5 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import { refuseMethod } from './path-errors.ts';
 
 /** What a client may keep. */
 export interface CacheableAnswer {
@@ -27,11 +27,5 @@ export function sendCacheable(context: Context, answer: CacheableAnswer): void {
 
 /** 405 for whatever is not GET or HEAD. */
 export function requireRead(context: Context): void {
-  if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context);
-}
-
-/** 405. */
-export function refuseMethod(context: Context): never {
-  const method = context.method.toLowerCase().slice(0, 16);
-  throw new ApiError('MethodNotAllowed', `${method} is not supported on ${context.path}`);
+  if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context, ['GET', 'HEAD']);
 }

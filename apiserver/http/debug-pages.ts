@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
+import { requireRead } from './cacheable-answer.ts';
 import { withoutTrailingSlash } from './health.ts';
 import { integerOf } from './query.ts';
 import { sendJson } from './responses.ts';
@@ -31,10 +32,7 @@ export function debugRoutes(pages: readonly DebugPage[]): Middleware {
     const [, name, item] = pagePath.exec(withoutTrailingSlash(context.path)) ?? [];
     const page = pages.find((each) => each.name === name);
     if (page === undefined) return next();
-    if (context.method !== 'GET' && context.method !== 'HEAD') {
-      const method = context.method.toLowerCase().slice(0, 16);
-      throw new ApiError('MethodNotAllowed', `${method} is not supported on debug pages`);
-    }
+    requireRead(context);
     const answer = item === undefined ? page.index() : page.item(item, readLimit(context));
     if (answer === undefined) throw new ApiError('NotFound', `${page.name} "${item}" not found`);
     sendJson(context, answer);

@@ -7,6 +7,7 @@ import Koa from 'koa';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { Person, routes, servedModels } from '../openapi/served-models.fixture.ts';
+import { skip } from '../skip.test-support.ts';
 import { startApiServer } from '../server/api-server.ts';
 import type { ApiServer } from '../server/api-server.ts';
 import { docsRoutes } from './docs-routes.ts';
@@ -19,7 +20,7 @@ const persons = '/apis/people.example.com/v1alpha1/persons';
 // The first start of a browser on a busy machine takes its time.
 const browserTimeoutMs = 60_000;
 
-describe('/docs in a browser (skipped without /usr/bin/chromium, unless CI is set)', function () {
+describe('/docs in a browser', function () {
   this.timeout(browserTimeoutMs);
   let browser: Browser;
   let page: Page;
@@ -27,10 +28,7 @@ describe('/docs in a browser (skipped without /usr/bin/chromium, unless CI is se
   let complaints: string[];
 
   before(async function () {
-    if (!existsSync(executablePath)) {
-      if (process.env['CI'] !== undefined) throw new Error(`there is no ${executablePath}: apt-get install chromium`);
-      this.skip();
-    }
+    if (!existsSync(executablePath)) skip(this, `there is no ${executablePath}: apt-get install chromium`);
     // As root there is no sandbox to be had.
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });

@@ -4,6 +4,7 @@ import type { Middleware } from 'koa';
 import { requireRead, sendCacheable } from './cacheable-answer.ts';
 import type { CacheableAnswer } from './cacheable-answer.ts';
 import { docsInitializer, docsPage, docsPolicy } from './docs-page.ts';
+import { withoutTrailingSlash } from './health.ts';
 
 const script = 'text/javascript; charset=utf-8';
 
@@ -20,7 +21,7 @@ const files: Readonly<Record<string, () => Promise<CacheableAnswer>>> = {
 export function docsRoutes(): Middleware {
   const read = new Map<string, CacheableAnswer>();
   return async function answerDocs(context, next) {
-    const path = context.path.replace(/(.)\/$/, '$1');
+    const path = withoutTrailingSlash(context.path);
     const make = Object.hasOwn(files, path) ? files[path] : undefined;
     if (make === undefined) {
       await next();

@@ -9,8 +9,7 @@ import type { RouteResult } from '../endpoints/find-route.ts';
 import type { MountedEntry } from '../endpoints/mount.ts';
 import type { Mismatch } from '../endpoints/predicates.ts';
 import { RequestSource } from '../endpoints/request-source.ts';
-import { clip } from '../registry/resource-errors.ts';
-import { pathNotFound } from './path-errors.ts';
+import { pathNotFound, refuseMethod } from './path-errors.ts';
 
 export interface EndpointParts extends CallSurroundings {
   readonly endpoints: EndpointTable;
@@ -79,11 +78,8 @@ function refusalOf(
   { logger }: EndpointParts,
 ): ApiError {
   switch (result.kind) {
-    case 'method': {
-      context.set('Allow', allowOf(result.allowed));
-      const verb = context.method.toLowerCase().slice(0, 16);
-      return new ApiError('MethodNotAllowed', `${verb} is not supported on ${clip(context.path)}`);
-    }
+    case 'method':
+      return refuseMethod(context, withHead(result.allowed));
     case 'mismatch':
       return mismatchError(result.mismatch);
     case 'failed': {
@@ -97,8 +93,8 @@ function refusalOf(
 }
 
 /** HEAD goes with GET. */
-function allowOf(methods: readonly string[]): string {
-  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
+function withHead(methods: readonly string[]): readonly string[] {
+  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
 }
 
 function mismatchError({ reason, types }: Mismatch): ApiError {

@@ -22,8 +22,8 @@ export function readListOptions(query: Query): ListRequest {
   }
   const resourceVersion = firstOf(query, 'resourceVersion');
   return {
-    ...readSelection(query),
     sort: parseSort(allOf(query, 'sort').filter((term) => term !== '')),
+    ...readSelection(query),
     ...(page === undefined ? {} : { page }),
     ...(chunk === undefined ? {} : { chunk }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),

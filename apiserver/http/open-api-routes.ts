@@ -4,6 +4,7 @@ import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
 import { OpenApiDocuments } from '../openapi/open-api-documents.ts';
 import type { StoredDocument } from '../openapi/open-api-documents.ts';
 import { requireRead, sendCacheable } from './cacheable-answer.ts';
+import { withoutTrailingSlash } from './health.ts';
 import { firstOf } from './query.ts';
 import { serverVersion } from './version.ts';
 
@@ -25,7 +26,7 @@ export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middlew
     version: serverVersion['gitVersion'] ?? '',
   });
   return function answerOpenApi(context, next) {
-    const path = context.path.replace(/(.)\/$/, '$1');
+    const path = withoutTrailingSlash(context.path);
     const document = path.startsWith('/openapi') ? documents.at(path) : undefined;
     if (document === undefined) return next();
     requireRead(context);

@@ -8,7 +8,6 @@ import type { ReviewSpec } from '../reviews/answer-review.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import type { Users } from '../reviews/users.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
-import type { ObjectSchema } from '../schema/compile-schema.ts';
 import { negotiate } from './accept.ts';
 import { methodNotAllowed } from './path-errors.ts';
 import { readObjectBody } from './object-body.ts';
@@ -26,7 +25,6 @@ interface ReviewBody {
 /** A review in a POST, answered with its status. */
 export class ReviewHandler {
   readonly #users: Users;
-  readonly #schemas = new Map<ModelDescriptor, ObjectSchema>();
 
   constructor(users: Users) {
     this.#users = users;
@@ -43,35 +41,29 @@ export class ReviewHandler {
     const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem']);
     readWriteOptions(context, 'CreateOptions');
     const body = (await readObjectBody(context, messageOf(model)))();
-    const { spec = {}, metadata = {} } = this.#check(model, body);
+    const { spec = {}, metadata = {} } = readReview(model, body);
     const status = answerReview(model, spec, { users: this.#users, namespace: path.namespace });
     const answer = { kind: model.kind, apiVersion: apiVersionOf(model), metadata, spec, status };
     context.status = 201;
     sendBytes(context, Buffer.from(JSON.stringify(answer)), format);
   }
+}
 
-  #check(model: ModelDescriptor, body: unknown): ReviewBody {
-    if (body === null || typeof body !== 'object' || Array.isArray(body)) {
-      throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
-    }
-    const review = body as ReviewBody;
-    checkField('apiVersion', review.apiVersion, apiVersionOf(model));
-    checkField('kind', review.kind, model.kind);
-    const [wrong] = metadataShapeErrors(review.metadata ?? {});
-    if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`, [wrong]);
-    const schema = this.#schemaOf(model);
-    schema.prune(body);
-    const causes = schema.validate(body);
-    if (causes.length > 0) throw invalid(model, '', causes);
-    return review;
+function readReview(model: ModelDescriptor, body: unknown): ReviewBody {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
   }
-
-  /** Compiled when it is first needed: most servers never are asked for most reviews. */
-  #schemaOf(model: ModelDescriptor): ObjectSchema {
-    const schema = this.#schemas.get(model) ?? compileSchema(model);
-    this.#schemas.set(model, schema);
-    return schema;
-  }
+  const review = body as ReviewBody;
+  checkField('apiVersion', review.apiVersion, apiVersionOf(model));
+  checkField('kind', review.kind, model.kind);
+  const [wrong] = metadataShapeErrors(review.metadata ?? {});
+  if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`, [wrong]);
+  // Compiled when it is first needed: most servers never are asked for most reviews.
+  const schema = compileSchema(model);
+  schema.prune(body);
+  const causes = schema.validate(body);
+  if (causes.length > 0) throw invalid(model, '', causes);
+  return review;
 }
 
 function checkField(field: 'apiVersion' | 'kind', value: unknown, expected: string): void {

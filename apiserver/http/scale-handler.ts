@@ -1,4 +1,4 @@
-import { ApiError, applyJsonPatch, applyMergePatch, isConflict } from '@homeostat/controller-runtime/api';
+import { applyJsonPatch, applyMergePatch, isConflict } from '@homeostat/controller-runtime/api';
 import type { ObjectKey, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { decodeObject } from '../registry/object-codec.ts';
@@ -8,6 +8,7 @@ import { readScale, scaleOf, scalePatch } from '../registry/scale.ts';
 import type { ScaleRequest } from '../registry/scale.ts';
 import type { Format } from './accept.ts';
 import { readObjectBody } from './object-body.ts';
+import { methodNotAllowed } from './path-errors.ts';
 import { patchTypes, readPatch } from './patch-body.ts';
 import { firstOf } from './query.ts';
 import { sendBytes } from './responses.ts';
@@ -38,7 +39,7 @@ export class ScaleHandler {
     if (method === 'GET' || method === 'HEAD') return this.#get(call);
     if (method === 'PUT') return this.#update(call);
     if (method === 'PATCH') return this.#patch(call);
-    throw new ApiError('MethodNotAllowed', `${method.toLowerCase().slice(0, 16)} is not supported on a scale`);
+    throw methodNotAllowed(call.context, call.resource.model);
   }
 
   async #get(call: ScaleCall): Promise<void> {

@@ -1,5 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Clock } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { Lister } from '../registry/lister.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -20,6 +20,7 @@ export interface WatchHandlerParts {
   readonly lister: Lister;
   readonly revisions: Revisions;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Uniform in [0, 1): spreads the ends of watches that name no time limit. */
   readonly random: () => number;
   readonly bookmarkIntervalMs: number;
@@ -88,7 +89,7 @@ export class WatchHandler {
     context: Context,
     { path, resource, from }: { path: ResourcePath; resource: Resource; from: WatchStart },
   ): WatchStreamOptions {
-    const { lister, revisions, clock, random, bookmarkIntervalMs } = this.#parts;
+    const { lister, revisions, clock, logger, random, bookmarkIntervalMs } = this.#parts;
     const { query } = context;
     const format = readFormat(context, resource, clock);
     const selection = lister.select(resource, readWatchSelection(query, path));
@@ -107,6 +108,7 @@ export class WatchHandler {
       bookmarkIntervalMs: bookmarks ? bookmarkIntervalMs : undefined,
       timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : (30 + 30 * random()) * 60_000,
       currentRevision: () => revisions.current,
+      onError: (err) => logger.error({ err, path: context.path }, 'watch failed'),
     };
   }
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isApiError } from '@homeostat/controller-runtime/api';
-import type { ApiError, Clock, Timer } from '@homeostat/controller-runtime/api';
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { translate } from '../registry/watch-translation.ts';
@@ -37,6 +37,8 @@ export interface WatchStreamOptions {
   readonly timeoutMs: number;
   /** The revision that memory has reached. */
   readonly currentRevision: () => number;
+  /** Hears of what is no fault of the client, which is told 500. The others' streams go on. */
+  readonly onError: (error: unknown) => void;
 }
 
 /**
@@ -90,9 +92,13 @@ export class WatchStream {
     try {
       this.#write(this.#collect());
     } catch (error) {
-      if (!isApiError(error)) throw error;
-      this.fail(error);
+      this.fail(isApiError(error) ? error : this.#internalError(error));
     }
+  }
+
+  #internalError(error: unknown): ApiError {
+    this.#options.onError(error);
+    return new ApiError('InternalError', 'Internal error occurred');
   }
 
   /** Tells the client why it ends, and ends. */

@@ -1,3 +1,4 @@
+import { seededRandom } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Slot } from './entry.ts';
@@ -29,15 +30,6 @@ function descending(index: SortedIndex, offset = 0): string[] {
   const items: string[] = [];
   index.forEachDescending(offset, (entry, value) => items.push(`${value}:${entry.key}`) > 0);
   return items;
-}
-
-/** Deterministic pseudo-random numbers below 1. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 describe('SortedIndex', () => {
@@ -90,7 +82,7 @@ describe('SortedIndex', () => {
 
   it('keeps order and ranks while it grows to many buckets and shrinks to none', () => {
     const index = new SortedIndex();
-    const random = createRandom(7);
+    const random = seededRandom(7);
     let model: { value: string; slot: Slot }[] = [];
     const check = (): void => {
       const sorted = model.map(({ value, slot }) => `${value}:${slot.entry.key}`).sort();

@@ -2,6 +2,7 @@ import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import { claimDifference } from '../store/claim-difference.ts';
 import type { KindClaims, Store, StoredClaims } from '../store/store.ts';
 import { checkUnique } from './index-build.ts';
+import { resourceName } from './resource-errors.ts';
 import type { Resource } from './resource.ts';
 import type { Revisions } from './revisions.ts';
 
@@ -82,8 +83,7 @@ const adoptions = new WeakMap<Resource, Promise<void>>();
 async function adopt(resource: Resource, store: Store): Promise<void> {
   const { generation, indexes } = await store.claims(resource.kindNumber);
   if (!resource.hasIndexes(indexes)) {
-    const { plural, group } = resource.model;
-    const message = `${plural}.${group} has other unique indexes at another replica; this one has to be restarted with the same`;
+    const message = `${resourceName(resource.model)} has other unique indexes at another replica; this one has to be restarted with the same`;
     const refusal = new ApiError('ServiceUnavailable', message);
     resource.refuseWrites(refusal);
     throw refusal;

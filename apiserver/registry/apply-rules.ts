@@ -82,7 +82,7 @@ export function proposeApplied(rules: Rules, body: unknown, request: CreateReque
   const fields = appliedFieldsOf(appliedContent(rules, draft, request), rules.schema.shape);
   const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
   const managedFields = isEmptySet(fields) ? [] : [entry];
-  return proposeCreate(rules, { ...draft, metadata }, { ...request, managedFields });
+  return proposeCreate(rules, { ...draft, metadata }, { managedFields, ...request });
 }
 
 function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {

@@ -68,7 +68,7 @@ export class Lister {
       const { entries, total } = resource.history.selectAt(query, revision);
       return listPage({ resource, entries, total, revision });
     }
-    return this.#page(resource, query, { ...request.page, revision });
+    return this.#page(resource, query, { revision, ...request.page });
   }
 
   select(resource: Resource, request: SelectionRequest): Selection {
@@ -115,7 +115,7 @@ export class Lister {
     const token = formatContinueToken({ revision, offset: next }, { epoch: this.#options.epoch, query });
     // Kubernetes tells how much remains only where no selector makes that a guess; here it is known, but clients compare.
     const isSelective = query.conditions.length > 0 || query.isEmpty;
-    return listPage({ ...page, token, ...(isSelective ? {} : { remaining: total - next }) });
+    return listPage({ token, ...page, ...(isSelective ? {} : { remaining: total - next }) });
   }
 }
 

@@ -149,7 +149,7 @@ export class Registry {
     for (let draws = 1; ; draws += 1) {
       const warnings: string[] = [];
       let drawn = false;
-      const request = this.#createRequest(options, warnings, () => (drawn = true));
+      const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
       const proposal = proposeCreate(resource.rules, body(), request);
       const result = await this.#create(resource, proposal, { options, warnings });
       if (result !== undefined) return result;
@@ -164,13 +164,13 @@ export class Registry {
     for (let race = 0; race < maxRaces; race += 1) {
       try {
         return await this.#change(resource, key, options, (stored, request) =>
-          proposeApply(resource.rules, stored, body(), { ...request, force, ...told }),
+          proposeApply(resource.rules, stored, body(), { force, ...request, ...told }),
         );
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
       const warnings: string[] = [];
-      const request = { ...this.#createRequest(options, warnings), ...key };
+      const request = this.#createRequest(options, warnings, { key });
       const proposal = proposeApplied(resource.rules, body(), request);
       const created = await this.#create(resource, proposal, { options, warnings });
       if (created !== undefined) return created;
@@ -209,7 +209,7 @@ export class Registry {
     return entry;
   }
 
-  #request(options: WriteOptions, warnings: string[]): WriteRequest {
+  #request(options: WriteOptions, warnings: string[], key?: ObjectKey): WriteRequest {
     return {
       fieldValidation: options.fieldValidation ?? 'Warn',
       now: formatTime(this.#options.clock.now()),
@@ -218,19 +218,24 @@ export class Registry {
       serviceDomain: this.#options.serviceDomain,
       fieldManager: options.fieldManager ?? unknownManager,
       ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
+      ...key,
     };
   }
 
-  #createRequest(options: CreateOptions, warnings: string[], onDraw?: () => void): CreateRequest {
+  #createRequest(
+    options: CreateOptions,
+    warnings: string[],
+    { key, onDraw }: { readonly key?: ObjectKey; readonly onDraw?: () => void },
+  ): CreateRequest {
     const { namespace } = options;
     return {
-      ...this.#request(options, warnings),
-      ...(namespace === undefined ? {} : { namespace }),
       uid: this.#options.uuid(),
       draw: (base) => {
         onDraw?.();
         return generateName(base, this.#options.random);
       },
+      ...this.#request(options, warnings, key),
+      ...(namespace === undefined ? {} : { namespace }),
     };
   }
 
@@ -245,7 +250,7 @@ export class Registry {
     const object = admitted instanceof Promise ? await admitted : admitted;
     return this.#locks.run(lock, async () => {
       const created = await this.#commitNew(resource, object, options);
-      return created === undefined ? undefined : { ...created, outcome: 'created', warnings };
+      return created === undefined ? undefined : { outcome: 'created', warnings, ...created };
     });
   }
 
@@ -287,7 +292,7 @@ export class Registry {
       const stored = decodeObject(shown.bytes);
       const unchanged = (): Verdict => ({
         kind: 'answer',
-        result: { ...resultOf(stored, shown), outcome: 'unchanged', warnings },
+        result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) },
       });
       const conclude = (decision: Decision): Verdict => {
         if (decision.kind === 'none') return unchanged();
@@ -297,7 +302,7 @@ export class Registry {
         const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
         return isNothing ? unchanged() : { kind: 'commit', change, warnings };
       };
-      const proposal = propose(stored, { ...this.#request(options, warnings), ...key });
+      const proposal = propose(stored, this.#request(options, warnings, key));
       const decided = this.#admit(resource, proposal, { options, warnings, stored: entry });
       return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
     };
@@ -310,7 +315,7 @@ export class Registry {
         const written = await this.#commit(resource, change, dryRun);
         if (typeof written === 'string') continue;
         const outcome = change.op === 'delete' ? 'removed' : 'stored';
-        return { ...storedAnswer(change, written), outcome, warnings };
+        return { outcome, warnings, ...storedAnswer(change, written) };
       }
       throw conflict(resource.model, key.name);
     });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { StoreError } from '../store/store-error.ts';
+import { notReady } from './resource.ts';
 import { storeUnavailable } from './resource-errors.ts';
 
 describe('a write that the store could not do', () => {
@@ -17,5 +18,15 @@ describe('a write that the store could not do', () => {
       expect(error.retryAfterSeconds).to.equal(1);
       expect(error.message).not.to.include('inner text');
     }
+  });
+});
+
+describe('a kind that is being indexed', () => {
+  it('is named as Kubernetes names resources, those of the core group by their plural alone', () => {
+    const [ofCore, ofGroup] = ['', 'a.example.com'].map((group) => notReady({ group, plural: 'things' }).message);
+    expect([ofCore, ofGroup]).to.deep.equal([
+      'things is being indexed; try again',
+      'things.a.example.com is being indexed; try again',
+    ]);
   });
 });

@@ -8,8 +8,10 @@ const maxEchoLength = 256;
 type Named = Pick<ModelDescriptor, 'group' | 'kind' | 'plural'>;
 
 // The wording is Kubernetes': clients and people know it.
-function resourceName(model: Named): string {
-  return model.group === '' ? model.plural : `${model.plural}.${model.group}`;
+
+/** `persons.people.example.com`; of the core group, the plural alone. */
+export function resourceName({ group, plural }: Pick<Named, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
 }
 
 /** A client's text as it stands in a message: cut, since messages are for people and not echoes. */

@@ -8,6 +8,7 @@ import { keyPrefixOf } from '../store/object-key.ts';
 import type { Claim, KindClaims, Operation, RequiredClaim } from '../store/store.ts';
 import { changesElsewhere } from './changes-elsewhere.ts';
 import { deprecationOf } from './kind-versions.ts';
+import { resourceName } from './resource-errors.ts';
 import { upgradeTo } from './upgrade.ts';
 import type { Upgrade } from './upgrade.ts';
 import { VersionView } from './version-view.ts';
@@ -201,8 +202,7 @@ export class Resource {
 
   /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
   checkServed(): void {
-    const { plural, group } = this.model;
-    if (this.isClosed) throw new ApiError('NotFound', `${plural}.${group} are no longer served`);
+    if (this.isClosed) throw new ApiError('NotFound', `${resourceName(this.model)} are no longer served`);
   }
 
   endCommit(): void {
@@ -294,7 +294,7 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
 }
 
 /** 503: the kind is known, and not served yet. */
-export function notReady(model: ModelDescriptor): ApiError {
-  const message = `${model.plural}.${model.group} is being indexed; try again`;
+export function notReady(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  const message = `${resourceName(model)} is being indexed; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }

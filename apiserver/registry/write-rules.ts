@@ -72,7 +72,7 @@ export function proposeCreate(rules: Rules, body: unknown, request: CreateReques
     creationTimestamp: request.now,
     ...authorFields(given),
   };
-  const proposed: Draft = { ...(rules.strategy?.completeNew(draft) ?? draft) };
+  const proposed = rules.strategy === undefined ? draft : { ...rules.strategy.completeNew(draft) };
   return {
     verb: 'create',
     object: proposed,
@@ -195,15 +195,15 @@ interface Next {
 /** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
 export function proposeNext(rules: Rules, stored: ApiObject, next: Next): Proposal<Decision> {
   const { subresource } = next.request;
-  const draft = nextObject(rules, stored, next);
-  shapeDraft(rules, draft, next.request);
-  const proposed: Draft = { ...draft, metadata: nextMetadata(stored, draft) };
+  const proposed = nextObject(rules, stored, next);
+  shapeDraft(rules, proposed, next.request);
+  proposed.metadata = nextMetadata(stored, proposed);
   return {
     verb: 'update',
     object: proposed,
     conclude: (admitted) => {
       const object = acceptAdmitted(rules, proposed, { admitted, subresource });
-      return decideNext(rules, stored, { ...next, proposed, object });
+      return decideNext(rules, stored, { proposed, object, ...next });
     },
   };
 }
@@ -228,7 +228,8 @@ function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
   const { draft, request } = next;
   const { strategy } = rules;
   if (request.subresource === 'finalize') return { ...(strategy?.finalize(stored, draft) ?? stored) };
-  const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
+  const object =
+    request.subresource === 'status' ? withStatus(stored as Draft, draft.status) : withStored(rules, stored, next);
   if (strategy === undefined) return object;
   // The name, and whether it is declared deleted, are what is stored, whatever a client sends.
   const { name, deletionTimestamp } = stored.metadata;
@@ -242,11 +243,9 @@ export function isHeld({ strategy }: Rules, object: ApiObject): boolean {
   return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
 }
 
-function withStatus(stored: ApiObject, status: unknown): Draft {
-  const object: Draft = { ...stored };
-  if (status === undefined) delete object.status;
-  else object.status = status;
-  return object;
+function withStatus(object: Draft, status: unknown): Draft {
+  const { apiVersion, kind, metadata, status: _status, ...fields } = object;
+  return { apiVersion, kind, metadata, ...fields, ...(status === undefined ? {} : { status }) };
 }
 
 function withStored(rules: Rules, stored: ApiObject, next: Next): Draft {
@@ -256,8 +255,8 @@ function withStored(rules: Rules, stored: ApiObject, next: Next): Draft {
 }
 
 function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
-  const { labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...server } = stored.metadata;
-  return { ...server, ...authorFields(object.metadata) };
+  const { name, labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...server } = stored.metadata;
+  return { name, ...server, ...authorFields(object.metadata) };
 }
 
 /** In place: the metadata was made for this write, and copying it costs as much as finding out who owns what. */
@@ -268,12 +267,11 @@ function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefine
 }
 
 function withVersions(stored: ApiObject, object: Draft): ApiObject {
-  const { metadata: storedMetadata, ...before } = stored as Draft;
-  const { metadata, ...after } = object;
-  delete before.status;
-  delete after.status;
-  const generation = storedMetadata.generation + (deepEqual(before, after) ? 0 : 1);
-  object.metadata = { ...metadata, version: storedMetadata.version + 1, generation };
+  const { metadata: former, status: _before, ...before } = stored as Draft;
+  const { metadata, status: _after, ...after } = object;
+  const own: { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] } = metadata;
+  own.version = former.version + 1;
+  own.generation = former.generation + (deepEqual(before, after) ? 0 : 1);
   return object;
 }
 

@@ -1,5 +1,5 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiError, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { invalid } from '../registry/resource-errors.ts';
 import {
   localSubjectAccessReview,
   selfSubjectAccessReview,
@@ -54,7 +54,10 @@ export function answerReview(model: ModelDescriptor, spec: ReviewSpec, context: 
 }
 
 function answerToken({ token }: ReviewSpec, { users }: ReviewContext): object {
-  if (token === undefined || token === '') throw invalidField(tokenReview, 'spec.token', 'Required value');
+  if (token === undefined || token === '') {
+    const cause = { reason: 'FieldValueRequired', field: 'spec.token', message: 'Required value' } as const;
+    throw invalid(tokenReview, '', [cause]);
+  }
   const user = users.ofToken(token);
   return user === undefined ? { authenticated: false, user: {} } : { authenticated: true, user };
 }
@@ -91,9 +94,6 @@ function checkSubject(model: ModelDescriptor, { user = '', groups = [] }: Review
   throw invalidField(model, 'spec.user', 'Invalid value: at least one of user or groups must be specified');
 }
 
-function invalidField({ group, kind }: ModelDescriptor, field: string, message: string): ApiError {
-  return new ApiError('Invalid', `${kind}.${group} "" is invalid: ${field}: ${message}`, {
-    details: { group, kind },
-    causes: [{ reason: message === 'Required value' ? 'FieldValueRequired' : 'FieldValueInvalid', field, message }],
-  });
+function invalidField(model: ModelDescriptor, field: string, message: string): ApiError {
+  return invalid(model, '', [{ reason: 'FieldValueInvalid', field, message }]);
 }

@@ -95,32 +95,31 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 
 /** The same on a store that is given, and not open yet; `database` says nothing then. */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
-  const parts = await listenOn(store, settingsOf(options));
+  const settings = settingsOf(options);
+  const parts = await wire(settings, store).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const server = new ApiServer(parts);
   try {
-    await parts.namespaces.ensureDefault();
-    parts.definitions.start();
+    await begin(parts, settings);
     return server;
   } catch (error) {
+    // What is stored may have given its controllers something to do already.
     await server.stop();
     throw error;
   }
 }
 
-async function listenOn(store: Store, settings: Settings): Promise<Parts> {
-  try {
-    const parts = await wire(settings, store);
-    await openBuiltinKinds(parts);
-    await parts.definitions.open();
-    await parts.listener.listen(settings);
-    parts.compactor.start();
-    parts.follower?.start();
-    parts.secure?.renewal.start(parts.secure.certificate);
-    return parts;
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+async function begin(parts: Parts, settings: Settings): Promise<void> {
+  await openBuiltinKinds(parts);
+  await parts.definitions.open();
+  await parts.listener.listen(settings);
+  parts.compactor.start();
+  parts.follower?.start();
+  parts.secure?.renewal.start(parts.secure.certificate);
+  await parts.namespaces.ensureDefault();
+  parts.definitions.start();
 }
 
 async function wire(settings: Settings, store: Store): Promise<Parts> {

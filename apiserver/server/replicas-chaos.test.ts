@@ -1,6 +1,6 @@
 import { defineModel, isExpired, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor, WatchEvent } from '@homeostat/controller-runtime/api';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, seededRandom } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
@@ -21,17 +21,6 @@ const Note = defineModel({
   plural: 'notes',
   schema: { type: 'object', properties: { spec: { type: 'string' } } },
 }) as unknown as ModelDescriptor<Note>;
-
-/** Uniform in [0, 1); mulberry32, so that a seed is a schedule. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 /** What is known of a key by the one who writes it. */
 interface Known {
@@ -191,7 +180,7 @@ class Watcher {
 }
 
 async function runSchedule(seed: number): Promise<{ readonly reads: number; readonly relists: number }> {
-  const random = randomFrom(seed);
+  const random = seededRandom(seed);
   const database = new SharedDatabase();
   const servers: ApiServer[] = [];
   try {

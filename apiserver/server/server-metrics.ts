@@ -1,6 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import type { WatchHandler } from '../http/watch-handler.ts';
+import { resourceName } from '../registry/resource-errors.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Store } from '../store/store.ts';
 
@@ -20,12 +21,12 @@ export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts
     labels: ['resource'],
   };
   metrics.sample({ ...objects, type: 'gauge' }, () =>
-    table.served().map(({ model, cache }) => [[groupResource(model)], cache.size] as const),
+    table.served().map(({ model, cache }) => [[resourceName(model)], cache.size] as const),
   );
   const watchers = { name: 'apiserver_registered_watchers', help: 'Watches that are open.', labels: ['resource'] };
   metrics.sample({ ...watchers, type: 'gauge' }, () => {
     const counts = watches.counts();
-    return table.served().map((resource) => [[groupResource(resource.model)], counts.get(resource) ?? 0] as const);
+    return table.served().map((resource) => [[resourceName(resource.model)], counts.get(resource) ?? 0] as const);
   });
 }
 
@@ -62,9 +63,4 @@ export function measureCommits(
       }
     },
   };
-}
-
-/** `persons.people.example.com`; of the core group, the plural alone. */
-function groupResource({ plural, group }: { readonly plural: string; readonly group: string }): string {
-  return group === '' ? plural : `${plural}.${group}`;
 }

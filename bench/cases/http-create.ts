@@ -7,12 +7,14 @@ import { p50AtMost, ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** How does a durable create compare with sending the same body back? */
+/** How does a durable create compare with sending the same body back, and with no more than storing it? */
 export async function httpCreate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-echo');
   const url = await server.call<string>('start', `sqlite:${join(folder, 'http-create.db')}`);
   const koaUrl = await koa.call<string>('start');
+  await using koaThatStores = new Child('koa-echo');
+  const storingUrl = await koaThatStores.call<string>('start', `sqlite:${join(folder, 'koa.db')}`);
   await server.call('register', threeIndexes);
   let number = 0;
   const request = (): string => {
@@ -21,10 +23,15 @@ export async function httpCreate({ settings, folder }: CaseContext): Promise<rea
   };
   const { rounds, seconds } = settings;
   const load = (to: string, connections: number) => () => loadHttp({ url: to, connections, seconds, request });
-  const many = await alternate(rounds, { ours: load(url, 64), limit: load(koaUrl, 64) });
+  const { stored, ...many } = await alternate(rounds, {
+    ours: load(url, 64),
+    limit: load(koaUrl, 64),
+    stored: load(storingUrl, 64),
+  });
   const one = await alternate(rounds, { ours: load(url, 1), limit: load(koaUrl, 1) });
   return [
     { name: 'http-create, 64 connections', ...many, target: ratioAtLeast(0.5, many) },
+    { name: 'http-create, koa that stores the same', ours: many.ours, limit: stored },
     { name: 'http-create, 1 connection', ...one, target: p50AtMost(0.5, one.ours) },
   ];
 }

@@ -85,6 +85,15 @@ export function isNotFound(error: unknown): boolean {
   return reasonOf(error) === 'NotFound';
 }
 
+/**
+ * For the `catch` of a read or a deletion: what is not there is undefined, as client-go's IgnoreNotFound has it.
+ * @throws any other error, as it came.
+ */
+export function ignoreNotFound(error: unknown): undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}
+
 export function isConflict(error: unknown): boolean {
   return reasonOf(error) === 'Conflict';
 }

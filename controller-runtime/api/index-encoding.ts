@@ -44,15 +44,21 @@ function expectType<K extends keyof Types>(value: unknown, type: K): Types[K] {
   return value as Types[K];
 }
 
+const number = new DataView(new ArrayBuffer(8));
+
 // The bits of an IEEE 754 double compare as unsigned integers, once the sign is flipped, and for negatives all bits are:
 // 16 hexadecimal digits hold every JSON number, fractions and exponents too.
 function encodeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, value === 0 ? 0 : value); // -0 is 0
-  const bits = view.getBigUint64(0);
-  const ordered = bits >> 63n === 1n ? ~bits : bits | (1n << 63n);
-  return BigInt.asUintN(64, ordered).toString(16).padStart(16, '0');
+  number.setFloat64(0, value === 0 ? 0 : value); // -0 is 0
+  const isNegative = value < 0;
+  const high = number.getUint32(0) ^ (isNegative ? 0xffffffff : 0x80000000);
+  const low = number.getUint32(4) ^ (isNegative ? 0xffffffff : 0);
+  return hexDigits(high) + hexDigits(low);
+}
+
+function hexDigits(word: number): string {
+  return (word >>> 0).toString(16).padStart(8, '0');
 }
 
 function parseNumber(literal: string): number {

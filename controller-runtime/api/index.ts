@@ -26,6 +26,7 @@ export {
   isExpired,
   isFormerLeader,
   isInvalid,
+  ignoreNotFound,
   isNotFound,
   reasonOf,
   reasonOfCode,

@@ -77,14 +77,16 @@ function indexedType(schema: JsonSchema, path: string): IndexedType {
   return type === 'string' && schema.format === 'date-time' ? 'date-time' : type;
 }
 
-/** The values at the path; arrays on the way are gone through, absent and null fields give none. */
-function collect(value: unknown, segments: readonly string[]): readonly unknown[] {
-  if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((each) => collect(each, segments));
-  const [first, ...rest] = segments;
-  if (first === undefined) return [value];
-  if (typeof value !== 'object' || !Object.hasOwn(value, first)) return [];
-  return collect(Reflect.get(value, first), rest);
+const none: readonly unknown[] = [];
+
+/** The values at the path from its segment `at` on; arrays on the way are gone through, absent and null fields give none. */
+function collect(value: unknown, segments: readonly string[], at = 0): readonly unknown[] {
+  if (value === undefined || value === null) return none;
+  if (Array.isArray(value)) return value.flatMap((each) => collect(each, segments, at));
+  const segment = segments[at];
+  if (segment === undefined) return [value];
+  if (typeof value !== 'object' || !Object.hasOwn(value, segment)) return none;
+  return collect(Reflect.get(value, segment), segments, at + 1);
 }
 
 function encodeAll(values: readonly unknown[], encoding: IndexEncoding, path: string): readonly string[] {

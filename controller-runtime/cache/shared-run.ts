@@ -1,3 +1,5 @@
+import { aborted } from '../client/abort.ts';
+
 interface Run {
   readonly stop: AbortController;
   readonly ended: Promise<void>;
@@ -26,7 +28,7 @@ export class SharedRun {
     if (run.users > 0) return;
     // From here on a new caller begins a run of its own.
     run.stop.abort();
-    if (this.#current === run) this.#current = undefined;
+    this.#current = undefined;
     await run.ended;
   }
 
@@ -35,8 +37,4 @@ export class SharedRun {
     this.#lastEnd = this.#lastEnd.then(() => this.#follow(stop.signal));
     return { stop, ended: this.#lastEnd, users: 0 };
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -9,3 +9,11 @@ export function linkAbort(controller: AbortController, signal: AbortSignal | und
   else signal.addEventListener('abort', abort, { once: true });
   return () => signal.removeEventListener('abort', abort);
 }
+
+/** Resolves when the signal aborts; at once when it has. Leaves a listener where it never does. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

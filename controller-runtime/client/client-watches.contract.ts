@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../testing/eventually.ts';
-import { caseLabel } from './contract-subject.fixture.ts';
+import { caseLabel, reasonOfRejection } from './contract-subject.fixture.ts';
 import type { ContractSubject, WatchRecord } from './contract-subject.fixture.ts';
-import { Person } from './example-person.fixture.ts';
+import { Person, Visitor } from './example-person.fixture.ts';
 
 /** watch: where it begins, what it hands on, how it ends. */
 export function describeWatches(subject: ContractSubject): void {
@@ -129,6 +129,17 @@ export function describeWatches(subject: ContractSubject): void {
         expect((event.object as Person).spec.name).to.equal('a');
         break;
       }
+    });
+
+    it('rejects with Expired when its kind is no longer served', async () => {
+      await subject.serve(Visitor);
+      const events = subject.client.watch(Visitor, { resourceVersion: await revision() })[Symbol.asyncIterator]();
+      const first = events.next();
+      await subject.client.create(Visitor, { metadata: { name: 'guest' }, spec: { name: 'guest' } });
+      expect((await first).done).to.equal(false);
+      const next = events.next();
+      subject.withdraw(Visitor);
+      expect(await reasonOfRejection(next)).to.equal('Expired');
     });
 
     it('ends although it waits for an event, when it is told to return', async () => {

@@ -1,14 +1,7 @@
-import {
-  ApiError,
-  deepEqual,
-  isAlreadyExists,
-  isConflict,
-  isFormerLeader,
-  isNotFound,
-  parseKey,
-} from '../api/index.ts';
+import { ApiError, deepEqual, ignoreNotFound, isNotFound, parseKey } from '../api/index.ts';
 import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, WriteOptions } from './client.ts';
+import { isLostRace } from './lost-race.ts';
 
 /** Each further attempt means that somebody else wrote in between; who loses eight times in a row should be told. */
 const maxAttempts = 8;
@@ -45,8 +38,7 @@ export async function createOrUpdate<T extends ApiObject>(
     try {
       return await tryOnce(client, model, request);
     } catch (error) {
-      const lostRace = (isConflict(error) && !isFormerLeader(error)) || isAlreadyExists(error);
-      if (!lostRace || attempt >= maxAttempts) throw error;
+      if (!isLostRace(error) || attempt >= maxAttempts) throw error;
     }
   }
 }
@@ -60,7 +52,7 @@ async function tryOnce<T extends ApiObject>(
   const scope = namespace === undefined ? {} : { namespace };
   const { signal } = options;
   const read = { ...scope, ...(signal === undefined ? {} : { signal }) };
-  const present = await client.get(model, name, read).catch(undefinedWhenAbsent);
+  const present = await client.get(model, name, read).catch(ignoreNotFound);
   const wanted = asJson(change(present));
   const writeOptions = { ...options, ...scope };
   if (present === undefined) {
@@ -88,10 +80,5 @@ function asJson(object: unknown): { readonly metadata?: Readonly<Record<string, 
 /** Somebody deleted the object after it was read: a lost race like any other. */
 function conflictWhenAbsent(error: unknown): never {
   if (isNotFound(error)) throw new ApiError('Conflict', 'the object was deleted meanwhile', { cause: error });
-  throw error;
-}
-
-function undefinedWhenAbsent(error: unknown): undefined {
-  if (isNotFound(error)) return undefined;
   throw error;
 }

@@ -114,6 +114,11 @@ export function controller<T extends ApiObject>(
   });
 }
 
+/** The kinds that a controller follows, each as often as it names it. */
+export function followedModels({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
+  return [model, ...owns, ...watches.map((watched) => watched.model)];
+}
+
 /** Functions keep the options object as `this`, which is what a method in it expects. */
 function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFunction<T> | Reconciler {
   const { reconcile } = options;

@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
-import type { ApiObject, Clock, Logger, ModelDescriptor, ObjectKey } from '../api/index.ts';
+import type { ApiObject, Clock, Logger, ObjectKey } from '../api/index.ts';
+import { aborted } from '../client/abort.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
@@ -14,7 +15,7 @@ import { childLogger } from './child-logger.ts';
 import { ConflictWaits } from './conflict-waits.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
 import { EventSource } from './event-source.ts';
-import { followCache, waitFor } from './follow-caches.ts';
+import { followCache, informersOf, waitFor } from './follow-caches.ts';
 import { HotLoopDetector } from './hot-loop.ts';
 import { kindIdOf } from './kind-id.ts';
 import { OwnRevisions } from './own-revisions.ts';
@@ -190,7 +191,7 @@ export class Controller {
   async #work(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
     this.#pump();
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await aborted(signal);
   }
 
   /** Hands ready keys to the workers that are free. */
@@ -243,15 +244,4 @@ export class Controller {
     );
     for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
   }
-}
-
-/** One informer a kind, however often the controller names it. */
-function informersOf({ model, owns, watches }: ControllerDefinition, client: Client): Map<string, Informer<ApiObject>> {
-  const informers = new Map<string, Informer<ApiObject>>();
-  const models: readonly ModelDescriptor[] = [model, ...owns, ...watches.map((watched) => watched.model)];
-  for (const each of models) {
-    const kindId = kindIdOf(each);
-    if (!informers.has(kindId)) informers.set(kindId, client.informer(each));
-  }
-  return informers;
 }

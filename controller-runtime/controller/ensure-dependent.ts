@@ -2,8 +2,7 @@ import {
   applyMergePatch,
   deepEqual,
   descriptorOf,
-  isAlreadyExists,
-  isConflict,
+  ignoreNotFound,
   isNotFound,
   parseKey,
   type ApiObject,
@@ -14,6 +13,7 @@ import {
   type ObjectMeta,
 } from '../api/index.ts';
 import type { Client, Desired } from '../client/client.ts';
+import { isLostRace } from '../client/lost-race.ts';
 import type { CacheView } from './cache-view.ts';
 import { kindIdOf } from './kind-id.ts';
 import { controllerReferenceTo, setOwnerReference } from './owner-references.ts';
@@ -53,7 +53,7 @@ export async function ensureDependent<O extends ApiObject>(
       if (present === undefined) return await createDependent(parts, { model, key }, wanted);
       return await mergeInto(parts, { model, present }, wanted);
     } catch (error) {
-      const lostRace = isAlreadyExists(error) || isConflict(error) || (isNotFound(error) && present !== undefined);
+      const lostRace = isLostRace(error) || (isNotFound(error) && present !== undefined);
       if (!lostRace || attempt >= maxTries) throw error;
     }
   }
@@ -80,12 +80,7 @@ async function readPresent<O extends ApiObject>(
 ): Promise<O | undefined> {
   const kindId = kindIdOf(model);
   if (!fresh && view.follows(kindId)) return view.read({ kindId, key }) as O | undefined;
-  try {
-    return await client.get(model, key.name, namespaceOf(key));
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return client.get(model, key.name, namespaceOf(key)).catch(ignoreNotFound);
 }
 
 function createDependent<O extends ApiObject>(

@@ -1,5 +1,6 @@
-import { isConflict, isNotFound, type ApiObject, type ModelDescriptor } from '../api/index.ts';
+import { ignoreNotFound, isNotFound, type ApiObject, type ModelDescriptor } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
+import { isLostRace } from '../client/lost-race.ts';
 import { idOf, targetOf } from './cache-view.ts';
 import type { FinalizerChange } from './finalizers.ts';
 import type { OwnRevisions } from './own-revisions.ts';
@@ -30,7 +31,7 @@ export async function writeFinalizers(
       return await store(parts, present, finalizers);
     } catch (error) {
       if (isNotFound(error)) return undefined;
-      if (!isConflict(error) || attempt >= maxTries) throw error;
+      if (!isLostRace(error) || attempt >= maxTries) throw error;
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
@@ -55,13 +56,8 @@ function store(
 /** Undefined when the object is gone, or a namesake took its place. */
 async function readAgain({ client, model }: FinalizerParts, object: ApiObject): Promise<ApiObject | undefined> {
   const { name, uid } = object.metadata;
-  try {
-    const fresh = await client.get(model, name, namespaceOf(object));
-    return fresh.metadata.uid === uid ? fresh : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const fresh = await client.get(model, name, namespaceOf(object)).catch(ignoreNotFound);
+  return fresh?.metadata.uid === uid ? fresh : undefined;
 }
 
 function namespaceOf({ metadata: { namespace } }: ApiObject): { readonly namespace?: string } {

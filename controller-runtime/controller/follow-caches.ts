@@ -1,7 +1,10 @@
 import type { ApiObject, Clock, Logger } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
 import type { Informer } from '../client/informer.ts';
+import { ReconnectDelay } from '../client/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
-import { backoffDelayMs } from '../queue/backoff.ts';
+import { followedModels, type ControllerDefinition } from './controller-definition.ts';
+import { kindIdOf } from './kind-id.ts';
 
 export interface FollowParts {
   readonly clock: Clock;
@@ -9,19 +12,31 @@ export interface FollowParts {
   readonly signal: AbortSignal;
 }
 
-export const restartBackoff = { baseMs: 800, maxMs: 30_000 };
+/** One informer for each kind that a controller follows, by kind id. */
+export function informersOf(
+  definition: ControllerDefinition,
+  client: Client,
+): ReadonlyMap<string, Informer<ApiObject>> {
+  const informers = new Map<string, Informer<ApiObject>>();
+  for (const model of followedModels(definition)) {
+    const kindId = kindIdOf(model);
+    if (!informers.has(kindId)) informers.set(kindId, client.informer(model));
+  }
+  return informers;
+}
 
 /** Runs an informer until the signal aborts. One that ends before is reported and run again, after a back-off. Never rejects. */
 export async function followCache(informer: Informer<ApiObject>, kindId: string, parts: FollowParts): Promise<void> {
   const { clock, logger, signal } = parts;
-  for (let failures = 1; !signal.aborted; failures += 1) {
+  const delay = new ReconnectDelay({ clock });
+  while (!signal.aborted) {
     try {
       await informer.run(signal);
       if (!signal.aborted) logger.warn({ kind: kindId }, 'the informer ended by itself; it is run again');
     } catch (error) {
       if (!signal.aborted) logger.error({ kind: kindId, err: error }, 'the informer failed; it is run again');
     }
-    await sleep(clock, backoffDelayMs(failures, restartBackoff), signal);
+    await sleep(clock, delay.next(), signal);
   }
 }
 

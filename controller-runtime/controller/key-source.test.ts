@@ -86,6 +86,30 @@ describe('a source of keys', () => {
     expect(begun).to.equal(3);
   });
 
+  it('waits the shortest time again for a failure long after the last', async () => {
+    let begun = 0;
+    let fail = (): void => {};
+    const at = await startWith(
+      source('flaky', async function* flaky({ signal }) {
+        begun += 1;
+        if (begun < 5) throw new Error('broken pipe');
+        yield 'ada';
+        await new Promise<void>((resolve) => {
+          fail = resolve;
+          signal.addEventListener('abort', fail);
+        });
+        throw new Error('broken pipe');
+      }),
+    );
+    await at.clock.advance(800 + 1600 + 3200 + 6400);
+    await at.idle();
+    expect(begun).to.equal(5);
+    await at.clock.advance(120_001);
+    fail();
+    await at.clock.advance(800);
+    expect(begun).to.equal(6);
+  });
+
   it('loses a key that is none, which is reported, and no other', async () => {
     const given = ['home/ada', undefined, 'bob'] as readonly string[];
     const at = await startWith(poll('odd', '1h', () => given));

@@ -22,7 +22,8 @@ export interface KeySource {
 /**
  * Enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. It begins with the controller,
  * and ought to end when the signal aborts. One that ends by itself is over; one that throws is reported, and begun again
- * after 800 ms, then twice as long each time, up to 30 s. A key that is none is reported, and skipped.
+ * after 800 ms, then twice as long each time, up to 30 s; two minutes after the last failure it is 800 ms again. A key
+ * that is none is reported, and skipped.
  *
  * With `on` of node:events an EventEmitter is one:
  * `source('orders', async function* ({ signal }) { for await (const [id] of on(emitter, 'order', { signal })) yield id; })`.

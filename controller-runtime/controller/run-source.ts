@@ -1,8 +1,8 @@
 import type { ObjectKey } from '../api/index.ts';
+import { aborted } from '../client/abort.ts';
+import { ReconnectDelay } from '../client/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
-import { backoffDelayMs } from '../queue/backoff.ts';
 import { childLogger } from './child-logger.ts';
-import { restartBackoff } from './follow-caches.ts';
 import type { KeySource, SourceContext } from './key-source.ts';
 
 export interface SourceParts {
@@ -23,7 +23,7 @@ export async function runSource(source: KeySource, { context, enqueue, graceMs }
   const logger = childLogger(context.logger, { source: source.name });
   const ended = new AbortController();
   const running = takeAgainAndAgain(source, { ...context, logger }, enqueue).finally(() => ended.abort());
-  await Promise.race([running, abortOf(signal)]);
+  await Promise.race([running, aborted(signal)]);
   await Promise.race([running, sleep(clock, graceMs, ended.signal)]);
   if (ended.signal.aborted) return;
   logger.warn({ graceMs }, 'the source did not end within the grace; it is abandoned');
@@ -35,7 +35,8 @@ async function takeAgainAndAgain(
   enqueue: SourceParts['enqueue'],
 ): Promise<void> {
   const { signal, clock, logger } = context;
-  for (let failures = 1; !signal.aborted; failures += 1) {
+  const delay = new ReconnectDelay({ clock });
+  while (!signal.aborted) {
     try {
       await takeKeys(source, context, enqueue);
       return;
@@ -44,7 +45,7 @@ async function takeAgainAndAgain(
       if (signal.aborted) return;
       logger.error({ err: error }, 'the source failed; it is run again');
     }
-    await sleep(clock, backoffDelayMs(failures, restartBackoff), signal);
+    await sleep(clock, delay.next(), signal);
   }
 }
 
@@ -61,11 +62,4 @@ async function takeKeys(source: KeySource, context: SourceContext, enqueue: Sour
     keys += 1;
     if (keys % keysPerTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
   }
-}
-
-function abortOf(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ApiError, isFormerLeader, silentLogger } from '../api/index.ts';
+import { ApiError, isFormerLeader } from '../api/index.ts';
+import { createRecordingLogger } from '../client/recording-logger.fixture.ts';
 import { FakeClient } from '../controller/fake-client.test-support.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { electionSettings, type LeaderElectionOptions } from './election-options.ts';
@@ -10,12 +11,14 @@ import type { Term } from './term.ts';
 describe('a leader elector', () => {
   let client: FakeClient;
   let clock: FakeClock;
+  let logger: ReturnType<typeof createRecordingLogger>;
   let stops: AbortController[];
   let holding: Promise<void>[];
 
   beforeEach(() => {
     client = new FakeClient();
     clock = new FakeClock();
+    logger = createRecordingLogger();
     stops = [];
     holding = [];
   });
@@ -29,7 +32,7 @@ describe('a leader elector', () => {
 
   const candidate = (identity: string, options: Partial<LeaderElectionOptions> = {}, on = clock): LeaderElector => {
     const settings = electionSettings({ name: 'lock', identity, ...options }, () => 'uuid');
-    return new LeaderElector(settings, { client, clock: on, logger: silentLogger, random: () => 0.5 });
+    return new LeaderElector(settings, { client, clock: on, logger, random: () => 0.5 });
   };
 
   /** Ends with the test. */
@@ -137,6 +140,27 @@ describe('a leader elector', () => {
     expect(() => term.check()).to.throw('not renewed within 10000 ms');
   });
 
+  it('warns of what keeps it from the lease, but not of others who are faster', async () => {
+    const errors = [
+      new ApiError('Forbidden', 'no'),
+      new ApiError('AlreadyExists', 'faster'),
+      new ApiError('Conflict', 'faster'),
+    ];
+    client.intercept = () => {
+      const error = errors.shift();
+      if (error !== undefined) throw error;
+    };
+    const a = standBy(candidate('a'));
+    await clock.advance(20_000);
+    expect(a.term).not.to.equal(undefined);
+    const levels = logger.entries.map(({ level, fields }) => [level, (fields['err'] as ApiError).reason]);
+    expect(levels).to.deep.equal([
+      ['warn', 'Forbidden'],
+      ['debug', 'AlreadyExists'],
+      ['debug', 'Conflict'],
+    ]);
+  });
+
   it('gives up in time also when a request hangs, and its late answer changes nothing', async () => {
     const a = candidate('a');
     const term = await elect(a);
@@ -183,6 +207,19 @@ describe('a leader elector', () => {
       expect(term.signal.reason).to.satisfy(isFormerLeader);
       await client.delete(Lease, 'lock', inDefault).catch(() => undefined);
     }
+  });
+
+  it('leaves a lease that somebody took from it and gave up to those who wait, who need not wait for its end', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    hold(a, term);
+    await writeSpec({ holderIdentity: '', leaseDurationSeconds: 1 });
+    await clock.advance(2000);
+    expect(term.signal.reason).to.satisfy(isFormerLeader);
+    expect(await spec()).to.include({ holderIdentity: '', leaseTransitions: 0 });
+    const b = standBy(candidate('b'));
+    await clock.advance(1);
+    expect(b.term?.epoch.transitions).to.equal(1);
   });
 
   it('stays in its term when the answer to a renewal is lost', async () => {

@@ -1,6 +1,8 @@
-import { isNotFound, type Clock, type Logger } from '../api/index.ts';
+import { ignoreNotFound } from '../api/index.ts';
+import type { Clock, LeaderEpoch, Logger } from '../api/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
+import { isLostRace } from '../client/lost-race.ts';
 import { sleep } from '../clock/sleep.ts';
 import { jitterFactor, type ElectionSettings } from './election-options.ts';
 import { heldSpec, Lease, releasedSpec, type LeaseSpec } from './lease.ts';
@@ -103,9 +105,15 @@ export class LeaderElector {
     const startedMs = this.#parts.clock.monotonicMs();
     try {
       const lease = await this.#bounded(limitMs, (signal) => this.#tryOnce(signal));
-      return lease !== undefined && this.#elected(lease, startedMs);
+      if (lease === undefined) return false;
+      this.#observe(lease);
+      this.#term ??= new Term(this.#epochOf(lease));
+      this.#renewedMs = startedMs;
+      return true;
     } catch (err) {
-      this.#parts.logger.debug({ err, lease: this.#name }, 'the lease was not taken or renewed; it is tried again');
+      // To lose a race is how most candidates end.
+      const level = isLostRace(err) ? 'debug' : 'warn';
+      this.#parts.logger[level]({ err, lease: this.#name }, 'the lease was not taken or renewed; it is tried again');
       return false;
     }
   }
@@ -118,11 +126,13 @@ export class LeaderElector {
     signal.throwIfAborted();
     const { client } = this.#parts;
     const { name, namespace } = this.#settings;
-    const lease = await client.get(Lease, name, { namespace, signal }).catch(undefinedWhenAbsent);
+    const lease = await client.get(Lease, name, { namespace, signal }).catch(ignoreNotFound);
     signal.throwIfAborted();
     if (lease === undefined) return this.#createLease(signal);
     this.#observe(lease);
-    if (lease.spec?.holderIdentity !== this.#settings.identity && !this.#isFree(lease)) return this.#onOther(lease);
+    const isOurs = lease.spec?.holderIdentity === this.#settings.identity;
+    const mayWrite = this.#term === undefined ? isOurs || this.#isFree(lease) : this.#goesOn(this.#term, lease);
+    if (!mayWrite) return undefined;
     return this.#write(lease, this.#heldSpec(lease.spec), signal);
   }
 
@@ -141,8 +151,17 @@ export class LeaderElector {
     return this.#parts.client.create(Lease, lease, { namespace, signal });
   }
 
-  #onOther({ spec }: Lease): undefined {
-    this.#term?.end(`${spec?.holderIdentity} holds it`);
+  /**
+   * Whether the term goes on with a lease that somebody changed; ends it otherwise. What was done while another held the
+   * lease is not known here; left as it is, it is the next one's at once.
+   */
+  #goesOn(term: Term, lease: Lease): boolean {
+    const { holderIdentity = '' } = lease.spec ?? {};
+    const { uid, transitions } = this.#epochOf(lease);
+    if (holderIdentity === '') term.end('nobody holds it');
+    else if (holderIdentity !== this.#settings.identity) term.end(`${holderIdentity} holds it`);
+    else if (uid !== term.epoch.uid || transitions !== term.epoch.transitions) term.end('another held it meanwhile');
+    return !term.signal.aborted;
   }
 
   /** Nobody holds it, or whoever does was not seen to renew it for its duration. */
@@ -169,26 +188,15 @@ export class LeaderElector {
     return this.#parts.client.update<Lease>({ ...lease, spec }, { signal });
   }
 
-  #elected(lease: Lease, startedMs: number): boolean {
+  #epochOf({ metadata, spec }: Lease): LeaderEpoch {
     const { name, namespace } = this.#settings;
-    const { metadata, spec } = lease;
-    this.#observe(lease);
-    const epoch = { namespace, name, uid: metadata.uid ?? '', transitions: spec?.leaseTransitions ?? 0 };
-    const known = this.#term?.epoch;
-    if (known !== undefined && (known.uid !== epoch.uid || known.transitions !== epoch.transitions)) {
-      // Taken back from somebody who had it in between: what was done then is not known here.
-      this.#term?.end('another held it meanwhile');
-      return false;
-    }
-    this.#term ??= new Term(epoch);
-    this.#renewedMs = startedMs;
-    return true;
+    return { namespace, name, uid: metadata.uid, transitions: spec?.leaseTransitions ?? 0 };
   }
 
   async #release(signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#parts;
     const { name, namespace, identity } = this.#settings;
-    const lease = await client.get(Lease, name, { namespace, signal }).catch(undefinedWhenAbsent);
+    const lease = await client.get(Lease, name, { namespace, signal }).catch(ignoreNotFound);
     if (lease?.spec?.holderIdentity !== identity) return;
     await this.#write(lease, releasedSpec(lease.spec, clock.now()), signal);
   }
@@ -211,9 +219,4 @@ export class LeaderElector {
       clock.clearTimeout(timer);
     }
   }
-}
-
-function undefinedWhenAbsent(error: unknown): undefined {
-  if (isNotFound(error)) return undefined;
-  throw error;
 }

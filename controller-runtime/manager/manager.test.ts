@@ -165,6 +165,14 @@ describe('a manager', () => {
     expect(at.lines('error')[0]?.fields).to.include({ part: 'broken' });
   });
 
+  it('keeps a controller in sight when a runnable of the same name fails', async () => {
+    const broken: Runnable = { name: 'greeter', run: () => Promise.reject(new Error('boom')) };
+    const at = harnessFor({ runnables: [broken], controllers: [greeter(() => Promise.reject(new Error('later')))] });
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => at.manager.stateOf('greeter', 'ada')?.state === 'delayed');
+  });
+
   it('survives a reconciler that throws no error at all', async () => {
     let runs = 0;
     const at = harnessFor({

@@ -1,5 +1,5 @@
 import { silentLogger, type Clock, type GroupVersionKind, type Logger } from '../api/index.ts';
-import { linkAbort } from '../client/abort.ts';
+import { aborted, linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
 import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts';
 import { Controller } from '../controller/controller.ts';
@@ -134,7 +134,7 @@ export class Manager {
     const isOurs = !until.signal.aborted && (this.#candidacy === undefined || term !== undefined);
     if (term !== undefined && isOurs) this.#startControllers(new LeaderClient(this.#options.client, term));
     const parts = isOurs ? this.#startRunnables('leadership') : [];
-    if (!until.signal.aborted) await new Promise((resolve) => until.signal.addEventListener('abort', resolve));
+    await aborted(until.signal);
     this.#state = 'stopped';
     await Promise.all([stopParts(this.#parts.values()), stopParts(parts)]);
     unlink();
@@ -248,9 +248,17 @@ export class Manager {
 
   #start(definition: ControllerDefinition, client: Client): void {
     const { name } = definition;
+    const work = async (signal: AbortSignal): Promise<void> => {
+      try {
+        await this.#createController(definition, client).run(signal);
+      } catch (error) {
+        this.#controllers.delete(name);
+        throw error;
+      }
+    };
     this.#parts.set(
       name,
-      startPart((signal) => this.#contain(name, () => this.#createController(definition, client).run(signal))),
+      startPart((signal) => this.#contain(name, () => work(signal))),
     );
   }
 
@@ -280,7 +288,6 @@ export class Manager {
       await work();
     } catch (error) {
       this.#options.logger.error({ part, err: error }, 'a part of the manager failed; the others go on');
-      this.#controllers.delete(part);
     }
   }
 }

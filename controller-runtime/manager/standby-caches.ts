@@ -1,9 +1,8 @@
-import type { ApiObject, Clock, Logger, ModelDescriptor } from '../api/index.ts';
+import type { ApiObject, Clock, Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import type { Informer } from '../client/informer.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
-import { followCache, waitFor } from '../controller/follow-caches.ts';
-import { kindIdOf } from '../controller/kind-id.ts';
+import { followCache, informersOf, waitFor } from '../controller/follow-caches.ts';
 import { startPart, stopPart, stopParts, type Part } from './part.ts';
 
 export interface StandbyParts {
@@ -26,14 +25,13 @@ export class StandbyCaches {
     this.#parts = parts;
   }
 
-  follow({ name, model, owns, watches }: ControllerDefinition): void {
-    const models: readonly ModelDescriptor[] = [model, ...owns, ...watches.map((source) => source.model)];
-    const informers = new Map(models.map((each) => [kindIdOf(each), this.#parts.client.informer(each)]));
+  follow(definition: ControllerDefinition): void {
+    const informers = informersOf(definition, this.#parts.client);
     const part = startPart(async (signal) => {
       const parts = { ...this.#parts, signal };
       await Promise.all([...informers].map(([kindId, informer]) => followCache(informer, kindId, parts)));
     });
-    this.#followed.set(name, { informers, part });
+    this.#followed.set(definition.name, { informers, part });
   }
 
   async unfollow(name: string): Promise<void> {

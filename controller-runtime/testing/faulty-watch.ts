@@ -1,6 +1,6 @@
 import { ApiError } from '../api/index.ts';
 import type { ApiObject, WatchEvent } from '../api/index.ts';
-import { linkAbort } from '../client/abort.ts';
+import { aborted, linkAbort } from '../client/abort.ts';
 
 /** How a watch is ended: as by a lost connection, or by a server that no longer has the history (410). */
 export type WatchEnd = 'drop' | 'expire';
@@ -29,7 +29,7 @@ export class FaultyWatch<T extends ApiObject> {
   async *events(): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const stop = new AbortController();
     const unlink = linkAbort(stop, this.#parts.signal);
-    const aborted = abortOf(stop.signal);
+    const stopped = aborted(stop.signal);
     const iterator = this.#parts.open(stop.signal)[Symbol.asyncIterator]();
     try {
       for (;;) {
@@ -38,9 +38,9 @@ export class FaultyWatch<T extends ApiObject> {
         if (next.done === true) return;
         const end = this.#parts.endBefore(next.value);
         if (end !== undefined) throw errorOf(end);
-        const stopped = await Promise.race([this.#parts.gate(), this.#ended, aborted]);
-        if (stopped === 'aborted') return;
-        if (stopped !== undefined) throw errorOf(stopped);
+        const ended = await Promise.race([this.#parts.gate(), this.#ended, stopped]);
+        if (stop.signal.aborted) return;
+        if (ended !== undefined) throw errorOf(ended);
         yield next.value;
       }
     } finally {
@@ -59,11 +59,4 @@ export class FaultyWatch<T extends ApiObject> {
 function errorOf(end: WatchEnd): ApiError {
   if (end === 'expire') return new ApiError('Expired', 'the history of the watch is gone (injected)');
   return new ApiError('ServiceUnavailable', 'the connection of the watch was lost (injected)');
-}
-
-function abortOf(signal: AbortSignal): Promise<'aborted'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve('aborted');
-    else signal.addEventListener('abort', () => resolve('aborted'), { once: true });
-  });
 }

@@ -21,6 +21,7 @@ export { createFaultyClient } from './faulty-client.ts';
 export type { FaultyClient, FaultyClientOptions } from './faulty-client.ts';
 export type { ClientFault, LoggedRequest } from './faulty-requests.ts';
 export type { ClientRequest } from './intercepted-client.ts';
+export { seededRandom } from './seeded-random.ts';
 export { settle } from './settle.ts';
 export type { Participant, SettleOptions } from './settle.ts';
 export { createTestKit } from './test-kit.ts';

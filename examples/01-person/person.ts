@@ -12,7 +12,7 @@ export class Person extends AbstractExtension {
 /** What somebody wants a person to be. */
 @Schema({ name: 'PersonSpec' })
 export class PersonSpec {
-  @Schema({ type: 'string', maxLength: 100, description: 'Full name' }) name!: string;
+  @Schema({ type: 'string', maxLength: 100, description: 'Full name' }) name?: string;
   @Schema({ type: 'integer', minimum: 0, maximum: 150 }) age?: number;
   @Schema({ enum: ['MALE', 'FEMALE'] }) gender?: Gender;
   @Schema({ type: 'array', items: { type: 'string' } }) tags?: string[];

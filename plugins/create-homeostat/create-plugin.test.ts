@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { promisify } from 'node:util';
 import { check } from 'prettier';
 import { runCreate } from './cli.ts';
 import type { CreateEnvironment } from './cli.ts';
@@ -133,6 +135,21 @@ describe('create-homeostat', () => {
       }
     });
   }
+
+  it('has npm pack take along what a host runs, and neither sources nor tests', async () => {
+    await createPlugin({ folder, name: 'shop', group: 'shop.example.com', kind: 'Order' });
+    await mkdir(join(folder, 'dist'));
+    for (const file of ['index.js', 'index.test.js']) await writeFile(join(folder, 'dist', file), '');
+    const packed = await promisify(execFile)('npm', ['pack', '--dry-run', '--json'], { cwd: folder });
+    const [{ files }] = JSON.parse(packed.stdout) as [{ readonly files: readonly { readonly path: string }[] }];
+    expect(files.map(({ path }) => path)).to.have.members([
+      'README.md',
+      'dist/index.js',
+      'package.json',
+      'plugin.yaml',
+      'resources/extensions/orders.yaml',
+    ]);
+  });
 
   it('gives plugins the tools that this repository is built and tested with', async () => {
     const root = new URL('../../../package.json', import.meta.url);

@@ -18,8 +18,8 @@ export interface CreatePluginOptions {
 /** Makes a plugin with one kind and one controller. Rejects with ScaffoldError, having written nothing. */
 export async function createPlugin(options: CreatePluginOptions): Promise<void> {
   const { folder, name, group, kind } = options;
-  const problems = problemsOf(options);
-  if (problems.length > 0) throw new ScaffoldError(problems.join('\n'));
+  const problem = problemOf(options);
+  if (problem !== undefined) throw new ScaffoldError(problem);
   await requireEmpty(folder);
   await mkdir(folder, { recursive: true });
   const plural = pluralOf(kind);
@@ -28,14 +28,13 @@ export async function createPlugin(options: CreatePluginOptions): Promise<void> 
   await addPart({ folder, group, type: 'controller', name: kebabCase(kind), kind });
 }
 
-/** Every one at once, each with the option that it is about. */
-function problemsOf({ name, group, kind }: CreatePluginOptions): readonly string[] {
+/** The first one alone: the group and the names of the kind are by default made of what comes before them. */
+function problemOf({ name, group, kind }: CreatePluginOptions): string | undefined {
   const nameProblem = checkPluginName(name) ?? checkPackageName(name);
-  if (nameProblem !== undefined) return [`--name: "${name}" ${nameProblem}`];
+  if (nameProblem !== undefined) return `--name: "${name}" ${nameProblem}`;
   const groupProblem = checkPluginGroup(group);
-  if (groupProblem !== undefined) return [`--group: "${group}" ${groupProblem}`];
-  const kindProblem = checkKindNames({ group, kind, plural: pluralOf(kind) });
-  return kindProblem === undefined ? [] : [kindProblem];
+  if (groupProblem !== undefined) return `--group: "${group}" ${groupProblem}`;
+  return checkKindNames({ group, kind, plural: pluralOf(kind) });
 }
 
 /** npm installs no package into itself. */

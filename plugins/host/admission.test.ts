@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { admit, BasePlugin, definePlugin, invalid, reasonOf } from './index.ts';
 import type { AdmissionHooks, CreateAdmission, PluginContext } from './index.ts';
 import { PluginFleet } from './plugin-fleet.ts';
-import { pluginSource } from './plugin-source.ts';
+import { sourceNeeding } from './plugin-source.fixture.ts';
 import type { Plugin } from './plugin.ts';
 import { widgetModel } from './widget.fixture.ts';
 import { SettingsObjects } from './settings-objects.ts';
@@ -31,9 +31,7 @@ describe('the hooks of a plugin', () => {
   });
 
   function add(name: string, plugin: Plugin, dependencies: readonly string[] = []): void {
-    const source = pluginSource(name, plugin);
-    const needed = dependencies.map((each) => ({ name: each, range: '*', optional: false }));
-    fleet.add({ ...source, manifest: { ...source.manifest, dependencies: needed } });
+    fleet.add(sourceNeeding(name, plugin, dependencies));
   }
 
   const reasonFor = (name: string): string => {

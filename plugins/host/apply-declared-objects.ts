@@ -1,6 +1,5 @@
+import { ignoreNotFound } from '@homeostat/controller-runtime/api';
 import type { PluginClient } from '@homeostat/apiserver';
-import { isNotFound } from '@homeostat/controller-runtime/api';
-import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { checkDeclaredObjects, mistakesOf } from './check-declared-objects.ts';
 import type { CheckDeclaredOptions, KnownObject } from './check-declared-objects.ts';
 import { declarationError, formatMistake } from './declaration-mistake.ts';
@@ -58,7 +57,9 @@ async function applyOne(
 ): Promise<Outcome> {
   const { client, plugin, signal } = options;
   try {
-    const live = await find({ declared, model }, options);
+    const { namespace } = declared.object.metadata;
+    const place = { signal, ...(namespace === undefined ? {} : { namespace }) };
+    const live = await client.get(model, nameOf(declared), place).catch(ignoreNotFound);
     const isOwn = live === undefined || live.metadata.annotations?.[options.createdBy] === plugin;
     const object = isOwn ? marked(declared, options) : declared.object;
     const { contested } = await client.applyUncontested(
@@ -75,19 +76,6 @@ async function applyOne(
   } catch (error) {
     options.signal.throwIfAborted();
     return { error: mistakesOf(declared, error) };
-  }
-}
-
-async function find(
-  { declared, model }: Pick<KnownObject, 'declared' | 'model'>,
-  { client, signal }: ApplyDeclaredOptions,
-): Promise<ApiObject | undefined> {
-  const { namespace } = declared.object.metadata;
-  try {
-    return await client.get(model, nameOf(declared), { signal, ...(namespace === undefined ? {} : { namespace }) });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
   }
 }
 

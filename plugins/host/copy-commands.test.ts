@@ -174,6 +174,12 @@ describe('homeostat export and import', () => {
         stderr: `homeostat export failed: ${url}/export answered 401: Unauthorized\n`,
       });
     }
+    const proxy = createServer((_, response) => response.writeHead(204).end());
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const empty = await run('export', '--server', proxyUrl);
+    expect(empty.stderr).to.equal(`homeostat export failed: ${proxyUrl}/export answered 204: No Content\n`);
+    await new Promise((resolve) => proxy.close(resolve));
   });
 
   it('are repeated after a kill -9: what was imported in part is neither served nor exported', async () => {

@@ -1,7 +1,7 @@
 import { ConfigError } from './config.ts';
 import type { ConfigSources } from './config.ts';
 import { environmentName } from './serve-options.ts';
-import type { ServerAddress } from './server-export.ts';
+import type { ServerAddress } from './server-request.ts';
 
 /** Where `homeostat export` reads: from a server that runs, or from a database that nobody has open. */
 export type ExportOrigin = ServerAddress | { readonly database: string };

@@ -6,6 +6,7 @@ import { controller } from './index.ts';
 import type { HeldKind } from './held-objects.ts';
 import { PluginHost } from './plugin-host.ts';
 import { pluginKind } from './plugin-kind.ts';
+import { sourceNeeding } from './plugin-source.fixture.ts';
 import { pluginSource } from './plugin-source.ts';
 import { widgetModel } from './widget.fixture.ts';
 
@@ -36,8 +37,8 @@ describe('what the finalizers of a plugin hold back while it does not run', () =
   const held = async (): Promise<readonly HeldKind[] | undefined> =>
     (await server.client.get(kind, 'guards')).status?.heldBack;
 
-  async function enable(enabled: boolean): Promise<void> {
-    await server.client.patch(kind, 'guards', { type: 'merge', patch: { spec: { enabled } } });
+  async function enable(enabled: boolean, name = 'guards'): Promise<void> {
+    await server.client.patch(kind, name, { type: 'merge', patch: { spec: { enabled } } });
     await idle();
   }
 
@@ -68,12 +69,14 @@ describe('what the finalizers of a plugin hold back while it does not run', () =
     expect(await held()).to.equal(undefined);
   });
 
-  it('is counted again while another plugin serves the kind', async () => {
-    const source = pluginSource('guards', { controllers: [guard] });
+  async function startApart(): Promise<void> {
     host.add(pluginSource('widgets', { models: [model] }));
-    const dependencies = [{ name: 'widgets', range: '*', optional: false }];
-    host.add({ ...source, manifest: { ...source.manifest, dependencies } });
+    host.add(sourceNeeding('guards', { controllers: [guard] }, ['widgets']));
     await host.start();
+  }
+
+  it('is counted again while another plugin serves the kind', async () => {
+    await startApart();
     await createWidgets(2);
     await enable(false);
     expect(await held()).to.equal(undefined);
@@ -86,6 +89,19 @@ describe('what the finalizers of a plugin hold back while it does not run', () =
     await enable(true);
     await eventually(async () => (await server.client.list(model)).items.length === 1);
     expect(await held()).to.equal(undefined);
+  });
+
+  it('is counted again also when nobody has served the kind for a while', async () => {
+    await startApart();
+    await createWidgets(1);
+    await enable(false);
+    await enable(false, 'widgets');
+    await clock.advance(30_000);
+    await idle();
+    await enable(true, 'widgets');
+    await server.client.delete(model, 'w-0');
+    await clock.advance(30_000);
+    await eventually(async () => (await held())?.[0]?.count === 1);
   });
 
   it('stays known where the plugin is disabled from the start', async () => {

@@ -1,3 +1,4 @@
+import type { ApiServer } from '@homeostat/apiserver';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import { apiVersionOf, formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
@@ -39,8 +40,10 @@ export class HeldObjects {
    * Counts them; kinds that are not served, whose objects cannot change, stay as they were counted. Answers whether any of
    * the kinds is served.
    */
-  async count(client: Client, isServed: (model: ModelDescriptor) => boolean): Promise<boolean> {
-    const served = this.#finalizers.filter(({ model }) => isServed(model));
+  async count(client: Client, server: Pick<ApiServer, 'schemeManager' | 'indexingProgress'>): Promise<boolean> {
+    const served = this.#finalizers.filter(
+      ({ model }) => server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined,
+    );
     for (const each of served) this.#counted.set(each, await countHeld(client, each));
     return served.length > 0;
   }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostVersion } from './host-version.ts';
 import { installedPlugins } from './installed-plugins.ts';
 import { linkHost } from './link-host.ts';
 import { checkRequires } from './manifest.ts';
 import type { PluginManifest } from './manifest.ts';
-import { openPluginFolder } from './plugin-folder.ts';
+import { findMain, openPluginFolder } from './plugin-folder.ts';
 import { stagePlugin } from './stage-plugin.ts';
 import type { StageOptions } from './stage-plugin.ts';
 
@@ -26,12 +26,13 @@ export async function installPlugin(
   options: StageOptions,
 ): Promise<InstalledPlugin> {
   await mkdir(pluginsDir, { recursive: true });
-  const staged = join(pluginsDir, `.${randomUUID()}.partial`);
+  const staged = join(await realpath(pluginsDir), `.${randomUUID()}.partial`);
   await mkdir(staged);
   try {
     await stagePlugin(source, staged, options);
-    const { manifest } = await openPluginFolder(staged);
+    const { manifest } = await openPluginFolder(staged, source);
     checkRequires(manifest, hostVersion());
+    await findMain(staged, manifest);
     await linkHost(pluginsDir);
     return { manifest, replaced: await putInPlace(staged, pluginsDir, manifest.name) };
   } finally {
@@ -39,13 +40,12 @@ export async function installPlugin(
   }
 }
 
-/** Takes a plugin's folder away; false when there is none. */
-export async function removePlugin(name: string, pluginsDir: string): Promise<boolean> {
-  if (!(await installedPlugins(pluginsDir)).includes(name)) return false;
+/** Takes a plugin's folder away, if it is there. */
+export async function removePlugin(name: string, pluginsDir: string): Promise<void> {
+  if (!(await installedPlugins(pluginsDir)).includes(name)) return;
   const removed = join(pluginsDir, `.${randomUUID()}.removed`);
   await rename(join(pluginsDir, name), removed);
   await rm(removed, { recursive: true, force: true });
-  return true;
 }
 
 async function putInPlace(staged: string, pluginsDir: string, name: string): Promise<PluginManifest | undefined> {

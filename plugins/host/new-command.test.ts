@@ -51,7 +51,9 @@ describe('homeostat new', () => {
 
   it('exits with 2 outside of a plugin, for one without a group, and for what it does not know', async () => {
     const folder = await makeFolder({});
-    expect(await runNew(folder, 'kind', 'Order')).to.include({ code: 2 });
+    const outside = await runNew(folder, 'kind', 'Order');
+    expect(outside.code).to.equal(2);
+    expect(outside.output).to.include(': is no plugin, since it has no plugin.yaml');
     await writeFile(join(folder, 'plugin.yaml'), 'name: shop\nversion: 1.0.0\n');
     const groupless = await runNew(folder, 'kind', 'Order');
     expect(groupless.code).to.equal(2);

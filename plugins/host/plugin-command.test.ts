@@ -175,7 +175,22 @@ describe('homeostat plugin', () => {
         async () => ['install', 'git+ssh://x/y'],
       ],
       ['a source that is an option of npm', 2, 'unknown option', async () => ['install', '--pack-destination=/']],
-      ['a folder without a manifest', 1, 'plugin.yaml', async () => ['install', await makeFolder({ x: '' })]],
+      [
+        'a folder without a manifest',
+        1,
+        'homeostat-none: is no plugin, since it has no plugin.yaml',
+        async () => {
+          const folder = join(await makeFolder({}), 'homeostat-none');
+          await mkdir(folder);
+          return ['install', folder];
+        },
+      ],
+      [
+        'a plugin that is not built',
+        1,
+        'dist/index.js is not there: the plugin has to be built first',
+        async () => ['install', await makeFolder({ 'plugin.yaml': 'name: demo\nversion: 1.0.0\n' })],
+      ],
       [
         'a manifest whose name leads out',
         1,
@@ -207,6 +222,18 @@ describe('homeostat plugin', () => {
         'nauthorized',
         async () => ['install', await makeDemo('1.0.0'), '--token', 'x'.repeat(16)],
       ],
+      [
+        'a domain that is not the one of the server',
+        1,
+        'the server has no plugins of the domain "example.internal": --service-domain',
+        async () => ['install', await makeDemo('1.0.0'), '--service-domain', 'example.internal'],
+      ],
+      [
+        'no folder of plugins, before it asks the server',
+        2,
+        '--plugins-dir (or HOMEOSTAT_PLUGINS_DIR) is needed',
+        async () => ['uninstall', 'demo', '--token', 'x'.repeat(16), '--plugins-dir', ''],
+      ],
       ['an unknown verb', 2, "unknown command 'frob'", async () => ['frob']],
     ];
     for (const [name, code, says, args] of wrong) {
@@ -235,6 +262,30 @@ describe('homeostat plugin', () => {
       .and.not.includes('node_modules');
   });
 
+  it('leaves out the copy of homeostat that the plugin has for its own tests', async () => {
+    const folder = await makePlugin(
+      'demo',
+      "import { definePlugin } from 'homeostat';\nexport default definePlugin({});",
+      {
+        'node_modules/homeostat/package.json': '{"type": "module", "exports": "./index.js"}',
+        'node_modules/homeostat/index.js': "throw new Error('a second copy');",
+      },
+    );
+    await mkdir(join(folder, 'node_modules', '.bin'));
+    await symlink('../homeostat/index.js', join(folder, 'node_modules', '.bin', 'homeostat'));
+    expect(await plugin(['install', folder])).to.include({ code: 0, stderr: '' });
+  });
+
+  it('installs into a folder of plugins that is a link, with links that stay inside the plugin', async () => {
+    const link = join(dirname(pluginsDir), 'link');
+    await mkdir(pluginsDir);
+    await symlink(pluginsDir, link);
+    const folder = await makeDemo('1.0.0');
+    await symlink('plugin.yaml', join(folder, 'same.yaml'));
+    expect(await plugin(['install', folder, '--plugins-dir', link])).to.include({ code: 0, stderr: '' });
+    expect(await installed()).to.deep.equal(['demo']);
+  });
+
   it('keeps what is installed when a newer one cannot be', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     const folder = await makeDemo('2.0.0', { 'plugin.yaml': 'name: demo\nversion: two\n' });
@@ -249,6 +300,15 @@ describe('homeostat plugin', () => {
       code: 1,
       stdout: 'installed demo 1.0.0\n',
       stderr: 'homeostat plugin install failed: plugin "demo" is Failed: broken\n',
+    });
+  });
+
+  it('tells at once that the server has another folder of plugins', async () => {
+    const elsewhere = join(dirname(pluginsDir), 'elsewhere');
+    expect(await plugin(['install', await makeDemo('1.0.0'), '--plugins-dir', elsewhere])).to.deep.equal({
+      code: 1,
+      stdout: 'installed demo 1.0.0\n',
+      stderr: 'homeostat plugin install failed: plugin "demo" is Stopped: the host has no plugin of this name\n',
     });
   });
 

@@ -1,6 +1,6 @@
-import { createClient } from '@homeostat/controller-runtime';
+import { createClient, systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
-import { isNotFound } from '@homeostat/controller-runtime/api';
+import { ignoreNotFound, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -10,9 +10,9 @@ import { readServer } from './copy-options.ts';
 import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from './install-plugin.ts';
 import { installedPlugins } from './installed-plugins.ts';
+import { pause } from './pause.ts';
 import { pluginKind } from './plugin-kind.ts';
 import type { PluginObject, PluginObserved } from './plugin-kind.ts';
-import { findPluginObject } from './plugin-object-write.ts';
 import type { PluginPhase } from './plugin-state.ts';
 import { runCopy } from './run-copy.ts';
 import { environmentName } from './serve-options.ts';
@@ -29,6 +29,9 @@ export interface PluginCommand extends ConfigSources {
 /** As long as a start and a stop may take, both. */
 const waitMs = 65_000;
 
+/** How often is looked while it waits. */
+const pollMs = 100;
+
 /** Runs `homeostat plugin <verb>` and answers the exit code: 0, 1 when it failed, 2 for bad values. */
 export function runPlugin(command: PluginCommand): Promise<number> {
   return runCopy(`plugin ${command.verb}`, async (signal) => new PluginCommands(command, signal).run());
@@ -41,6 +44,8 @@ class PluginCommands {
   readonly #api: ServerApi;
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #serviceDomain: string;
+  /** Absolute; empty for verbs that need none. */
+  readonly #pluginsDir: string;
   readonly #signal: AbortSignal;
 
   constructor(command: PluginCommand, signal: AbortSignal) {
@@ -53,6 +58,7 @@ class PluginCommands {
     this.#api = new ServerApi(address, signal);
     this.#serviceDomain = this.#option('service-domain') ?? 'homeostat.internal';
     this.#kind = pluginKind(this.#serviceDomain);
+    this.#pluginsDir = this.#readPluginsDir();
   }
 
   async run(): Promise<void> {
@@ -64,7 +70,19 @@ class PluginCommands {
       install: async () => this.#install(),
       uninstall: async () => this.#uninstall(),
     };
+    await this.#findServer();
     await verbs[this.#command.verb]();
+  }
+
+  /** Before anything is done: whether there is a server, and whether it has plugins under the name that is asked for. */
+  async #findServer(): Promise<void> {
+    try {
+      await this.#client.list(this.#kind, { limit: 1, signal: this.#signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const asked = `the server has no plugins of the domain "${this.#serviceDomain}"`;
+      throw new Error(`${asked}: --service-domain has to be the one that it serves`, { cause: error });
+    }
   }
 
   async #list(): Promise<void> {
@@ -96,14 +114,11 @@ class PluginCommands {
   }
 
   async #install(): Promise<void> {
-    const pluginsDir = this.#pluginsDir();
     const runScripts = this.#command.flags['run-scripts'] === true;
-    // Before anything is done: whether there is a server.
-    await this.#client.list(this.#kind, { limit: 1, signal: this.#signal });
-    const { manifest, replaced } = await installPlugin(this.#operand, pluginsDir, { runScripts });
+    const { manifest, replaced } = await installPlugin(this.#operand, this.#pluginsDir, { runScripts });
     const { name, version } = manifest;
     say(`installed ${name} ${version}${replaced === undefined ? '' : `, in place of ${replaced.version}`}`);
-    const present = await findPluginObject(this.#client, this.#kind, name);
+    const present = await this.#find(name);
     const wish = { spec: { reload: randomUUID() } };
     const wished =
       present === undefined
@@ -114,15 +129,18 @@ class PluginCommands {
 
   async #uninstall(): Promise<void> {
     const name = this.#operand;
-    const pluginsDir = this.#pluginsDir();
-    const object = await findPluginObject(this.#client, this.#kind, name);
-    const isInstalled = (await installedPlugins(pluginsDir)).includes(name);
-    if (!isInstalled) throw new Error(`there is no plugin "${name}" in ${pluginsDir}`);
+    const object = await this.#find(name);
+    const isInstalled = (await installedPlugins(this.#pluginsDir)).includes(name);
+    if (!isInstalled) throw new Error(`there is no plugin "${name}" in ${this.#pluginsDir}`);
     if (this.#command.flags['purge'] === true) await this.#purge(object);
     if (object !== undefined) await this.#wish({ enabled: false }, 'Stopped');
-    await removePlugin(name, pluginsDir);
+    await removePlugin(name, this.#pluginsDir);
     if (object !== undefined) await this.#client.delete(this.#kind, name, { signal: this.#signal });
     say(`uninstalled ${name}`);
+  }
+
+  #find(name: string): Promise<PluginObject | undefined> {
+    return this.#client.get(this.#kind, name, { signal: this.#signal }).catch(ignoreNotFound);
   }
 
   /** While the plugin runs: its kinds are served only then, and its controllers have to see to their finalizers. */
@@ -130,7 +148,8 @@ class PluginCommands {
     const name = this.#operand;
     if (object?.status?.phase !== 'Started') {
       const phase = object?.status?.phase ?? 'unknown to the server';
-      throw new Error(`plugin "${name}" is ${phase}: its objects can be purged while it is Started; enable it first`);
+      const way = object?.spec.enabled === false ? '; enable it first' : '';
+      throw new Error(`plugin "${name}" is ${phase}: its objects can be purged while it is Started${way}`);
     }
     const found = await findDeclaredBy(name, { api: this.#api, serviceDomain: this.#serviceDomain });
     for (const { path, uid } of found) await this.#api.delete(path, uid);
@@ -167,11 +186,12 @@ class PluginCommands {
   }
 
   async #pause(): Promise<void> {
+    await pause(systemClock, pollMs, this.#signal);
     this.#signal.throwIfAborted();
-    await new Promise((resolvePause) => setTimeout(resolvePause, 100));
   }
 
-  #pluginsDir(): string {
+  #readPluginsDir(): string {
+    if (!['install', 'uninstall'].includes(this.#command.verb)) return '';
     const folder = this.#option('plugins-dir');
     if (folder === undefined) throw new ConfigError(`--plugins-dir (or ${environmentName('plugins-dir')}) is needed`);
     return resolve(folder);
@@ -183,9 +203,9 @@ class PluginCommands {
   }
 }
 
-/** It stays where it is. One that is enabled is Stopped on its way only: it is loaded anew. */
+/** It stays where it is. One that is enabled, and there, is Stopped on its way only: it is loaded anew. */
 function hasSettled({ spec, status }: PluginObject): boolean {
-  if (status?.phase === 'Stopped') return !spec.enabled;
+  if (status?.phase === 'Stopped') return !spec.enabled || status.reason === 'NotInstalled';
   return status?.phase === 'Failed' || (status?.phase === 'Started' && spec.enabled);
 }
 

@@ -6,7 +6,7 @@ import { defineExtensionPoint } from './index.ts';
 import type { Contributions, Plugin, PluginContext, PluginExtensions } from './index.ts';
 import { PluginHost } from './plugin-host.ts';
 import { pluginKind } from './plugin-kind.ts';
-import { pluginSource } from './plugin-source.ts';
+import { sourceNeeding } from './plugin-source.fixture.ts';
 
 interface Item {
   readonly label: string;
@@ -45,13 +45,7 @@ describe('the extension points of plugins', () => {
 
   /** `dependencies` by name; one with a question mark is optional. */
   function add(name: string, start: Start, dependencies: readonly string[] = ['menu']): void {
-    const source = pluginSource(name, { start } satisfies Plugin);
-    const needed = dependencies.map((each) => ({
-      name: each.replace('?', ''),
-      range: '*',
-      optional: each.endsWith('?'),
-    }));
-    host.add({ ...source, manifest: { ...source.manifest, dependencies: needed } });
+    host.add(sourceNeeding(name, { start } satisfies Plugin, dependencies));
   }
 
   const labelsOf = (list: ReturnType<typeof menu.list>): string =>

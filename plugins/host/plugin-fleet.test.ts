@@ -4,6 +4,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { PluginFleet } from './plugin-fleet.ts';
+import { sourceNeeding } from './plugin-source.fixture.ts';
 import { pluginSource } from './plugin-source.ts';
 import type { Plugin } from './plugin.ts';
 import { SettingsObjects } from './settings-objects.ts';
@@ -40,9 +41,7 @@ describe('a fleet of plugins', () => {
   }
 
   function add(name: string, plugin: Plugin = {}, dependencies: readonly string[] = []): void {
-    const source = pluginSource(name, plugin);
-    const needed = dependencies.map((each) => ({ name: each, range: '*', optional: false }));
-    fleet.add({ ...source, manifest: { ...source.manifest, dependencies: needed } });
+    fleet.add(sourceNeeding(name, plugin, dependencies));
   }
 
   const phases = (): Readonly<Record<string, string>> =>
@@ -88,6 +87,30 @@ describe('a fleet of plugins', () => {
       expect(phases(), `after ${turns} turns`).to.deep.equal({ base: 'Failed', other: 'Stopped' });
       await fleet.stop();
     }
+  });
+
+  it('reloads a plugin that waits for another to start, from its files as they are then', async () => {
+    const gate = createGate();
+    const started: string[] = [];
+    const version = (name: string): Plugin => ({ start: () => void started.push(name) });
+    add('base', { start: async () => gate.opened });
+    const source = sourceNeeding('waits', version('before'), ['base']);
+    fleet.add({ ...source, reopen: async () => ({ ...source, load: async () => version('after') }) });
+    const allStarted = fleet.start([]);
+    await eventually(() => phases()['waits'] === 'Resolved');
+    await fleet.setWishes('waits', { enabled: true, reload: '1' });
+    gate.open();
+    await allStarted;
+    await eventually(() => fleet.isIdle());
+    expect(started).to.deep.equal(['after']);
+  });
+
+  it('adopts no plugin once it has stopped', async () => {
+    const started: string[] = [];
+    await fleet.stop();
+    await fleet.adopt(pluginSource('late', { start: () => void started.push('late') }), { enabled: true });
+    await eventually(() => fleet.isIdle());
+    expect(started).to.deep.equal([]);
   });
 
   describe('replace', () => {

@@ -89,12 +89,13 @@ export class PluginFleet {
     const instance = this.#instances.get(name);
     if ((isNews || isReload) && instance?.state.phase === 'Failed' && !this.#isStopping)
       await this.#stop(this.#create(instance.source));
-    else if (isReload && !isNews && instance?.isRunning === true) await this.#stopAndSettle(instance);
+    else if (isReload && !isNews && instance?.hasEnded === false) await this.#stopAndSettle(instance);
     await this.#settle(name);
   }
 
-  /** Adds a plugin while others run. Its start goes on by itself. */
+  /** Adds a plugin while others run, unless they are being stopped. Its start goes on by itself. */
   async adopt(source: PluginSource, wishes: PluginWishes): Promise<void> {
+    if (this.#isStopping) return;
     const { name } = source.manifest;
     this.#note(name, wishes);
     const instance = this.#create(source);
@@ -133,7 +134,7 @@ export class PluginFleet {
   async #putInPlace(source: PluginSource): Promise<void> {
     const { name } = source.manifest;
     const before = this.#instances.get(name);
-    if (before !== undefined && !hasEnded(before)) await this.#stop(before);
+    if (before?.hasEnded === false) await this.#stop(before);
     if (this.#isStopping) return;
     const instance = this.#create(source);
     if (this.isEnabled(name)) this.#begin(instance);
@@ -180,12 +181,11 @@ export class PluginFleet {
     if (before !== undefined) await this.#stops.get(before);
     const instance = this.#instances.get(name);
     if (instance === undefined || this.#isStopping) return;
-    const { phase } = instance.state;
     if (this.isEnabled(name)) {
-      if (phase === 'Stopped') await this.#beginAnew(instance);
+      if (instance.state.phase === 'Stopped') await this.#beginAnew(instance);
       return;
     }
-    if (phase !== 'Stopped' && phase !== 'Failed') await this.#stopAndSettle(instance);
+    if (!instance.hasEnded) await this.#stopAndSettle(instance);
     await this.#forgetFailure(name);
   }
 
@@ -224,7 +224,8 @@ export class PluginFleet {
     try {
       await beginning;
     } finally {
-      this.#beginnings.delete(name);
+      // Several wait for one beginning, and the next may be under way when the last of them goes on.
+      if (this.#beginnings.get(name) === beginning) this.#beginnings.delete(name);
     }
   }
 
@@ -319,8 +320,4 @@ export class PluginFleet {
     await Promise.all(dependents.map(async (dependent) => this.#stop(dependent)));
     await instance.stop();
   }
-}
-
-function hasEnded({ state }: PluginInstance): boolean {
-  return state.phase === 'Stopped' || state.phase === 'Failed';
 }

@@ -4,42 +4,67 @@ import { readDeclaredObjects } from './declared-objects.ts';
 import { errorText } from './error-text.ts';
 import { fileInside } from './inside-folder.ts';
 import { parseManifest } from './manifest.ts';
+import type { PluginManifest } from './manifest.ts';
 import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
 
 /** Files that are served under `/plugins/<name>/assets/`. */
 const assetsFolder = 'resources/static';
 
+export interface PluginFolder extends PluginSource {
+  readonly folder: string;
+}
+
 /**
- * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the file and every
- * mistake in it.
+ * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that says what is missing, or names
+ * the file and every mistake in it. `shownAs` is what messages call the folder; default its real path.
  */
-export async function openPluginFolder(path: string): Promise<PluginSource> {
-  const folder = await realpath(path);
-  const file = join(folder, 'plugin.yaml');
-  const yaml = await readFile(file, 'utf8');
+export async function openPluginFolder(path: string, shownAs?: string): Promise<PluginFolder> {
+  const folder = await present(realpath(path), `${path}: there is no such folder`);
+  const shown = shownAs ?? folder;
+  const yaml = await present(
+    readFile(join(folder, 'plugin.yaml'), 'utf8'),
+    `${shown}: is no plugin, since it has no plugin.yaml`,
+  );
   try {
     const manifest = parseManifest(yaml);
     return {
       manifest,
       folder,
-      load: async () => importDefault(folder, await fileInside(folder, manifest.main)),
+      load: async () => importDefault(folder, await findMain(folder, manifest)),
       declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
       reopen: () => openPluginFolder(path),
       assets: () => assetsOf(folder),
     };
   } catch (cause) {
-    throw new Error(`${file}: ${errorText(cause)}`, { cause });
+    throw new Error(`${join(shown, 'plugin.yaml')}: ${errorText(cause)}`, { cause });
   }
+}
+
+/** The real path of the file that exports the plugin of a folder (itself a real path). Rejects when it is not there, or outside. */
+export async function findMain(folder: string, { main }: PluginManifest): Promise<string> {
+  return present(fileInside(folder, main), `${main} is not there: the plugin has to be built first`);
 }
 
 async function assetsOf(folder: string): Promise<string | undefined> {
   try {
     return await fileInside(folder, assetsFolder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
+}
+
+/** What reading a path answers; where it is not there, the message says so in place of the system's words. */
+async function present<V>(reading: Promise<V>, message: string): Promise<V> {
+  return reading.catch((error: unknown) => {
+    throw isMissing(error) ? new Error(message) : error;
+  });
+}
+
+/** Also of a path below something that is no folder. */
+function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 async function importDefault(folder: string, file: string): Promise<unknown> {

@@ -4,8 +4,9 @@ import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { BasePlugin, controller, definePlugin } from './index.ts';
 import type { Plugin, PluginContext } from './index.ts';
-import { makePlugin, removeFolders } from './plugin-folder.fixture.ts';
+import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
 import { PluginHost } from './plugin-host.ts';
+import { sourceNeeding } from './plugin-source.fixture.ts';
 import { pluginSource } from './plugin-source.ts';
 import { widgetModel } from './widget.fixture.ts';
 
@@ -45,9 +46,7 @@ describe('the plugin host', () => {
 
   /** Adds a plugin that is no folder; `dependencies` as ranges by name. */
   function add(name: string, plugin: Plugin, dependencies: readonly string[] = []): void {
-    const source = pluginSource(name, plugin);
-    const needed = dependencies.map((each) => ({ name: each, range: '*', optional: false }));
-    host.add({ ...source, manifest: { ...source.manifest, dependencies: needed } });
+    host.add(sourceNeeding(name, plugin, dependencies));
   }
 
   const phases = (): Readonly<Record<string, string>> =>
@@ -186,7 +185,7 @@ describe('the plugin host', () => {
       await host.addFolder(await makePlugin('bad', '', { 'plugin.yaml': 'name: bad\nversion: 1.0.0\nmain: x.js\n' }));
       add('good', good);
       await host.start();
-      await expectContained('x.js');
+      await expectContained('x.js is not there: the plugin has to be built first');
     });
 
     for (const [what, plugin, reason] of [
@@ -316,7 +315,7 @@ describe('the plugin host', () => {
       const reasons = failures.map(({ reason }) => reason).join('\n');
       for (const text of [
         'there is a plugin "good" already, from /',
-        'ENOENT',
+        '/nowhere/at-all: there is no such folder',
         'name: a name must',
         'requires homeostat ^9.0.0',
       ])
@@ -326,6 +325,40 @@ describe('the plugin host', () => {
   });
 
   describe('stopping', () => {
+    it('serves nothing of a plugin that was about to have started', async () => {
+      const Widget = widgetModel();
+      let release = (): void => undefined;
+      const released = new Promise<void>((resolve) => (release = resolve));
+      let find = (): void => undefined;
+      const found = new Promise<void>((resolve) => (find = resolve));
+      const seen: string[] = [];
+      const slow = controller(Widget, {
+        async reconcile() {
+          seen.push('reconcile');
+          await released;
+        },
+      });
+      const start = async ({ client }: PluginContext): Promise<unknown> =>
+        client.create(Widget, { metadata: { name: 'w' } });
+      const folder = await makeFolder({ 'page.html': 'hello' });
+      const assets = async (): Promise<string> => {
+        seen.push('assets');
+        await found;
+        return folder;
+      };
+      const plugin = definePlugin({ models: [Widget], controllers: [slow], start });
+      host.add({ ...pluginSource('slow', plugin), assets });
+      const started = host.start();
+      await eventually(() => seen.length === 2);
+      const stopped = host.stop();
+      await eventually(() => phases()['slow'] === 'Stopping');
+      find();
+      await found;
+      release();
+      await Promise.all([started, stopped]);
+      expect((await fetch(`${server.url}/plugins/slow/assets/page.html`)).status).to.equal(404);
+    });
+
     it('lets reconciles end, then aborts the signal, then calls stop, then takes the kinds back', async () => {
       const Widget = widgetModel();
       const events: string[] = [];

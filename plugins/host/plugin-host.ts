@@ -1,8 +1,7 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
-import type { Client } from '@homeostat/controller-runtime';
 import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
-import type { Clock, GroupVersionKind, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
 import type { PluginManagers } from './controllers-page.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
@@ -14,6 +13,7 @@ import { installedPlugins, openInstalled } from './installed-plugins.ts';
 import { checkRequires } from './manifest.ts';
 import type { PluginManifest } from './manifest.ts';
 import { isBegunInFolder, isFromFolder } from './error-stack.ts';
+import { checkPlugin } from './plugin.ts';
 import { PluginFleet } from './plugin-fleet.ts';
 import type { PluginWishes } from './plugin-kind.ts';
 import { openPluginFolder } from './plugin-folder.ts';
@@ -70,13 +70,12 @@ const notInstalled = 'the host has no plugin of this name';
  * start, stop.
  */
 export class PluginHost {
-  readonly #parts: Pick<PluginRunParts, 'server' | 'clock' | 'logger'>;
+  readonly #parts: Required<Pick<PluginHostOptions, 'server' | 'clock' | 'logger'>>;
   readonly #fleet: PluginFleet;
   readonly #objects: PluginObjects;
   readonly #settings: SettingsObjects;
   /** Those that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
-  readonly #client: Client;
   readonly #pluginsDir: string | undefined;
   /** Names of those that were found there. */
   readonly #installed = new Set<string>();
@@ -91,7 +90,6 @@ export class PluginHost {
     const { leaderElection = server.sharesDatabase } = options;
     const times = leaderElection === true ? {} : leaderElection;
     this.#parts = { server, clock, logger };
-    this.#client = server.client;
     this.#pluginsDir = options.pluginsDir;
     const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
     this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
@@ -151,16 +149,17 @@ export class PluginHost {
   /**
    * Puts a plugin in the place of the one of that name, or that was refused under it. Kinds of others, and what watches
    * them, go on; stored objects stay. Resolves when it is Started or Failed, or its object says that it is not wanted.
-   * Rejects, and the one before goes on, when it requires another host, its module cannot be loaded, or the schema of its
-   * settings is none.
+   * Rejects, and the one before goes on, when it requires another host, its module cannot be loaded or exports no plugin,
+   * or the schema of its settings is none.
    */
   async reload(source: PluginSource): Promise<void> {
     checkRequires(source.manifest, hostVersion());
-    await withDeadline(async () => source.load(), {
+    const exported = await withDeadline(async () => source.load(), {
       what: 'loading its module',
       timeoutMs: pluginDeadlineMs,
       clock: this.#parts.clock,
     });
+    checkPlugin(exported);
     await this.#started;
     this.#settings.add(source.manifest);
     this.#refused.delete(source.manifest.name);
@@ -297,8 +296,7 @@ export class PluginHost {
   async #onDeleted(name: string): Promise<boolean> {
     if (this.#pluginsDir === undefined || !this.#installed.has(name)) return false;
     if ((await installedPlugins(this.#pluginsDir)).includes(name)) return false;
-    const phase = this.#fleet.get(name)?.state.phase;
-    if (phase !== undefined && phase !== 'Stopped' && phase !== 'Failed') return false;
+    if (this.#fleet.get(name)?.hasEnded === false) return false;
     this.#installed.delete(name);
     this.#held.delete(name);
     this.#refused.delete(name);
@@ -322,27 +320,26 @@ export class PluginHost {
     }
   }
 
-  /** Objects of kinds that others brought may be deleted while the plugin does not run. */
+  /** Objects of kinds that others serve, or will serve again, may be deleted while the plugin does not run. */
   #recountLater(): void {
-    if (this.#recount !== undefined || this.#stopped !== undefined || this.#held.size === 0) return;
+    const isAwaited = this.#fleet.instances.some((each) => !each.isRunning && this.#held.has(each.manifest.name));
+    if (this.#recount !== undefined || this.#stopped !== undefined || !isAwaited) return;
     this.#recount = this.#parts.clock.setTimeout(() => void this.#recountHeld(), recountMs);
     this.#recount.unref?.();
   }
 
   async #recountHeld(): Promise<void> {
     const { server, logger } = this.#parts;
-    const isServed = (model: GroupVersionKind): boolean =>
-      server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined;
-    this.#recount = undefined;
     for (const instance of this.#fleet.instances.filter(({ isRunning }) => !isRunning)) {
       try {
-        const isCounted = await this.#held.get(instance.manifest.name)?.count(this.#client, isServed);
+        const isCounted = await this.#held.get(instance.manifest.name)?.count(server.client, server);
         if (isCounted === true && this.#fleet.get(instance.manifest.name) === instance) this.#onChange(instance);
       } catch (err) {
         logger.warn({ err, plugin: instance.manifest.name }, 'what its finalizers hold back could not be counted');
-        this.#recountLater();
       }
     }
+    this.#recount = undefined;
+    this.#recountLater();
   }
 
   /** An object whose plugin was taken away, or never was there, says so; it and the objects of its kinds stay. */

@@ -58,6 +58,11 @@ export class PluginInstance {
     return ['Starting', 'Started', 'Stopping'].includes(this.#state.phase);
   }
 
+  /** It has come to an end of its life; one that comes back is another instance. */
+  get hasEnded(): boolean {
+    return this.#phase === 'Stopped' || this.#phase === 'Failed';
+  }
+
   /** Loads the plugin's module, once. A top level that throws, or never ends, fails this plugin alone. */
   resolve(): Promise<void> {
     this.#resolved ??= this.#resolve();
@@ -127,8 +132,7 @@ export class PluginInstance {
   /** Nothing of it is on its way, and its controllers have nothing to do. */
   isIdle(): boolean {
     const state = this.#state;
-    if (state.phase === 'Started') return state.run.isIdle();
-    return state.phase === 'Stopped' || state.phase === 'Failed';
+    return state.phase === 'Started' ? state.run.isIdle() : this.hasEnded;
   }
 
   /** A method, since the compiler does not know that a state changes while something is awaited. */

@@ -1,5 +1,5 @@
 import type { Client } from '@homeostat/controller-runtime';
-import { isAlreadyExists, isConflict, isNotFound } from '@homeostat/controller-runtime/api';
+import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { wishesOf } from './plugin-kind.ts';
 import type { PluginObject } from './plugin-kind.ts';
@@ -38,7 +38,7 @@ export async function writePluginObject(report: PluginReport, write: PluginObjec
 async function writeSpec(report: PluginReport, write: PluginObjectWrite): Promise<PluginObject | undefined> {
   const { client, kind, name } = write;
   const { identity, enabled } = report;
-  const present = await findPluginObject(client, kind, name);
+  const present = await client.get(kind, name).catch(ignoreNotFound);
   if (identity === undefined) return present;
   if (present === undefined) return client.create(kind, { metadata: { name }, spec: { enabled, ...identity } });
   return client.update({ ...present, spec: { ...wishesOf(present.spec), ...identity } });
@@ -47,18 +47,4 @@ async function writeSpec(report: PluginReport, write: PluginObjectWrite): Promis
 async function writeStatus(report: PluginReport, object: PluginObject, write: PluginObjectWrite): Promise<void> {
   const { observedGeneration = object.metadata.generation } = write;
   await write.client.updateStatus(object, observedOf(report, object.status, observedGeneration));
-}
-
-/** undefined when there is none of that name. */
-export async function findPluginObject(
-  client: Client,
-  kind: ModelDescriptor<PluginObject>,
-  name: string,
-): Promise<PluginObject | undefined> {
-  try {
-    return await client.get(kind, name);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

@@ -9,6 +9,7 @@ import { makePlugin, removeFolders } from './plugin-folder.fixture.ts';
 import { PluginHost } from './plugin-host.ts';
 import { pluginKind } from './plugin-kind.ts';
 import type { PluginObject, PluginSpec } from './plugin-kind.ts';
+import { sourceNeeding } from './plugin-source.fixture.ts';
 import { pluginSource } from './plugin-source.ts';
 import { widgetModel } from './widget.fixture.ts';
 
@@ -64,9 +65,7 @@ describe('plugins as objects', () => {
 
   /** A plugin that notes its starts and stops. */
   function add(name: string, dependencies: readonly string[] = [], plugin: Plugin = noting(name)): void {
-    const source = pluginSource(name, plugin);
-    const needed = dependencies.map((each) => ({ name: each, range: '*', optional: false }));
-    host.add({ ...source, manifest: { ...source.manifest, dependencies: needed } });
+    host.add(sourceNeeding(name, plugin, dependencies));
   }
 
   const noting = (name: string): Plugin => ({
@@ -154,7 +153,7 @@ describe('plugins as objects', () => {
       ['good', 'Started', undefined],
       ['old', 'Failed', 'Refused'],
     ]);
-    expect(items[0]?.status?.message).to.include('ENOENT');
+    expect(items[0]?.status?.message).to.equal('/nowhere/at-all: there is no such folder');
     expect(items[2]?.spec).to.include({ version: '1.0.0', requires: '^9.0.0' });
   });
 

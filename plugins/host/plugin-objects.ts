@@ -1,3 +1,4 @@
+import { ignoreNotFound } from '@homeostat/controller-runtime/api';
 import { serviceOwner } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { controller, createManager } from '@homeostat/controller-runtime';
@@ -5,7 +6,7 @@ import type { Manager, ReconcileRequest } from '@homeostat/controller-runtime';
 import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { pluginKind, wishesOf } from './plugin-kind.ts';
 import type { PluginObject, PluginWishes } from './plugin-kind.ts';
-import { findPluginObject, writePluginObject } from './plugin-object-write.ts';
+import { writePluginObject } from './plugin-object-write.ts';
 import { PluginObjectWriter } from './plugin-object-writer.ts';
 import type { PluginReport } from './plugin-report.ts';
 
@@ -105,7 +106,7 @@ export class PluginObjects {
   }
 
   async #reconcile({ name, client }: ReconcileRequest): Promise<void> {
-    const object = await findPluginObject(client, this.#kind, name);
+    const object = await client.get(this.#kind, name).catch(ignoreNotFound);
     if (object === undefined) this.#forget(name, await this.#options.onDeleted(name));
     else {
       this.#generations.set(name, object.metadata.generation);

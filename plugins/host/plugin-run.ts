@@ -77,7 +77,8 @@ export class PluginRun {
   readonly #controllers: ControllerDefinition[] = [];
   readonly #held = new HeldObjects();
   readonly #abort = new AbortController();
-  readonly #stopControllers = new AbortController();
+  /** Aborts before `#abort`: nothing more of the plugin begins, and its controllers end. */
+  readonly #stopping = new AbortController();
   #contested: readonly string[] = [];
   #closeAssets: (() => void) | undefined;
   #managed: Promise<void> | undefined;
@@ -122,7 +123,7 @@ export class PluginRun {
     await this.#applyObjects();
     await this.#startControllers();
     const assets = await this.#source.assets();
-    this.#signal.throwIfAborted();
+    this.#stopping.signal.throwIfAborted();
     if (assets !== undefined) this.#closeAssets = this.#parts.server.assets.open(this.#source.manifest.name, assets);
     this.#endpoints.open();
     this.#extensions.open();
@@ -167,11 +168,11 @@ export class PluginRun {
     this.#closeAssets?.();
     this.#extensions.close();
     this.#settings.close();
-    this.#stopControllers.abort();
+    this.#stopping.abort(new Error('the plugin is being stopped'));
     await this.#managed;
     await this.#countHeld();
     this.#events.close();
-    this.#abort.abort(new Error('the plugin is being stopped'));
+    this.#abort.abort(this.#stopping.signal.reason);
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
     // After its kinds, which are not written to without their hooks.
     this.#admission.close();
@@ -209,11 +210,9 @@ export class PluginRun {
   /** While its kinds are still served. That it fails is no failure of the plugin. */
   async #countHeld(): Promise<void> {
     const { server, clock, logger } = this.#parts;
-    const isServed = (model: GroupVersionKind): boolean =>
-      server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined;
     const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
     try {
-      await withDeadline(async () => this.#held.count(this.#client, isServed), bounds);
+      await withDeadline(async () => this.#held.count(this.#client, server), bounds);
     } catch (err) {
       logger.warn({ err }, 'what the finalizers of a plugin hold back could not be counted');
     }
@@ -297,7 +296,7 @@ export class PluginRun {
   }
 
   async #awaitServed(kinds: readonly GroupVersionKind[]): Promise<void> {
-    await awaitServed(kinds, { ...this.#parts, signal: this.#signal });
+    await awaitServed(kinds, { ...this.#parts, signal: this.#stopping.signal });
   }
 
   async #applyObjects(): Promise<void> {
@@ -307,7 +306,7 @@ export class PluginRun {
       lookup: (gvk) => schemeManager.lookup(gvk)?.descriptor,
       createdBy: createdByKey(schemeManager.serviceDomain),
       plugin: this.#source.manifest.name,
-      signal: this.#signal,
+      signal: this.#stopping.signal,
     });
   }
 
@@ -317,7 +316,7 @@ export class PluginRun {
       for (const kind of kinds) this.#requireRegistered(definition.name, kind);
       await this.#awaitServed(kinds);
     }
-    this.#managed = this.#manager.run(this.#stopControllers.signal);
+    this.#managed = this.#manager.run(this.#stopping.signal);
   }
 
   #requireRegistered(controller: string, kind: GroupVersionKind): void {

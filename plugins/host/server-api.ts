@@ -1,5 +1,5 @@
-import { refusalOf } from './server-export.ts';
-import type { ServerAddress } from './server-export.ts';
+import { refusalOf, requestServer } from './server-request.ts';
+import type { ServerAddress } from './server-request.ts';
 
 /** Paths of a server that no model is known for: discovery, and the objects that it leads to. */
 export class ServerApi {
@@ -24,27 +24,17 @@ export class ServerApi {
 
   /** Deletes the object of that uid; one that is gone, or another by now, is not touched. */
   async delete(path: string, uid: string): Promise<void> {
-    const response = await this.#request('DELETE', path, { accepted: [404, 409], body: { preconditions: { uid } } });
+    const response = await this.#request('DELETE', path, { accepted: [404, 409], json: { preconditions: { uid } } });
     await response.body?.cancel();
   }
 
   async #request(
     method: string,
     path: string,
-    { accepted = [], body }: { readonly accepted?: readonly number[]; readonly body?: object } = {},
+    { accepted = [], json }: { readonly accepted?: readonly number[]; readonly json?: object } = {},
   ): Promise<Response> {
-    const { server, token } = this.#address;
-    const response = await fetch(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
-      method,
-      headers: {
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // Followed, a redirection might take the token elsewhere.
-      redirect: 'manual',
-      signal: this.#signal,
-    });
+    const content = json === undefined ? {} : { json };
+    const response = await requestServer(this.#address, path, { method, signal: this.#signal, ...content });
     if (response.ok || accepted.includes(response.status)) return response;
     throw new Error(`${method} ${path} answered ${response.status}: ${await refusalOf(response)}`);
   }

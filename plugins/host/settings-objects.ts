@@ -1,8 +1,8 @@
+import { ignoreNotFound } from '@homeostat/controller-runtime/api';
 import { compileValueSchema, serviceOwner } from '@homeostat/apiserver';
 import type { ApiServer, ValueSchema } from '@homeostat/apiserver';
 import { controller, createManager } from '@homeostat/controller-runtime';
 import type { Manager } from '@homeostat/controller-runtime';
-import { isNotFound } from '@homeostat/controller-runtime/api';
 import type { Clock, FieldCause, FieldViolation, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { PluginManifest } from './manifest.ts';
 import type { SettingsValues } from './plugin-settings.ts';
@@ -57,6 +57,7 @@ export class SettingsObjects {
   /** The plugin is gone: its settings are no longer judged. */
   remove(name: string): void {
     this.#schemas.delete(name);
+    this.#versions.delete(name);
   }
 
   /** Registers the kind. Never rejects: plugins without settings start all the same. */
@@ -149,13 +150,8 @@ export class SettingsObjects {
     this.#options.onChange(name);
   }
 
-  async #find(name: string): Promise<SettingsObject | undefined> {
-    try {
-      return await this.#options.server.client.get(this.#kind, name);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  #find(name: string): Promise<SettingsObject | undefined> {
+    return this.#options.server.client.get(this.#kind, name).catch(ignoreNotFound);
   }
 }
 

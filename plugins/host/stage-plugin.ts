@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cp, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { fileInside } from './inside-folder.ts';
 import { readTarball } from './read-tarball.ts';
@@ -15,7 +15,7 @@ export interface StageOptions {
 const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~*<>=| -]+)?$/i;
 
 /**
- * Copies a plugin into an empty folder: from a folder, a `.tgz`, or a package of the registry that npm is set up for. Packages
+ * Copies a plugin into an empty folder (a real path): from a folder, a `.tgz`, or a package of the registry that npm is set up for. Packages
  * that it depends on and did not bring are installed by npm. Rejects where anything of it leads out of the folder.
  */
 export async function stagePlugin(source: string, folder: string, options: StageOptions): Promise<void> {
@@ -27,11 +27,17 @@ export async function stagePlugin(source: string, folder: string, options: Stage
   await installDependencies(folder, options);
 }
 
+/** What a plugin gets from the host that runs it, of which there is one copy. */
+const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
+
+/** Of `node_modules`: what is the host's, and programs, some of which are links to it. */
+const leftOut = ['homeostat', '@homeostat', '.bin'].map((name) => join('node_modules', name));
+
 async function copyFolder(source: string, folder: string): Promise<void> {
   await cp(source, folder, {
     recursive: true,
     verbatimSymlinks: true,
-    filter: (path) => basename(path) !== '.git',
+    filter: (path) => basename(path) !== '.git' && !leftOut.includes(relative(source, path)),
   });
   await checkLinks(folder);
 }
@@ -70,9 +76,6 @@ async function fetchPackage(spec: string, folder: string): Promise<void> {
     await rm(temporary, { recursive: true, force: true });
   }
 }
-
-/** What a plugin gets from the host that runs it, of which there is one copy. */
-const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
 
 async function installDependencies(folder: string, { runScripts }: StageOptions): Promise<void> {
   const names = await readdir(folder);

@@ -14,6 +14,9 @@ export interface ShellPlace {
 /** A server is ready, and stopped, within a second or two; a busy machine takes longer. */
 const stepTimeoutMs = 30_000;
 
+/** What kubectl prints where there is none. */
+export const noKubectl = 'skipped, as there is no kubectl';
+
 // As typed in a terminal, but for this: what npx would look for is on the PATH; a server goes on in the background once it
 // is ready, and the next one takes its place; `homeostat plugin` speaks to that one; a watch is over with its first line; a
 // request that is refused is a failure.
@@ -52,11 +55,8 @@ curl() {
     *) command curl -sS $refused "$@" ;;
   esac
 }
+command -v kubectl >/dev/null || kubectl() { echo '${noKubectl}'; }
 `;
-
-/** What kubectl prints where there is none, which in CI is an error. */
-export const noKubectl = 'skipped, as there is no kubectl';
-const withoutKubectl = `command -v kubectl >/dev/null || kubectl() { echo '${noKubectl}'; }\n`;
 
 /** One bash for all of a page, so that its variables stay. */
 export class Shell {
@@ -87,7 +87,7 @@ export class Shell {
     };
     // A process group of its own: what a page leaves running ends with it.
     const shell = new Shell(spawn('bash', ['--norc', '--noprofile'], { cwd: folder, env, detached: true }), folder);
-    await shell.run(process.env['CI'] === 'true' ? functions : functions + withoutKubectl, { mayFail: false });
+    await shell.run(functions, { mayFail: false });
     return shell;
   }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
+import { demoPerson, demoPersons } from '../support/applied-person.ts';
 import { TestServer } from '../support/test-server.ts';
 
 /** A request of client-node, and what the real server answered. */
@@ -18,8 +18,6 @@ const recordings = JSON.parse(
   readFileSync(new URL('../../vectors/client-node-wire.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<string, readonly Recorded[]>>;
 
-const collection = '/apis/demo.example.com/v1alpha1/persons';
-
 /** What this server answers otherwise, by `<method> <path or media type>`, and why. */
 const deviations: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
   'PATCH application/strategic-merge-patch+json': {
@@ -27,33 +25,10 @@ const deviations: Readonly<Record<string, { readonly status: number; readonly wh
     why: 'taken as a merge patch: it is the default of client-node',
   },
   'PUT without resourceVersion': { status: 200, why: 'an update without a precondition is unconditional' },
-  [`GET ${collection}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
+  [`GET ${demoPersons}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
   'GET /readyz': { status: 200, why: 'the recorded server was not ready' },
   'POST after Foreground': { status: 201, why: 'what the first recording left behind is not here' },
 };
-
-/** The kind of the recordings, as far as they use it. */
-const person = defineModel({
-  gvk: 'demo.example.com/v1alpha1/Person',
-  plural: 'persons',
-  subresources: ['status'],
-  schema: {
-    type: 'object',
-    required: ['spec'],
-    properties: {
-      spec: {
-        type: 'object',
-        required: ['name'],
-        properties: {
-          name: { type: 'string', maxLength: 100 },
-          age: { type: 'integer', minimum: 0, maximum: 150 },
-          replicas: { type: 'integer', default: 1 },
-        },
-      },
-      status: { type: 'object', properties: { phase: { type: 'string' } } },
-    },
-  },
-});
 
 function isCutOff(body: string): boolean {
   return !body.endsWith('}}');
@@ -71,8 +46,8 @@ for (const [client, requests] of Object.entries(recordings)) {
 
     before(async () => {
       server = await TestServer.start();
-      server.api.schemeManager.register(person);
-      await server.api.whenReady(person);
+      server.api.schemeManager.register(demoPerson);
+      await server.api.whenReady(demoPerson);
     });
 
     after(async () => server.stop());
@@ -93,7 +68,7 @@ for (const [client, requests] of Object.entries(recordings)) {
     async function answerTo(recorded: Recorded): Promise<number> {
       const { method, url, accept, contentType } = recorded;
       if (url.includes('watch=true')) {
-        const revision = await server.revision(collection);
+        const revision = await server.revision(demoPersons);
         const { status } = await server.watch(url.replace(/resourceVersion=\d+/, `resourceVersion=${revision}`), {
           accept,
         });

@@ -14,13 +14,13 @@ export interface HistoryDatabase {
 
 export type Engine = 'sqlite' | 'postgres' | 'mysql';
 
-/** undefined: there is no such server here, and the tests say that they were skipped. */
-export async function createDatabase(engine: Engine): Promise<HistoryDatabase | undefined> {
+/** Skips what it is for where there is no such server. */
+export async function createDatabase(engine: Engine, context: Mocha.Context): Promise<HistoryDatabase> {
   if (engine === 'sqlite') {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));
     const drop = (): Promise<void> => rm(directory, { recursive: true });
     return { url: `sqlite:${join(directory, 'history.db')}`, server: undefined, drop };
   }
-  const server = await (engine === 'postgres' ? TestDatabase.create() : MysqlTestDatabase.create());
-  return server && { url: server.url, server, drop: () => server.drop() };
+  const server = await (engine === 'postgres' ? TestDatabase.create(context) : MysqlTestDatabase.create(context));
+  return { url: server.url, server, drop: () => server.drop() };
 }

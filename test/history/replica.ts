@@ -1,5 +1,6 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { freePort, KillableServer } from '../support/killable-server.ts';
+import { freePort } from '../support/free-port.ts';
+import { KillableServer } from '../support/killable-server.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import type { HistoryDatabase } from './database.ts';
 import type { Mutant } from './mutants.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, seededRandom } from '@homeostat/controller-runtime/testing';
 import { CellClient } from './cell-client.ts';
 import type { HistoryDatabase } from './database.ts';
 import { injectFaults } from './faults.ts';
 import type { Fault } from './faults.ts';
 import type { History } from './history.ts';
 import type { Mutant } from './mutants.ts';
-import { pick, randomFrom } from './random.ts';
+import { pick } from './random.ts';
 import { Recorder } from './recorder.ts';
 import { Replica } from './replica.ts';
 import { Watcher } from './watcher.ts';
@@ -64,8 +64,8 @@ class RunningHistory {
     this.#replicas = replicas;
     const ports = replicas.map(({ port }) => port);
     const shared = { keys, recorder: this.#recorder, client };
-    const seeds = randomFrom(options.seed);
-    const nextRandom = (): (() => number) => randomFrom(seeds() * 2 ** 32);
+    const seeds = seededRandom(options.seed);
+    const nextRandom = (): (() => number) => seededRandom(seeds() * 2 ** 32);
     this.#faultRandom = nextRandom();
     this.#clients = Array.from({ length: clientCount }, (_, at) => {
       return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: nextRandom() });

@@ -6,7 +6,7 @@ import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const ref = 'person.demo.example.com';
 
-describe('kubectl apply by the server, and prune (skipped without kubectl, unless CI is set)', () => {
+describe('kubectl apply by the server, and prune', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {
@@ -15,18 +15,13 @@ describe('kubectl apply by the server, and prune (skipped without kubectl, unles
 
   after(() => kubectl?.stop());
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
-  async function stored(name: string): Promise<any> {
-    return (await kubectl.server.get(`${demoPersons}/${name}`)).body;
-  }
-
   function personFile(name: string, spec: object, metadata: object = {}): Promise<string> {
     return kubectl.file(`${name}.json`, newDemoPerson(name, spec, metadata));
   }
 
   /** Managers and what they do, as managedFields has them. */
   async function managers(name: string): Promise<readonly string[]> {
-    const { managedFields } = (await stored(name)).metadata as {
+    const { managedFields } = (await kubectl.stored(name)).metadata as {
       managedFields: { manager: string; operation: string }[];
     };
     return managedFields.map(({ manager, operation }) => `${manager} ${operation}`).toSorted();
@@ -40,13 +35,13 @@ describe('kubectl apply by the server, and prune (skipped without kubectl, unles
     expect(await kubectl.succeeds('apply', '--server-side', '-f', await personFile('una', { age: 2 }))).to.equal(
       applied,
     );
-    expect((await stored('una')).spec).to.deep.equal({ name: 'UNA', age: 2 });
+    expect((await kubectl.stored('una')).spec).to.deep.equal({ name: 'UNA', age: 2 });
     expect(await managers('una')).to.deep.equal(['kubectl Apply']);
-    const { resourceVersion } = (await stored('una')).metadata;
+    const { resourceVersion } = (await kubectl.stored('una')).metadata;
     expect(await kubectl.succeeds('apply', '--server-side', '-f', await personFile('una', { age: 2 }))).to.equal(
       applied,
     );
-    expect((await stored('una')).metadata.resourceVersion).to.equal(resourceVersion);
+    expect((await kubectl.stored('una')).metadata.resourceVersion).to.equal(resourceVersion);
   });
 
   it('--server-side tells each field of another manager, and --force-conflicts takes it [compat server-side-apply]', async () => {
@@ -57,9 +52,9 @@ describe('kubectl apply by the server, and prune (skipped without kubectl, unles
     expect(error)
       .to.contain('Apply failed with 2 conflicts: conflicts with "kubectl"')
       .and.contain('- .spec.age\n- .spec.gender\n');
-    expect((await stored('vic')).spec.age).to.equal(1);
+    expect((await kubectl.stored('vic')).spec.age).to.equal(1);
     expect(await kubectl.succeeds(...args, '--force-conflicts')).to.equal(`${ref}/vic serverside-applied\n`);
-    expect((await stored('vic')).spec).to.include({ age: 2, gender: 'FEMALE' });
+    expect((await kubectl.stored('vic')).spec).to.include({ age: 2, gender: 'FEMALE' });
     expect(await managers('vic')).to.deep.equal(['kubectl Apply', 'robot Apply']);
   });
 
@@ -67,7 +62,7 @@ describe('kubectl apply by the server, and prune (skipped without kubectl, unles
     const file = await personFile('wes', { age: 1 });
     const args = ['apply', '--server-side', '--dry-run=server', '-f', file];
     expect(await kubectl.succeeds(...args)).to.equal(`${ref}/wes serverside-applied (server dry run)\n`);
-    expect((await stored('wes')).reason).to.equal('NotFound');
+    expect((await kubectl.stored('wes')).reason).to.equal('NotFound');
   });
 
   it('--server-side refuses what breaks the schema, and unknown fields [compat server-side-apply, validation]', async () => {
@@ -83,7 +78,7 @@ describe('kubectl apply by the server, and prune (skipped without kubectl, unles
     await kubectl.succeeds('apply', '--server-side', '-f', await personFile('xia', { age: 1, gender: 'MALE' }));
     expect((await managers('xia')).filter((manager) => manager.endsWith('Update'))).to.deep.equal([]);
     await kubectl.succeeds('apply', '--server-side', '-f', await personFile('xia', { age: 3 }));
-    expect((await stored('xia')).spec).to.deep.equal({ name: 'XIA', age: 3 });
+    expect((await kubectl.stored('xia')).spec).to.deep.equal({ name: 'XIA', age: 3 });
   });
 
   it('--prune deletes what the selection has and the files have not, and nothing else [compat prune]', async () => {
@@ -109,13 +104,13 @@ describe('kubectl apply by the server, and prune (skipped without kubectl, unles
     await rm(join(folder, 'gone.json'));
     expect(await kubectl.succeeds(...args, '--dry-run=server')).to.contain(`${ref}/gone pruned (server dry run)\n`);
     expect(await kubectl.succeeds(...args)).to.equal(`${ref}/kept unchanged\n${ref}/gone pruned\n`);
-    expect((await stored('gone')).reason).to.equal('NotFound');
-    for (const name of ['kept', 'made', 'other']) expect((await stored(name)).kind, name).to.equal('Person');
+    expect((await kubectl.stored('gone')).reason).to.equal('NotFound');
+    for (const name of ['kept', 'made', 'other']) expect((await kubectl.stored(name)).kind, name).to.equal('Person');
   });
 
   it('diff --server-side shows what an apply by the server would change, and stores nothing [compat diff]', async () => {
     await kubectl.succeeds('apply', '--server-side', '-f', await personFile('yan', { age: 1 }));
-    const before = await stored('yan');
+    const before = await kubectl.stored('yan');
     expect(await kubectl.succeeds('diff', '--server-side', '-f', await personFile('yan', { age: 1 }))).to.equal('');
     const { exit, stdout, stderr } = await kubectl.run(
       'diff',
@@ -125,6 +120,6 @@ describe('kubectl apply by the server, and prune (skipped without kubectl, unles
     );
     expect([exit, stderr]).to.deep.equal([1, '']);
     expect(stdout).to.contain('\n-  age: 1\n+  age: 2\n');
-    expect(await stored('yan')).to.deep.equal(before);
+    expect(await kubectl.stored('yan')).to.deep.equal(before);
   });
 });

@@ -5,7 +5,7 @@ import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const events = '/api/v1/namespaces/default/events';
 
-describe('kubectl and the built-in kinds (skipped without kubectl, unless CI is set)', () => {
+describe('kubectl and the built-in kinds', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

@@ -1,22 +1,24 @@
 import { createClient } from '@homeostat/controller-runtime';
 import { expect } from 'chai';
-import { findKubectl } from '../support/kubectl.ts';
-import type { Kubectl } from '../support/kubectl.ts';
+import { finish } from '../support/command.ts';
+import type { Finished } from '../support/command.ts';
+import { skipWithoutKubectl } from '../support/kubectl.ts';
 import { Person, person } from '../support/models.ts';
 import { SecureServer, token } from '../support/secure-server.ts';
 
 describe('kubectl with the kubeconfig that homeostat writes [compat credentials]', () => {
   let server: SecureServer;
-  let kubectl: Kubectl;
 
   before(async function find() {
+    await skipWithoutKubectl(this);
     server = await SecureServer.start();
-    const found = await findKubectl({ home: server.folder, kubeconfig: server.kubeconfig });
-    if (found === undefined) this.skip();
-    kubectl = found;
   });
 
-  after(async () => server.stop());
+  after(async () => server?.stop());
+
+  function kubectl(args: readonly string[], input?: string): Promise<Finished> {
+    return finish('kubectl', args, { environment: { HOME: server.folder, KUBECONFIG: server.kubeconfig }, input });
+  }
 
   async function run(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await kubectl(args);
@@ -26,7 +28,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
 
   it('creates, gets, waits for and deletes objects', async () => {
     const input = JSON.stringify(person('ada', { name: 'Ada' }));
-    const created = await kubectl(['create', '-f', '-'], { input });
+    const created = await kubectl(['create', '-f', '-'], input);
     expect(created).to.deep.equal({ code: 0, stdout: 'person.people.example.com/ada created\n', stderr: '' });
     expect(await run('get', 'persons')).to.match(/^NAME +AGE\nada /);
     expect(JSON.parse(await run('get', 'person', 'ada', '-o', 'json')).spec.name).to.equal('Ada');

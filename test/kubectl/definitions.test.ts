@@ -5,7 +5,7 @@ import { newWidget, widgetDefinition, widgetDefinitionName, widgetVersion } from
 const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
 const subresources = { status: {}, scale };
 
-describe('kubectl and CustomResourceDefinitions (skipped without kubectl, unless CI is set)', () => {
+describe('kubectl and CustomResourceDefinitions', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

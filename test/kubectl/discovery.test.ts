@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
 
-describe('kubectl about the server (skipped without kubectl, unless CI is set)', () => {
+describe('kubectl about the server', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

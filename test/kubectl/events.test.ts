@@ -6,7 +6,7 @@ import { demoPerson } from '../support/demo-person.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
 import { letter } from '../support/models.ts';
 
-describe('events of controllers in kubectl (skipped without kubectl, unless CI is set)', () => {
+describe('events of controllers in kubectl', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

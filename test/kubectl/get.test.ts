@@ -7,7 +7,7 @@ bob    20            20s
 ann    30            3m20s
 `;
 
-describe('kubectl get (skipped without kubectl, unless CI is set)', () => {
+describe('kubectl get', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

@@ -100,7 +100,7 @@ const definitions: readonly Definition[] = [
   },
 ];
 
-describe('kubectl and definitions as operators bring them (skipped without kubectl, unless CI is set) [compat definitions]', () => {
+describe('kubectl and definitions as operators bring them [compat definitions]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

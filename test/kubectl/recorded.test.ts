@@ -1,10 +1,7 @@
-import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPersons as persons } from '../support/demo-person.ts';
 import { readVector, WireReplay } from '../support/recorded-wire.ts';
 import type { WireAnswer } from '../support/recorded-wire.ts';
-import { TestServer } from '../support/test-server.ts';
-import { definitions, established } from '../support/widget-definition.ts';
 
 interface RecordedCommand {
   readonly command: string;
@@ -33,21 +30,13 @@ const deviations: Readonly<Record<string, string>> = {
 const notCompared = ['kubectl delete person bob --cascade=orphan', 'kubectl delete person bob --cascade=foreground'];
 
 describe('the recorded requests of kubectl 1.32.5, one command after the other [compat recorded]', () => {
-  let server: TestServer;
   let replay: WireReplay;
 
   before(async () => {
-    const clock = new FakeClock();
-    server = await TestServer.start({ clock });
-    const { status, text } = await server.post(definitions, readVector('person-crd.yaml'), {
-      type: 'application/yaml',
-    });
-    expect(status, text).to.equal(201);
-    await established(server, 'persons.demo.example.com');
-    replay = new WireReplay(server, clock);
+    replay = await WireReplay.start();
   });
 
-  after(() => server.stop());
+  after(() => replay.server.stop());
 
   /** What was answered here is called otherwise than what was answered there. */
   function learn({ body }: WireAnswer, next: string | undefined): void {

@@ -7,7 +7,7 @@ function lines(count: number): RegExp {
   return new RegExp(`^(.*\\n){${count}}`);
 }
 
-describe('kubectl watches (skipped without kubectl, unless CI is set)', () => {
+describe('kubectl watches', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

@@ -5,7 +5,7 @@ import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const ref = 'person.demo.example.com';
 
-describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
+describe('kubectl writes', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {
@@ -14,16 +14,10 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
 
   after(() => kubectl?.stop());
 
-  /** What is stored. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
-  async function stored(name: string): Promise<any> {
-    return (await kubectl.server.get(`${demoPersons}/${name}`)).body;
-  }
-
   it('create -f [compat create]', async () => {
     const file = await kubectl.file('cat.json', newDemoPerson('cat', { age: 3 }));
     expect(await kubectl.succeeds('create', '-f', file)).to.equal(`${ref}/cat created\n`);
-    expect((await stored('cat')).spec).to.deep.equal({ name: 'CAT', age: 3 });
+    expect((await kubectl.stored('cat')).spec).to.deep.equal({ name: 'CAT', age: 3 });
     expect(await kubectl.fails('create', '-f', file)).to.match(
       /^Error from server \(AlreadyExists\): .*"cat" already exists\n$/,
     );
@@ -39,7 +33,7 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     expect(await kubectl.succeeds('create', '--dry-run=server', '-f', file)).to.equal(
       `${ref}/dry created (server dry run)\n`,
     );
-    expect((await stored('dry')).reason).to.equal('NotFound');
+    expect((await kubectl.stored('dry')).reason).to.equal('NotFound');
   });
 
   it('create -f of what breaks the schema tells each field [compat validation]', async () => {
@@ -69,26 +63,26 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     expect(await apply({ age: 31, gender: 'MALE' })).to.equal(`${ref}/dan configured\n`);
     expect(await apply({ age: 31, gender: 'MALE' })).to.equal(`${ref}/dan unchanged\n`);
     expect(await apply({ age: 31 })).to.equal(`${ref}/dan configured\n`);
-    expect((await stored('dan')).spec).to.deep.equal({ name: 'DAN', age: 31 });
+    expect((await kubectl.stored('dan')).spec).to.deep.equal({ name: 'DAN', age: 31 });
     const viewed = await kubectl.succeeds('apply', 'view-last-applied', 'ps', 'dan');
     expect(viewed).to.contain('  age: 31\n').and.not.contain('gender');
   });
 
   it('apply -f with an unknown field is refused, and changes nothing [compat client-side-apply, validation, dry-run]', async () => {
     await kubectl.succeeds('apply', '-f', await kubectl.file('eve.json', newDemoPerson('eve')));
-    const before = await stored('eve');
+    const before = await kubectl.stored('eve');
     const error = await kubectl.fails(
       'apply',
       '-f',
       await kubectl.file('eve2.json', newDemoPerson('eve', { bogus: 1 })),
     );
     expect(error).to.contain('unknown field "spec.bogus"');
-    expect(await stored('eve')).to.deep.equal(before);
+    expect(await kubectl.stored('eve')).to.deep.equal(before);
     const dry = await kubectl.file('eve3.json', newDemoPerson('eve', { age: 5 }));
     expect(await kubectl.succeeds('apply', '--dry-run=server', '-f', dry)).to.equal(
       `${ref}/eve configured (server dry run)\n`,
     );
-    expect(await stored('eve')).to.deep.equal(before);
+    expect(await kubectl.stored('eve')).to.deep.equal(before);
   });
 
   it('apply set-last-applied [compat client-side-apply]', async () => {
@@ -114,24 +108,24 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
 
   it('replace, replace --force and replace --subresource=status [compat replace, status]', async () => {
     await kubectl.server.create(demoPersons, newDemoPerson('gus', { age: 1 }));
-    const { uid } = (await stored('gus')).metadata;
+    const { uid } = (await kubectl.stored('gus')).metadata;
     const file = await kubectl.file('gus.json', { ...newDemoPerson('gus', { age: 2 }), status: { phase: 'Up' } });
     expect(await kubectl.succeeds('replace', '-f', file)).to.equal(`${ref}/gus replaced\n`);
-    expect(await stored('gus'))
+    expect(await kubectl.stored('gus'))
       .to.deep.include({ spec: { name: 'GUS', age: 2 } })
       .and.not.have.property('status');
     expect(await kubectl.succeeds('replace', '--subresource=status', '-f', file)).to.equal(`${ref}/gus replaced\n`);
-    expect((await stored('gus')).status).to.deep.equal({ phase: 'Up' });
+    expect((await kubectl.stored('gus')).status).to.deep.equal({ phase: 'Up' });
     expect(await kubectl.succeeds('replace', '--force', '-f', file)).to.equal(
       `${ref} "gus" deleted\n${ref}/gus replaced\n`,
     );
-    expect((await stored('gus')).metadata.uid).not.to.equal(uid);
+    expect((await kubectl.stored('gus')).metadata.uid).not.to.equal(uid);
   });
 
   it('edit, and edit that changes nothing [compat edit]', async () => {
     const edited = await kubectl.runWith({ KUBE_EDITOR: 'sed -i s/age:.20/age:\\ 21/' }, 'edit', 'ps', 'bob');
     expect(edited).to.deep.equal({ exit: 0, stdout: `${ref}/bob edited\n`, stderr: '' });
-    expect((await stored('bob')).spec.age).to.equal(21);
+    expect((await kubectl.stored('bob')).spec.age).to.equal(21);
     const same = await kubectl.runWith({ KUBE_EDITOR: 'true' }, 'edit', 'ps', 'bob');
     expect(same).to.deep.equal({ exit: 0, stdout: '', stderr: 'Edit cancelled, no changes made.\n' });
   });
@@ -144,9 +138,9 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     it(`patch --type=${type} [compat patch]`, async () => {
       const args = ['patch', 'ps', 'ann', `--type=${type}`, '-p', patch];
       expect(await kubectl.succeeds(...args, '--dry-run=server')).to.contain('patched');
-      expect((await stored('ann')).spec.age).not.to.equal(age);
+      expect((await kubectl.stored('ann')).spec.age).not.to.equal(age);
       expect(await kubectl.succeeds(...args)).to.equal(`${ref}/ann patched\n`);
-      expect((await stored('ann')).spec.age).to.equal(age);
+      expect((await kubectl.stored('ann')).spec.age).to.equal(age);
       expect(await kubectl.succeeds(...args)).to.equal(`${ref}/ann patched (no change)\n`);
     });
   }
@@ -157,7 +151,7 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     expect(await kubectl.succeeds('patch', 'ps', 'ann', '--subresource=status', '--type=merge', '-p', patch)).to.equal(
       `${ref}/ann patched\n`,
     );
-    expect(await stored('ann'))
+    expect(await kubectl.stored('ann'))
       .to.deep.include({ status: { phase: 'Active' } })
       .and.nested.include({ 'spec.age': 53 });
     const error = await kubectl.fails('patch', 'ps', 'ann', '--type=merge', '-p', '{"spec":{"age":-1}}');
@@ -176,7 +170,7 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
       'Error from server (Conflict)',
     );
     expect(await kubectl.succeeds('annotate', 'ps', 'ann', 'note=hi')).to.equal(`${ref}/ann annotated\n`);
-    expect((await stored('ann')).metadata)
+    expect((await kubectl.stored('ann')).metadata)
       .to.deep.include({ labels: { team: 'red' } })
       .and.nested.include({ 'annotations.note': 'hi' });
     expect(await kubectl.succeeds('annotate', 'ps', 'ann', 'note-')).to.equal(`${ref}/ann annotated\n`);
@@ -205,9 +199,9 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
     expect(await kubectl.succeeds('delete', 'ps', 'x1', '--dry-run=server')).to.equal(
       `${ref} "x1" deleted (server dry run)\n`,
     );
-    expect((await stored('x1')).kind).to.equal('Person');
+    expect((await kubectl.stored('x1')).kind).to.equal('Person');
     expect(await kubectl.succeeds('delete', 'ps', 'x1')).to.equal(gone('x1'));
-    expect((await stored('x1')).reason).to.equal('NotFound');
+    expect((await kubectl.stored('x1')).reason).to.equal('NotFound');
     expect(await kubectl.succeeds('delete', '-f', await kubectl.file('x2.json', newDemoPerson('x2')))).to.equal(
       gone('x2'),
     );
@@ -234,7 +228,7 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
       '[{"op":"remove","path":"/metadata/finalizers"}]',
     );
     expect(await deletion).to.deep.equal({ exit: 0, stdout: `${ref} "ivy" deleted\n`, stderr: '' });
-    expect((await stored('ivy')).reason).to.equal('NotFound');
+    expect((await kubectl.stored('ivy')).reason).to.equal('NotFound');
   });
 
   it('delete --cascade=background, foreground and orphan [compat delete]', async () => {
@@ -254,15 +248,15 @@ describe('kubectl writes (skipped without kubectl, unless CI is set)', () => {
 
     await make();
     const foreground = kubectl.run('delete', 'ps', 'owner', '--cascade=foreground');
-    await eventually(async () => (await stored('owned')).metadata.deletionTimestamp !== undefined);
-    expect((await stored('owner')).metadata.finalizers).to.deep.equal(['foregroundDeletion']);
+    await eventually(async () => (await kubectl.stored('owned')).metadata.deletionTimestamp !== undefined);
+    expect((await kubectl.stored('owner')).metadata.finalizers).to.deep.equal(['foregroundDeletion']);
     await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
     expect(await foreground).to.deep.equal({ exit: 0, stdout: gone, stderr: '' });
-    expect((await stored('owner')).reason).to.equal('NotFound');
+    expect((await kubectl.stored('owner')).reason).to.equal('NotFound');
 
     await make();
     expect(await kubectl.succeeds('delete', 'ps', 'owner', '--cascade=orphan')).to.equal(gone);
-    const { metadata } = await stored('owned');
+    const { metadata } = await kubectl.stored('owned');
     expect(metadata.deletionTimestamp).to.equal(undefined);
     expect(metadata.ownerReferences).to.equal(undefined);
     await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { skip } from '../support/skip.ts';
 import { execute } from './execute.ts';
 import { LocalRegistry } from './local-registry.ts';
 import { packPackages } from './packed-packages.ts';
@@ -22,12 +23,9 @@ describe('npm create homeostat', function () {
   let child: ChildProcess | undefined;
 
   before(async function () {
-    const missing = await execute('tar', ['--version'], { cwd: '.' }).then(
-      () => undefined,
-      () => 'tar, which packs what the registry of the test serves',
+    await execute('tar', ['--version'], { cwd: '.' }).catch((error: unknown) =>
+      skip(this, 'there is no tar, which packs what the registry of the test serves', error),
     );
-    if (missing !== undefined && process.env['CI'] !== 'true') this.skip();
-    if (missing !== undefined) throw new Error(`there is no ${missing}`);
     folder = await mkdtemp(join(tmpdir(), 'homeostat-scaffold-'));
     packed = await packPackages(folder);
     registry = await LocalRegistry.start(packed);

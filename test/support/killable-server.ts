@@ -1,18 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 /** A server as a child process, which prints its URL when it is ready. */
 export class KillableServer {
@@ -25,8 +13,8 @@ export class KillableServer {
   }
 
   /** The restart server on a file. */
-  static start(file: string, port: number): Promise<KillableServer> {
-    return KillableServer.run(new URL('./restart-server.js', import.meta.url), file, String(port));
+  static start(file: string): Promise<KillableServer> {
+    return KillableServer.run(new URL('./restart-server.js', import.meta.url), file);
   }
 
   /** Resolves when the server is ready; rejects with what it said when it ends before. */

@@ -1,13 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPerson, demoPersons, newDemoPerson } from './demo-person.ts';
+import { skipWithoutKubectl } from './kubectl.ts';
 import { TestServer } from './test-server.ts';
 
 /** What a command printed. Lines bear no spaces at their ends, with which kubectl fills its tables. */
@@ -20,48 +20,27 @@ export interface Printed {
 /** What kubectl may take: it answers in a tenth of a second, a busy machine in ten. */
 const timeoutMs = 15_000;
 
-/** The first kubectl of the PATH. */
-function findKubectl(): string | undefined {
-  const paths = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'kubectl'));
-  return paths.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
 /** kubectl against a server with two demo persons, and with a home of its own. */
 export class KubectlSetup {
   readonly server: TestServer;
   /** Stands still: ages are the same however long the machine takes. */
   readonly clock: FakeClock;
-  readonly #command: string;
   readonly #home: string;
   readonly #watches = new Set<ChildProcess>();
 
-  private constructor(parts: { server: TestServer; clock: FakeClock; command: string; home: string }) {
+  private constructor(parts: { server: TestServer; clock: FakeClock; home: string }) {
     this.server = parts.server;
     this.clock = parts.clock;
-    this.#command = parts.command;
     this.#home = parts.home;
   }
 
-  /** To be called in a `before`; it is skipped where there is no kubectl, and with CI set it fails. */
+  /** To be called in a `before`; what it is for is skipped where there is no kubectl. */
   static async start(context: Mocha.Context): Promise<KubectlSetup> {
-    const command = findKubectl();
-    if (command === undefined) {
-      if (process.env['CI'] !== undefined)
-        throw new Error('there is no kubectl on the PATH: https://kubernetes.io/docs/tasks/tools');
-      console.log('  kubectl is not on the PATH: its tests are skipped');
-      return context.skip();
-    }
+    await skipWithoutKubectl(context);
     // Some minutes ago, so that kubectl, which has the real time, sees nothing of the future.
     const clock = new FakeClock(Date.now() - 300_000);
     const server = await TestServer.start({ clock });
-    const setup = new KubectlSetup({ server, clock, command, home: await mkdtemp(join(tmpdir(), 'kubectl-')) });
+    const setup = new KubectlSetup({ server, clock, home: await mkdtemp(join(tmpdir(), 'kubectl-')) });
     server.api.schemeManager.register(demoPerson);
     await server.api.whenReady(demoPerson);
     await server.create(demoPersons, newDemoPerson('ann', { age: 30, gender: 'FEMALE' }, { labels: { team: 'red' } }));
@@ -78,6 +57,12 @@ export class KubectlSetup {
     }
     await this.server.stop();
     await rm(this.#home, { recursive: true, force: true });
+  }
+
+  /** The demo person of this name. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  async stored(name: string): Promise<any> {
+    return (await this.server.get(`${demoPersons}/${name}`)).body;
   }
 
   /** Writes an object for `-f`; answers its path. */
@@ -110,7 +95,7 @@ export class KubectlSetup {
   runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Printed> {
     return new Promise((resolve, reject) => {
       const options = { env: { ...this.#env(), ...env }, timeout: timeoutMs, cwd: this.#home };
-      execFile(this.#command, this.#args(args), options, (error, stdout, stderr) => {
+      execFile('kubectl', this.#args(args), options, (error, stdout, stderr) => {
         const exit = error === null ? 0 : error.code;
         if (typeof exit === 'number') resolve({ exit, stdout: trimmed(stdout), stderr: trimmed(stderr) });
         else reject(new Error(`kubectl ${args.join(' ')} did not end by itself: ${stdout}${stderr}`, { cause: error }));
@@ -120,7 +105,7 @@ export class KubectlSetup {
 
   /** Starts a command that goes on; answers a function that waits until what is printed matches, and gives its lines. */
   watch(...args: readonly string[]): (pattern: RegExp) => Promise<readonly string[]> {
-    const child = spawn(this.#command, this.#args(args), { env: this.#env(), cwd: this.#home });
+    const child = spawn('kubectl', this.#args(args), { env: this.#env(), cwd: this.#home });
     this.#watches.add(child);
     let printed = '';
     child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
+import { skip } from './skip.ts';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_MYSQL'] ?? 'mysql://root@127.0.0.1:3306';
 
@@ -18,15 +19,14 @@ export class MysqlTestDatabase {
     this.#name = name;
   }
 
-  /** undefined where there is no server, which in CI, or when an address was given, is an error. */
-  static async create(): Promise<MysqlTestDatabase | undefined> {
+  /** Skips what it is for where there is no server, unless an address was given. */
+  static async create(context: Mocha.Context): Promise<MysqlTestDatabase> {
     let admin: Connection;
     try {
       admin = await createConnection({ uri: new URL('/mysql', serverUrl).href, connectTimeout: 5_000 });
     } catch (error) {
-      if (process.env['CI'] === 'true' || process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-      process.stderr.write('skipped, as there is no MySQL or MariaDB (HOMEOSTAT_TEST_MYSQL says where): ');
-      return undefined;
+      if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
+      return skip(context, 'there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
     }
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await admin.query(`CREATE DATABASE ${name}`);

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { ClusterServer } from './cluster-server.ts';
-import { freePort } from './killable-server.ts';
+import { freePort } from './free-port.ts';
 import { findInstallation } from './postgres-installation.ts';
+import { skip } from './skip.ts';
 
 const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
@@ -34,15 +35,11 @@ export class PostgresCluster {
     for (const signal of endingSignals) process.once(signal, this.#exit);
   }
 
-  /** undefined where PostgreSQL's programs are not installed, which in CI is an error. */
-  static async start(): Promise<PostgresCluster | undefined> {
+  /** Skips what it is for where PostgreSQL's programs are not installed. */
+  static async start(context: Mocha.Context): Promise<PostgresCluster> {
     const installation = await findInstallation();
-    if (!installation) {
-      const reason = 'there is no initdb: pg_config --bindir says where, or /usr/lib/postgresql/<version>/bin';
-      if (process.env['CI'] === 'true') throw new Error(reason);
-      process.stderr.write(`skipped, as ${reason}: `);
-      return undefined;
-    }
+    if (!installation)
+      return skip(context, 'there is no initdb: pg_config --bindir says where, or /usr/lib/postgresql/<version>/bin');
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-cluster-'));
     if (installation.user) await chown(folder, installation.user.uid, installation.user.gid);
     const cluster = new PostgresCluster(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
+import { skip } from './skip.ts';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
@@ -17,15 +18,14 @@ export class TestDatabase {
     this.#name = name;
   }
 
-  /** undefined where there is no server, which in CI, or when an address was given, is an error. */
-  static async create(): Promise<TestDatabase | undefined> {
+  /** Skips what it is for where there is no server, unless an address was given. */
+  static async create(context: Mocha.Context): Promise<TestDatabase> {
     const admin = new Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000, pipeline: true });
     try {
       await admin.connect();
     } catch (error) {
-      if (process.env['CI'] === 'true' || process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw error;
-      process.stderr.write('skipped, as there is no PostgreSQL (HOMEOSTAT_TEST_POSTGRES says where): ');
-      return undefined;
+      if (process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw error;
+      return skip(context, 'there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', error);
     }
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await admin.query(`CREATE DATABASE ${name}`);

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { FakeClock } from '@homeostat/controller-runtime/testing';
-import type { TestServer } from './test-server.ts';
+import type { ApiServerOptions } from '@homeostat/apiserver';
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { TestServer } from './test-server.ts';
+import { definitions, established } from './widget-definition.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what comes over the wire, every part of which is looked at
 export type Json = any;
@@ -52,16 +55,26 @@ const describedBodies: Readonly<Record<string, string>> = {
 const unknownRevision = /"(?:resourceVersion":|path":"\/metadata\/resourceVersion","value":)"(\d{2,})"/;
 const uidText = /"uid":"[^"]+"/;
 
-/** Sends a recorded history to a server, in whose answers uids, revisions and tokens are others than in the recording. */
+/** Sends a recorded history to a server that has the recorded kind, in whose answers uids, revisions and tokens are others than in the recording. */
 export class WireReplay {
-  readonly #server: TestServer;
-  readonly #clock: FakeClock;
+  readonly server: TestServer;
+  readonly clock: FakeClock;
   /** What is said here instead of what was recorded. */
   readonly #here = new Map<string, string>();
 
-  constructor(server: TestServer, clock: FakeClock) {
-    this.#server = server;
-    this.#clock = clock;
+  private constructor(server: TestServer, clock: FakeClock) {
+    this.server = server;
+    this.clock = clock;
+  }
+
+  static async start(options: ApiServerOptions = {}): Promise<WireReplay> {
+    const clock = new FakeClock();
+    const server = await TestServer.start({ clock, ...options });
+    const definition = readVector('person-crd.yaml');
+    const { status, text } = await server.post(definitions, definition, { type: 'application/yaml' });
+    expect(status, text).to.equal(201);
+    await established(server, 'persons.demo.example.com');
+    return new WireReplay(server, clock);
   }
 
   async send({ request, response }: RecordedRequest, { meanwhile, isDry = false }: SendOptions): Promise<WireAnswer> {
@@ -72,7 +85,7 @@ export class WireReplay {
     const answer = isWatch
       ? await this.#watch(path, headers, meanwhile)
       : await this.#passingTime(
-          this.#server.request(request.method, path, { ...(await this.#bodyOf(request)), headers }),
+          this.server.request(request.method, path, { ...(await this.#bodyOf(request)), headers }),
         );
     this.#learn(response?.body, answer.body);
     return answer;
@@ -94,7 +107,7 @@ export class WireReplay {
     const [, revision] = unknownRevision.exec(text) ?? [];
     if (revision === undefined) return { body: text, type };
     // What was read in between was not kept.
-    const { metadata } = (await this.#server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
+    const { metadata } = (await this.server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
     const current = text.replace(revision, metadata.resourceVersion as string);
     return { body: path.endsWith('/scale') ? current.replace(uidText, `"uid":"${metadata.uid}"`) : current, type };
   }
@@ -104,7 +117,7 @@ export class WireReplay {
     headers: Readonly<Record<string, string>>,
     meanwhile?: () => Promise<unknown>,
   ): Promise<WireAnswer> {
-    const watch = await this.#server.watch(path, headers);
+    const watch = await this.server.watch(path, headers);
     await meanwhile?.();
     await this.#passingTime(watch.end());
     return { status: watch.status, events: watch.events };
@@ -115,7 +128,7 @@ export class WireReplay {
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
     promise.then(settle, settle);
-    while (!isSettled) await this.#clock.advance(100);
+    while (!isSettled) await this.clock.advance(100);
     return promise;
   }
 

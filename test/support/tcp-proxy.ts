@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { freePort } from './free-port.ts';
 
 interface Link {
   readonly client: Socket;
@@ -11,25 +12,27 @@ interface Link {
 export class TcpProxy {
   readonly #target: URL;
   readonly #defaultPort: number;
+  /** The same for all of its life, as its clients know no other. */
+  readonly #port: number;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
   /** Neither side of these hears of the other again. */
   readonly #dead = new Set<Socket>();
   #state: 'up' | 'down' | 'stalled' = 'up';
-  #port = 0;
   #answer: string | undefined;
   /** How many more bytes reach clients before everything is cut. */
   #bytesLeft = Number.POSITIVE_INFINITY;
 
-  private constructor(target: URL, defaultPort: number) {
+  private constructor(target: URL, ports: { readonly default: number; readonly own: number }) {
     this.#target = target;
-    this.#defaultPort = defaultPort;
+    this.#defaultPort = ports.default;
+    this.#port = ports.own;
     this.#listener = createServer((client) => this.#accept(client));
   }
 
   /** `defaultPort`: where the URL names none. */
   static async start(targetUrl: string, defaultPort: number = 80): Promise<TcpProxy> {
-    const proxy = new TcpProxy(new URL(targetUrl), defaultPort);
+    const proxy = new TcpProxy(new URL(targetUrl), { default: defaultPort, own: await freePort() });
     await proxy.listen();
     return proxy;
   }
@@ -59,12 +62,11 @@ export class TcpProxy {
     this.#listener.close();
   }
 
-  /** Takes connections: where it did before, if it did. */
+  /** Takes connections, if it does not. */
   async listen(): Promise<void> {
     if (this.#listener.listening) return;
     this.#listener.listen(this.#port, '127.0.0.1');
     await once(this.#listener, 'listening');
-    this.#port = (this.#listener.address() as AddressInfo).port;
   }
 
   /** Passes nothing on, in either direction, and keeps the connections; until {@link up}. */

@@ -4,6 +4,7 @@ import type { TestServer } from './test-server.ts';
 export const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 export const widgets = '/apis/shop.example.com/v1/widgets';
 export const widgetDefinitionName = 'widgets.shop.example.com';
+export const widgetDefinitionPath = `${definitions}/${widgetDefinitionName}`;
 
 const spec = {
   type: 'object',

@@ -8,6 +8,7 @@ import { isTransient, storeErrorFrom } from './mysql-errors.ts';
 import { openSession } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
+import { operationNames } from '../operation-codes.ts';
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
@@ -17,8 +18,6 @@ const maxPageBytes = 1024 * 1024;
 
 /** A session that only reads holds nothing up: as long as servers allow by default. */
 const idleTimeoutS = 28_800;
-
-const operationNames = ['create', 'update', 'delete'] as const;
 
 export interface MysqlReaderOptions {
   readonly database: MysqlDatabase;

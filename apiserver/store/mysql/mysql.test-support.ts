@@ -5,6 +5,7 @@ import { type Logger, silentLogger } from '@homeostat/controller-runtime/api';
 import { MysqlConnection, type ResultRow } from './mysql-connection.ts';
 import { createMysqlStore, type MysqlStoreOptions } from './mysql-store.ts';
 import { type MysqlDatabase, parseMysqlUrl } from './mysql-url.ts';
+import { skip } from '../../skip.test-support.ts';
 import type { Store } from '../store.ts';
 
 /** A server whose user may create databases and users; tests make databases of their own there, and drop them. */
@@ -53,19 +54,15 @@ export function warningsOf(): { readonly logger: Logger; readonly warnings: stri
   };
 }
 
-/**
- * Tests that need the server. Without one they are skipped, and say so; in CI, and when an address was given, that is a
- * failure.
- */
+/** Tests that need the server. Without one they are skipped, unless an address was given. */
 export function describeWithMysql(name: string, tests: (this: Mocha.Suite) => void): void {
   describe(name, function () {
     before(async function connect() {
       try {
         await administer('DO 0');
       } catch (error) {
-        if (process.env['CI'] === 'true' || process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-        process.stderr.write('skipped, as there is no MySQL or MariaDB (HOMEOSTAT_TEST_MYSQL says where): ');
-        this.skip();
+        if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
+        skip(this, 'there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
       }
     });
     tests.call(this);

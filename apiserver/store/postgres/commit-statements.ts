@@ -1,4 +1,4 @@
-import { conflictCodes, operationCodes } from './operation-columns.ts';
+import { conflictCodes, operationCodes } from '../operation-codes.ts';
 import { channel, type Statement } from './postgres-statements.ts';
 
 /** What a batch may come with beside its operations, as parts of the statement. */

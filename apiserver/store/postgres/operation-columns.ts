@@ -1,19 +1,6 @@
 import { storedClaimValue } from '../claim-value.ts';
+import { conflictCodes, operationCodes, outcomeOfCode } from '../operation-codes.ts';
 import type { Claim, Operation, Outcome, RequiredClaim } from '../store.ts';
-
-/** As they stand in `log.op`, in every dialect. */
-export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
-export const operationNames = ['create', 'update', 'delete'] as const;
-
-/** How a statement tells a conflict from a revision. */
-export const conflictCodes = {
-  revision: -1,
-  exists: -2,
-  notFound: -3,
-  unique: -4,
-  generation: -5,
-  requires: -6,
-} as const;
 
 /**
  * A batch as columns, a value an operation: a statement takes a few arrays, whatever the size of the batch. All payloads
@@ -174,12 +161,6 @@ export interface OutcomeRow {
 }
 
 export function outcomeOf({ code, holder, claim }: OutcomeRow, claims: ClaimColumns | undefined): Outcome {
-  if (code > 0) return { revision: code };
-  if (code === conflictCodes.exists) return { conflict: 'exists' };
-  if (code === conflictCodes.notFound) return { conflict: 'notFound' };
-  if (code === conflictCodes.generation) return { conflict: 'generation' };
-  if (code === conflictCodes.requires) return { conflict: 'requires' };
-  const lost = claims?.wanted[(claim ?? 0) - 1];
-  if (code === conflictCodes.unique && lost) return { conflict: 'unique', holder: holder ?? '', claim: lost };
-  return { conflict: 'revision' };
+  const lost = code === conflictCodes.unique ? claims?.wanted[(claim ?? 0) - 1] : undefined;
+  return lost === undefined ? outcomeOfCode(code) : { conflict: 'unique', holder: holder ?? '', claim: lost };
 }

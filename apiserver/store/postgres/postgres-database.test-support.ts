@@ -6,6 +6,7 @@ import { Client } from 'pg';
 
 import { PostgresProxy } from './postgres-proxy.test-support.ts';
 import { createPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
+import { skip } from '../../skip.test-support.ts';
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
 import type { Store } from '../store.ts';
 
@@ -13,8 +14,8 @@ import type { Store } from '../store.ts';
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 /**
- * A server with databases of this file's own, which are dropped after it. Where there is no server the tests are skipped
- * and say so; in CI, and when an address was given, that is a failure.
+ * A server with databases of this file's own, which are dropped after it. Where there is no server the tests are skipped,
+ * unless an address was given.
  */
 export class PostgresTestServer {
   readonly #databases: string[] = [];
@@ -30,9 +31,8 @@ export class PostgresTestServer {
     before(async function connect() {
       const failure = await server.#connect();
       if (failure === undefined) return;
-      if (process.env['CI'] === 'true' || process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw failure;
-      process.stderr.write('skipped, as there is no PostgreSQL (HOMEOSTAT_TEST_POSTGRES says where): ');
-      this.skip();
+      if (process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw failure;
+      skip(this, 'there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', failure);
     });
     after(() => server.#end());
     return server;

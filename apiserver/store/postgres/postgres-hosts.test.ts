@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
-import { databaseOf, PostgresTestServer } from './postgres-database.test-support.ts';
+import { databaseOf, passTime, PostgresTestServer } from './postgres-database.test-support.ts';
 import { create, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 
 /** "the database system is starting up": https://www.postgresql.org/docs/current/protocol-message-formats.html */
@@ -21,18 +21,6 @@ const letIn = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
 
 /** Two hosts where nobody listens, and none that ever will: the ports are reserved. */
 const [nobody, nobodyElse] = ['127.0.0.1:1', '127.0.0.1:2'];
-
-/** Moves time on until a promise is settled whose work waits for the network as well. */
-async function passTime<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
-  let isSettled = false;
-  const settled = promise.finally(() => (isSettled = true));
-  settled.catch(() => undefined);
-  await eventually(async () => {
-    await clock.advance(100);
-    return isSettled;
-  });
-  return settled;
-}
 
 describe('PostgresStore with several servers', () => {
   const server = PostgresTestServer.use();

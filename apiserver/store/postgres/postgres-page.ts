@@ -1,4 +1,4 @@
-import { operationNames } from './operation-columns.ts';
+import { operationNames } from '../operation-codes.ts';
 import type { Change, Row } from '../store.ts';
 
 /** Bytes as the server writes them: `\x`, and two digits each. */

@@ -1,11 +1,10 @@
+import { conflictCodes, operationNames } from '../operation-codes.ts';
 import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import {
   batchStride,
   type ClaimsOfKind,
-  conflictCodes,
-  operationNames,
   type PackedBatch,
   type PackedOutcomes,
   type UniqueConflict,

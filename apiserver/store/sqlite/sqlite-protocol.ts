@@ -12,6 +12,7 @@ import type {
   StoredClaims,
 } from '../store.ts';
 import type { StoreErrorCode } from '../store-error.ts';
+import { operationNames, outcomeOfCode } from '../operation-codes.ts';
 
 /**
  * What the store and its worker say to each other. Bytes of a whole batch or page are one transferred buffer and all
@@ -83,15 +84,6 @@ export interface PackedPage {
   readonly isLast: boolean;
 }
 
-export const operationNames = ['create', 'update', 'delete'] as const;
-export const conflictCodes = {
-  revision: -1,
-  exists: -2,
-  notFound: -3,
-  unique: -4,
-  generation: -5,
-  requires: -6,
-} as const;
 export const batchStride = 5;
 const pageStride = 6;
 
@@ -129,15 +121,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
 }
 
 export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outcome[] {
-  const outcomes: Outcome[] = [];
-  for (const code of codes) {
-    if (code >= 0) outcomes.push({ revision: code });
-    else if (code === conflictCodes.exists) outcomes.push({ conflict: 'exists' });
-    else if (code === conflictCodes.notFound) outcomes.push({ conflict: 'notFound' });
-    else if (code === conflictCodes.generation) outcomes.push({ conflict: 'generation' });
-    else if (code === conflictCodes.requires) outcomes.push({ conflict: 'requires' });
-    else outcomes.push({ conflict: 'revision' });
-  }
+  const outcomes = Array.from(codes, outcomeOfCode);
   for (const { position, holder, claim } of unique) outcomes[position] = { conflict: 'unique', holder, claim };
   return outcomes;
 }

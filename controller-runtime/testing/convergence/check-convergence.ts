@@ -6,7 +6,7 @@ import type { RunOutcome } from './convergence-run.ts';
 import { crashAfter, drawFaults, noFaults } from './fault-plan.ts';
 import type { FaultPlan, RunExtent } from './fault-plan.ts';
 import type { FinalState } from './final-state.ts';
-import { seededRandom } from './seeded-random.ts';
+import { seededRandom } from '../seeded-random.ts';
 import { differencesOf } from './state-difference.ts';
 
 export interface CheckOptions extends ConvergenceOptions {

@@ -1,6 +1,7 @@
 import { descriptorOf, apiVersionOf } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 import { listEverything } from '../../client/list-everything.ts';
+import { followedModels } from '../../controller/controller-definition.ts';
 import { FakeClock } from '../fake-clock.ts';
 import type { FailingKey } from './controller-process.ts';
 import type { ConvergenceOptions, ConvergenceServer, StartServer } from './convergence-options.ts';
@@ -10,7 +11,7 @@ import { finalStateOf } from './final-state.ts';
 import type { FinalState } from './final-state.ts';
 import { Invariants } from './invariants.ts';
 import { KindHistory } from './kind-history.ts';
-import { seededRandom, seededUuid } from './seeded-random.ts';
+import { seededRandom, seededUuid } from '../seeded-random.ts';
 
 export interface RunParts {
   readonly options: ConvergenceOptions;
@@ -175,13 +176,8 @@ class ConvergenceRun {
 /** Those of the controllers, and those that are named besides. */
 function modelsOf({ controllers, models = [] }: ConvergenceOptions): readonly ModelDescriptor[] {
   const definitions = typeof controllers === 'function' ? controllers() : controllers;
-  const used = definitions.flatMap(({ model, owns, watches }) => [
-    model,
-    ...owns,
-    ...watches.map((watched) => watched.model),
-  ]);
   const byKind = new Map<string, ModelDescriptor>();
-  for (const model of [...models.map((each) => descriptorOf(each)), ...used]) {
+  for (const model of [...models.map((each) => descriptorOf(each)), ...definitions.flatMap(followedModels)]) {
     const kind = kindIn({ ...model, apiVersion: apiVersionOf(model) });
     if (!byKind.has(kind)) byKind.set(kind, model);
   }

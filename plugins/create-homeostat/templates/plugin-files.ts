@@ -42,6 +42,8 @@ function packageJson({ name, version }: PluginNames): string {
     private: true,
     type: 'module',
     engines: { node: '>=20.19' },
+    // npm would leave out what .gitignore names, and so all of the code.
+    files: ['dist', '!dist/**/*.test.*', 'plugin.yaml', 'resources'],
     scripts: {
       dev: 'homeostat dev',
       build: 'tsc',
@@ -139,7 +141,7 @@ describe('the plugin', () => {
 }
 
 function declaredObject({ group, kind }: PluginNames): string {
-  return `# Created when the plugin starts, unless it is there.
+  return `# Applied at every start of the plugin; what somebody else has changed stays as it is.
 apiVersion: ${group}/v1alpha1
 kind: ${kind}
 metadata:

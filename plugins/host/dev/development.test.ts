@@ -143,8 +143,11 @@ describe('Development', () => {
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('dist/word.js', 'export const word = nothing;');
     await told('not reloaded: nothing is not defined');
+    await write('dist/index.js', 'export default { modles: [] };');
+    await told('not reloaded: not a plugin: "modles" is unknown');
+    await write('dist/index.js', mainOf("size: { type: 'string' }"));
     await write('plugin.yaml', 'name: shop\nversion: one\n');
-    await told('not reloaded: ');
+    await told('plugin.yaml: version: must be a version');
     await write('plugin.yaml', 'name: shop\nversion: 1.0.0\nrequires: ^99.0.0\n');
     await told('not reloaded: requires homeostat ^99.0.0');
     await write('plugin.yaml', 'name: market\nversion: 1.0.0\n');
@@ -188,8 +191,13 @@ describe('Development', () => {
 describe('Development.open', () => {
   after(removeFolders);
 
+  it('refuses a folder that is not there', async () => {
+    const refused = await Development.open('/nowhere', { print: () => {} }).catch((error: unknown) => String(error));
+    expect(refused).to.include('/nowhere: there is no such folder');
+  });
+
   for (const [what, files, message] of [
-    ['a folder without a manifest', {}, 'plugin.yaml'],
+    ['a folder without a manifest', {}, 'is no plugin, since it has no plugin.yaml'],
     ['a manifest with a mistake', { 'plugin.yaml': 'name: shop' }, 'version: is missing'],
     [
       'TypeScript without a compiler',

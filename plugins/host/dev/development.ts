@@ -1,7 +1,6 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { realpath } from 'node:fs/promises';
 import { errorText } from '../error-text.ts';
 import { openPluginFolder } from '../plugin-folder.ts';
 import type { PluginHost } from '../plugin-host.ts';
@@ -49,8 +48,7 @@ export class Development {
 
   /** Changes count from now on. Rejects with an Error that says why the folder is no plugin, or cannot be compiled. */
   static async open(path: string, { print, clock = systemClock }: DevelopmentOptions): Promise<Development> {
-    const folder = await realpath(path);
-    const { manifest } = await openPluginFolder(folder);
+    const { folder, manifest } = await openPluginFolder(path);
     const compile = compilerOf(folder);
     const wants = watchedFiles({ main: manifest.main, isCompiled: compile !== undefined });
     const watcher = await FolderWatcher.start({ folder, wants, clock });

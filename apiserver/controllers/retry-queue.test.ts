@@ -1,30 +1,33 @@
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import type { Resource } from '../registry/resource.ts';
-import { NodeQueue } from './node-queue.ts';
-import type { Node } from './owner-graph.ts';
+import { RetryQueue } from './retry-queue.ts';
 
-function node(key: string): Node {
-  return { resource: { keyPrefix: '/registry/g/things/' } as Resource, key };
+const names = { idOf: (name: string): string => name, atOnce: 100 };
+const quiet = { ...names, onFailure: (): void => undefined };
+
+function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
 }
 
-describe('NodeQueue', () => {
-  it('handles each node once, however often it is added, and some at a time', async () => {
+describe('RetryQueue', () => {
+  it('handles each item once, however often it is added, and some at a time', async () => {
     const handled: string[] = [];
     let [running, most] = [0, 0];
-    const queue = new NodeQueue({
+    const queue = new RetryQueue({
+      ...quiet,
       clock: new FakeClock(),
-      handle: async ({ key }) => {
+      handle: async (key) => {
         running += 1;
         most = Math.max(most, running);
         await new Promise((resolve) => setImmediate(resolve));
         running -= 1;
         handled.push(key);
       },
-      onFailure: () => undefined,
     });
     const keys = Array.from({ length: 1000 }, (_, at) => `n${at}`);
-    for (const key of [...keys, ...keys]) queue.add(node(key));
+    for (const key of [...keys, ...keys]) queue.add(key);
     await eventually(() => queue.isIdle());
     expect(handled.toSorted()).to.deep.equal(keys.toSorted());
     expect(most).to.equal(100);
@@ -32,18 +35,17 @@ describe('NodeQueue', () => {
 
   it('works on many at a time, also where they come while one is under way', async () => {
     const running = new Set<string>();
-    let open: () => void = () => undefined;
-    const opened = new Promise<void>((resolve) => (open = resolve));
-    const queue = new NodeQueue({
+    const { open, opened } = gate();
+    const queue = new RetryQueue({
+      ...quiet,
       clock: new FakeClock(),
-      handle: async ({ key }) => {
+      handle: async (key) => {
         running.add(key);
-        if (key === 'first') for (let at = 0; at < 20; at += 1) queue.add(node(`n${at}`));
+        if (key === 'first') for (let at = 0; at < 20; at += 1) queue.add(`n${at}`);
         await opened;
       },
-      onFailure: () => undefined,
     });
-    queue.add(node('first'));
+    queue.add('first');
     await eventually(() => running.size === 21);
     open();
     await eventually(() => queue.isIdle());
@@ -51,12 +53,12 @@ describe('NodeQueue', () => {
 
   it('lets other turns of the event loop pass while it has much to do', async () => {
     let turns = 0;
-    const queue = new NodeQueue({
+    const queue = new RetryQueue({
+      ...quiet,
       clock: new FakeClock(),
       handle: async () => undefined,
-      onFailure: () => undefined,
     });
-    for (let at = 0; at < 1000; at += 1) queue.add(node(`n${at}`));
+    for (let at = 0; at < 1000; at += 1) queue.add(`n${at}`);
     while (!queue.isIdle()) {
       await new Promise((resolve) => setImmediate(resolve));
       turns += 1;
@@ -68,15 +70,16 @@ describe('NodeQueue', () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const failures: unknown[] = [];
-    const queue = new NodeQueue({
+    const queue = new RetryQueue({
+      ...names,
       clock,
       handle: async () => {
         attempts.push(clock.monotonicMs());
         if (attempts.length < 4) throw new Error('away');
       },
-      onFailure: (_node, error) => failures.push(error),
+      onFailure: (_name, error) => failures.push(error),
     });
-    queue.add(node('a'));
+    queue.add('a');
     for (const ms of [1000, 2000, 4000]) {
       await eventually(() => clock.pendingTimers === 1);
       expect(queue.isIdle()).to.equal(false);
@@ -89,20 +92,19 @@ describe('NodeQueue', () => {
 
   it('finishes what is under way when it is stopped, and begins nothing', async () => {
     const begun: string[] = [];
-    let open: () => void = () => undefined;
-    const opened = new Promise<void>((resolve) => (open = resolve));
-    const queue = new NodeQueue({
+    const { open, opened } = gate();
+    const queue = new RetryQueue({
+      ...quiet,
       clock: new FakeClock(),
-      handle: async ({ key }) => {
+      handle: async (key) => {
         begun.push(key);
         await opened;
       },
-      onFailure: () => undefined,
     });
-    for (let at = 0; at < 150; at += 1) queue.add(node(`n${at}`));
+    for (let at = 0; at < 150; at += 1) queue.add(`n${at}`);
     await eventually(() => begun.length === 100);
     const stopped = queue.stop();
-    queue.add(node('late'));
+    queue.add('late');
     open();
     await stopped;
     expect(begun).to.have.length(100);

@@ -1,16 +1,15 @@
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
-import { idOf } from './owner-graph.ts';
-import type { Node } from './owner-graph.ts';
 
-export interface NodeQueueOptions {
+export interface RetryQueueOptions<T> {
   readonly clock: Clock;
-  /** Rejects when it has to be tried again later. May be called for a node while it is under way for the same. */
-  readonly handle: (node: Node) => Promise<void>;
-  readonly onFailure: (node: Node, error: unknown) => void;
+  /** Items of one id are the same. */
+  readonly idOf: (item: T) => string;
+  /** Handled at the same time. */
+  readonly atOnce: number;
+  /** Rejects when it has to be tried again later. May be called for an item while it is under way for the same. */
+  readonly handle: (item: T) => Promise<void>;
+  readonly onFailure: (item: T, error: unknown) => void;
 }
-
-/** Handled at the same time: writes that wait together are committed together, and others write as well. */
-const handledAtOnce = 100;
 
 /** Handled in one turn of the event loop; requests get theirs in between. */
 const handledPerTurn = 100;
@@ -19,11 +18,11 @@ const handledPerTurn = 100;
 const firstRetryMs = 1000;
 const longestRetryMs = 60_000;
 
-/** Nodes to look at, each once however often it was added; the first that came is the first that goes. */
-export class NodeQueue {
-  readonly #options: NodeQueueOptions;
-  readonly #waiting = new Map<string, Node>();
-  readonly #failed = new Map<string, Node>();
+/** What is to be looked at, each once however often it was added; the first that came is the first that goes. */
+export class RetryQueue<T> {
+  readonly #options: RetryQueueOptions<T>;
+  readonly #waiting = new Map<string, T>();
+  readonly #failed = new Map<string, T>();
   readonly #workers = new Set<Promise<void>>();
   #places = this.#waiting.entries();
   #busy = 0;
@@ -34,7 +33,7 @@ export class NodeQueue {
   #retryMs = firstRetryMs;
   #stopped = false;
 
-  constructor(options: NodeQueueOptions) {
+  constructor(options: RetryQueueOptions<T>) {
     this.#options = options;
   }
 
@@ -42,9 +41,9 @@ export class NodeQueue {
     return this.#stopped;
   }
 
-  add(node: Node): void {
+  add(item: T): void {
     if (this.#stopped) return;
-    this.#waiting.set(idOf(node), node);
+    this.#waiting.set(this.#options.idOf(item), item);
     this.#begin();
   }
 
@@ -63,7 +62,7 @@ export class NodeQueue {
 
   #begin(): void {
     const free = this.#workers.size - this.#busy;
-    if (this.#stopped || free >= this.#waiting.size || this.#workers.size >= handledAtOnce) return;
+    if (this.#stopped || free >= this.#waiting.size || this.#workers.size >= this.#options.atOnce) return;
     const worker = this.#work().finally(() => {
       this.#workers.delete(worker);
       // It may have come between the last look and this.
@@ -77,16 +76,16 @@ export class NodeQueue {
     await Promise.resolve();
     for (;;) {
       if (this.#pause !== undefined) await this.#pause;
-      const node = this.#stopped ? undefined : this.#take();
-      if (node === undefined) break;
+      const next = this.#stopped ? undefined : this.#take();
+      if (next === undefined) break;
       this.#busy += 1;
-      await this.#handle(node);
+      await this.#handle(...next);
       this.#busy -= 1;
     }
     if (this.#failed.size === 0) this.#retryMs = firstRetryMs;
   }
 
-  #take(): Node | undefined {
+  #take(): [id: string, item: T] | undefined {
     let next = this.#places.next();
     if (next.done === true) {
       // What came after an iterator had ended needs another one.
@@ -94,11 +93,10 @@ export class NodeQueue {
       next = this.#places.next();
     }
     if (next.done === true) return undefined;
-    const [id, node] = next.value;
-    this.#waiting.delete(id);
+    this.#waiting.delete(next.value[0]);
     this.#taken += 1;
     if (this.#taken % handledPerTurn === 0) this.#pause = this.#nextTurn();
-    return node;
+    return next.value;
   }
 
   async #nextTurn(): Promise<void> {
@@ -106,13 +104,13 @@ export class NodeQueue {
     this.#pause = undefined;
   }
 
-  async #handle(node: Node): Promise<void> {
+  async #handle(id: string, item: T): Promise<void> {
     try {
-      await this.#options.handle(node);
+      await this.#options.handle(item);
     } catch (error) {
       if (this.#stopped) return;
-      this.#options.onFailure(node, error);
-      this.#failed.set(idOf(node), node);
+      this.#options.onFailure(item, error);
+      this.#failed.set(id, item);
       this.#retryLater();
     }
   }
@@ -121,9 +119,9 @@ export class NodeQueue {
     if (this.#retry !== undefined) return;
     this.#retry = this.#options.clock.setTimeout(() => {
       this.#retry = undefined;
-      const nodes = [...this.#failed.values()];
+      const items = [...this.#failed.values()];
       this.#failed.clear();
-      for (const node of nodes) this.add(node);
+      for (const item of items) this.add(item);
     }, this.#retryMs);
     this.#retry.unref?.();
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);

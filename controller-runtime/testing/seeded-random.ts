@@ -1,4 +1,7 @@
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+/**
+ * Numbers in [0, 1), the same sequence for the same seed (mulberry32; the seed counts modulo 2^32): what a server or a test
+ * that draws takes for `random`, so that a failure can be had again.
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

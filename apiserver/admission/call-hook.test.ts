@@ -1,0 +1,21 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import type { AdmissionHooks } from './admission.ts';
+import { callHook } from './call-hook.ts';
+import type { HookSubject, MountedHooks } from './call-hook.ts';
+
+describe('callHook', () => {
+  const stopping = new AbortController();
+  const mounted = (hooks: AdmissionHooks): MountedHooks =>
+    ({ plugin: 'people', hooks, timeoutMs: 1000, signal: stopping.signal }) as Partial<MountedHooks> as MountedHooks;
+
+  it('calls no hook of a plugin that was stopped while the write waited for another', async () => {
+    stopping.abort();
+    const clock = new FakeClock();
+    const hooks = mounted({ onCreate: () => expect.fail('called') });
+    const subject = {} as Partial<HookSubject> as HookSubject;
+    const refused = await callHook(hooks, 'onCreate', { subject, clock }).catch((error: unknown) => error);
+    expect(refused).to.include({ reason: 'ServiceUnavailable', message: 'plugin "people" is being stopped' });
+    expect(clock.pendingTimers).to.equal(0);
+  });
+});

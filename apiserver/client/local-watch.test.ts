@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import type { Resource } from '../registry/resource.ts';
+import { LocalWatch } from './local-watch.ts';
+import type { LocalWatchParts } from './local-watch.ts';
+
+describe('a local watch of a kind that is being indexed', () => {
+  let served = (_resource: Resource): void => {};
+  const parts = (): LocalWatchParts => {
+    const resource = new Promise<Resource>((resolve) => (served = resolve));
+    return { resource: () => resource } as Partial<LocalWatchParts> as LocalWatchParts;
+  };
+  const over = { done: true, value: undefined };
+
+  it('ends with its signal, and follows nothing when the kind is served after that', async () => {
+    const stop = new AbortController();
+    const next = new LocalWatch(parts(), { signal: stop.signal }).next();
+    stop.abort();
+    expect(await next).to.deep.equal(over);
+    // Whatever were asked of this resource would be an error.
+    served({} as Resource);
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('ends when the loop is left', async () => {
+    const watch = new LocalWatch(parts(), {});
+    const next = watch.next();
+    expect(await watch.return()).to.deep.equal(over);
+    expect(await next).to.deep.equal(over);
+  });
+});

@@ -1,0 +1,49 @@
+/** An answer that is no export says why in a few lines; a proxy's page need not. */
+const maxRefusalBytes = 64 * 1024;
+
+export interface ServerAddress {
+  readonly server: string;
+  readonly token: string | undefined;
+}
+
+/** A request with the server's token. Rejects as fetch does; what the server refuses is an answer. */
+export function requestServer(
+  { server, token }: ServerAddress,
+  path: string,
+  init: Pick<RequestInit, 'method' | 'signal'> & { readonly json?: object },
+): Promise<Response> {
+  const { json, ...rest } = init;
+  return fetch(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
+    ...rest,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    // Followed, a redirection might take the token elsewhere.
+    redirect: 'manual',
+  });
+}
+
+/** The message of a Status, or the beginning of what else there is. */
+export async function refusalOf(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of piecesOf(response)) {
+    pieces.push(piece);
+    size += piece.byteLength;
+    if (size > maxRefusalBytes) break;
+  }
+  const text = Buffer.concat(pieces).toString('utf8');
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === 'string' ? message : response.statusText;
+  } catch {
+    return response.statusText;
+  }
+}
+
+/** Of a body, as it arrives. */
+export function piecesOf({ body }: Response): AsyncIterable<Uint8Array> | readonly Uint8Array[] {
+  return (body as AsyncIterable<Uint8Array> | null) ?? [];
+}
