@@ -163,6 +163,16 @@ const headers = fc.dictionary(
   { maxKeys: 3 },
 );
 
+/** Its answer has more than one line: the first value counts, and all but `false` and `0` means a watch. */
+const watchOfTwo = {
+  method: 'GET',
+  path: '/api/v1/namespaces',
+  query: 'watch=a&timeoutSeconds=1&watch=false',
+  body: '[]',
+  headers: {},
+  type: '',
+};
+
 describe('errors: whatever comes', () => {
   let server: TestServer;
   const rejections: unknown[] = [];
@@ -214,7 +224,7 @@ describe('errors: whatever comes', () => {
         const isProblem = answer.headers['content-type'] === 'application/problem+json';
         if (isError && !isProblem) expect(answer.body, answer.text).to.include({ kind: 'Status', code: answer.status });
       }),
-      { numRuns: 2_000, plugins: [fc.timeout(10_000)] },
+      { numRuns: 2_000, plugins: [fc.timeout(10_000)], examples: [[watchOfTwo]] },
     );
     await expectAlive();
   }).timeout(60_000);

@@ -14,7 +14,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The parsed body where it is JSON. */
+  /** The parsed body where it is JSON. It is parsed when first asked for: what a watch answers has a line an event. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's, and tests look at every part of them
   readonly body: any;
 }
@@ -146,5 +146,14 @@ export async function answerOf(response: IncomingMessage): Promise<Answer> {
   const text = await textOf(response);
   const { statusCode: status = 0, headers } = response;
   const isJson = /^application\/(problem\+)?json(;|$)/.test(headers['content-type'] ?? '') && text !== '';
-  return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
+  let body: unknown;
+  return {
+    status,
+    headers,
+    text,
+    get body() {
+      if (isJson) body ??= JSON.parse(text);
+      return body;
+    },
+  };
 }
