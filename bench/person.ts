@@ -73,15 +73,28 @@ export function newPerson({ name, number, city = `city-${number % 1000}` }: Iden
   return person as unknown as Person;
 }
 
-/** A person as it is stored: with the metadata that the server adds. */
+/** Metadata that the server adds. */
+export const addedMetadata = {
+  uid: '00000000-0000-4000-8000-000000000000',
+  version: 1,
+  generation: 1,
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  managedFields: [
+    {
+      manager: 'unknown',
+      operation: 'Update',
+      apiVersion: 'people.example.com/v1alpha1',
+      time: '2026-01-01T00:00:00Z',
+      fieldsType: 'FieldsV1',
+      fieldsV1: {
+        'f:spec': { 'f:age': {}, 'f:city': {}, 'f:email': {}, 'f:name': {}, 'f:tags': {}, 'f:text': {} },
+      },
+    },
+  ],
+} as const;
+
+/** A person as it is stored. */
 export function storedPerson(): string {
   const person = newPerson({ name: 'p-10000', number: 10_000 });
-  const metadata = {
-    ...person.metadata,
-    uid: '00000000-0000-4000-8000-000000000000',
-    version: 1,
-    generation: 1,
-    creationTimestamp: '2026-01-01T00:00:00Z',
-  };
-  return JSON.stringify({ ...person, metadata });
+  return JSON.stringify({ ...person, metadata: { ...person.metadata, ...addedMetadata } });
 }

@@ -1,20 +1,21 @@
 import { join } from 'node:path';
 import type { CaseContext } from '../case.ts';
 import { Child } from '../child.ts';
+import type { Figures } from '../figures.ts';
 import { formatRequest, loadHttp } from '../http-load.ts';
 import { newPerson, personsPath, threeIndexes } from '../person.ts';
 import { p50AtMost, ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** How does a durable create compare with sending the same body back, and with no more than storing it? */
+/** How does a durable create compare with sending the same body back, and what would the least server reach? */
 export async function httpCreate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-echo');
   const url = await server.call<string>('start', `sqlite:${join(folder, 'http-create.db')}`);
   const koaUrl = await koa.call<string>('start');
-  await using koaThatStores = new Child('koa-echo');
-  const storingUrl = await koaThatStores.call<string>('start', `sqlite:${join(folder, 'koa.db')}`);
+  await using least = new Child('least-server');
+  const leastUrl = await least.call<string>('start', `sqlite:${join(folder, 'least.db')}`);
   await server.call('register', threeIndexes);
   let number = 0;
   const request = (): string => {
@@ -23,15 +24,18 @@ export async function httpCreate({ settings, folder }: CaseContext): Promise<rea
   };
   const { rounds, seconds } = settings;
   const load = (to: string, connections: number) => () => loadHttp({ url: to, connections, seconds, request });
-  const { stored, ...many } = await alternate(rounds, {
-    ours: load(url, 64),
-    limit: load(koaUrl, 64),
-    stored: load(storingUrl, 64),
-  });
-  const one = await alternate(rounds, { ours: load(url, 1), limit: load(koaUrl, 1) });
+  const compare = (connections: number): Promise<Readonly<Record<'ours' | 'limit' | 'least', Figures>>> =>
+    alternate(rounds, {
+      ours: load(url, connections),
+      limit: load(koaUrl, connections),
+      least: load(leastUrl, connections),
+    });
+  const many = await compare(64);
+  const one = await compare(1);
   return [
     { name: 'http-create, 64 connections', ...many, target: ratioAtLeast(0.5, many) },
-    { name: 'http-create, koa that stores the same', ours: many.ours, limit: stored },
+    { name: 'http-create, the least server', ours: many.least, limit: many.limit },
     { name: 'http-create, 1 connection', ...one, target: p50AtMost(0.5, one.ours) },
+    { name: 'http-create, 1, the least server', ours: one.least, limit: one.limit },
   ];
 }

@@ -22,15 +22,18 @@ export async function inProcess({ settings, folder }: CaseContext): Promise<read
   const { rounds, writes } = settings;
   await using server = new Child('api-server');
   await using bare = new Child('bare-sqlite');
+  await using least = new Child('least-server');
   await server.call('start', `sqlite:${join(folder, 'in-process.db')}`);
   await server.call('register', threeIndexes);
+  await least.call('start', `sqlite:${join(folder, 'least.db')}`);
   await bare.call('open', join(folder, 'bare.db'));
   const contest = { server, bare, rounds, count: writes, data: storedPerson() };
   const created = await compareWrites('create', contest);
+  const leastCreated = await compareWrites('create', { ...contest, server: least });
   const updated = await compareWrites('update', contest);
   const got = await compareReads('get', { ...contest, count: writes * 5 });
   const listed = await compareReads('list', { ...contest, count: writes / 4 });
-  return [created, updated, got, listed];
+  return [created, { ...leastCreated, name: 'in-process create, the least server' }, updated, got, listed];
 }
 
 async function compareWrites(verb: 'create' | 'update', { server, bare, rounds, count, data }: Contest): Promise<Row> {

@@ -5,12 +5,12 @@ import { figuresOf } from '../figures.ts';
 import type { Figures } from '../figures.ts';
 import { runInFlight } from '../in-flight.ts';
 import { storedPerson } from '../person.ts';
-import { loadStoreModule } from '../store-modules.ts';
-import type { PostgresConnection } from '../store-modules.ts';
+import { loadModule } from '../server-modules.ts';
+import type { PostgresConnection } from '../server-modules.ts';
 
-const { PostgresConnection: Connection } = await loadStoreModule('postgres/postgres-connection');
-const { commitOfGenerations } = await loadStoreModule('postgres/commit-statements');
-const { lockCounter } = await loadStoreModule('postgres/postgres-statements');
+const { PostgresConnection: Connection } = await loadModule('store/postgres/postgres-connection');
+const { commitOfGenerations } = await loadModule('store/postgres/commit-statements');
+const { lockCounter } = await loadModule('store/postgres/postgres-statements');
 
 /** As `log.op` has them. */
 const codes = { create: 0, update: 1 } as const;

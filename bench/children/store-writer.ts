@@ -7,11 +7,11 @@ import type { Figures } from '../figures.ts';
 import { runInFlight } from '../in-flight.ts';
 import type { InFlightFigures } from '../in-flight.ts';
 import { storedPerson } from '../person.ts';
-import { loadStoreModule } from '../store-modules.ts';
-import type { GroupCommit, Operation, Store } from '../store-modules.ts';
+import { loadModule } from '../server-modules.ts';
+import type { GroupCommit, Operation, Store } from '../server-modules.ts';
 
-const { openStore } = await loadStoreModule('database-url');
-const { GroupCommit: Commits } = await loadStoreModule('group-commit');
+const { openStore } = await loadModule('store/database-url');
+const { GroupCommit: Commits } = await loadModule('store/group-commit');
 
 const data = Buffer.from(storedPerson());
 

@@ -1,0 +1,76 @@
+// What no create of ours can do without: the object's bytes, a commit that others share, and an entry under the indexes.
+// Nothing is checked, nobody is told of it, and what metadata gets is always the same.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '@homeostat/controller-runtime';
+import { defaultIndexes, silentLogger } from '@homeostat/controller-runtime/api';
+import Koa from 'koa';
+import getRawBody from 'raw-body';
+import { answerCalls } from '../answer-calls.ts';
+import { runInFlight } from '../in-flight.ts';
+import type { InFlightFigures } from '../in-flight.ts';
+import { addedMetadata, newPerson, personModel, threeIndexes } from '../person.ts';
+import type { Person } from '../person.ts';
+import { loadModule } from '../server-modules.ts';
+import type { GroupCommit } from '../server-modules.ts';
+
+const { openStore } = await loadModule('store/database-url');
+const { GroupCommit: Commits } = await loadModule('store/group-commit');
+const { KindCache } = await loadModule('index/kind-cache');
+const { createEntry } = await loadModule('index/entry');
+const { encodeObject, withRevision } = await loadModule('registry/object-codec');
+
+/** Writes at the same time. */
+const width = 256;
+
+const model = personModel(threeIndexes);
+const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
+
+let commits: GroupCommit;
+let created = 0;
+
+/** Resolves with the bytes to answer, once they are durable. */
+async function store(person: Person): Promise<Buffer> {
+  const { name } = person.metadata;
+  const object = { ...person, metadata: { name, resourceVersion: '', ...addedMetadata } };
+  const data = encodeObject(object);
+  const values = cache.draft(object);
+  const key = `/registry/people.example.com/persons/${name}`;
+  let bytes = data;
+  const outcome = await commits.submit({ op: 'create', kind: 1, key, data }, (revision) => {
+    bytes = withRevision(data, revision);
+    cache.put(createEntry(object, { bytes, revision, values }));
+  });
+  if ('conflict' in outcome) throw new Error(`${name}: ${outcome.conflict}`);
+  return bytes;
+}
+
+/** Objects are made before the clock runs. */
+function create(count: number): Promise<InFlightFigures> {
+  const persons = Array.from({ length: count }, () => {
+    const number = created++;
+    return newPerson({ name: `p-${number.toString()}`, number });
+  });
+  return runInFlight({ count, width, operation: (position) => store(persons[position] as Person) });
+}
+
+const app = new Koa();
+app.use(async (context) => {
+  const text = await getRawBody(context.req, { limit: '3mb', encoding: 'utf8' });
+  context.set('Content-Type', 'application/json');
+  context.status = 201;
+  context.body = await store(JSON.parse(text) as Person);
+});
+
+answerCalls({
+  start: async (database: string) => {
+    const opened = await openStore(database, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
+    await opened.open();
+    commits = new Commits(opened, { onError: (error) => console.error(error) });
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  },
+  create,
+});
