@@ -9,7 +9,6 @@ import type * as postgresConnection from '../apiserver/store/postgres/postgres-c
 import type * as postgresStatements from '../apiserver/store/postgres/postgres-statements.ts';
 
 export type GroupCommit = groupCommit.GroupCommit;
-export type KindCache = kindCache.KindCache;
 export type PostgresConnection = postgresConnection.PostgresConnection;
 export type Operation = Parameters<GroupCommit['submit']>[0];
 export type Store = Awaited<ReturnType<typeof databaseUrl.openStore>>;
