@@ -41,7 +41,7 @@ describe('The book', () => {
       }
     };
     await Promise.all([runNext(), runNext()]);
-  }).timeout(120_000);
+  });
 
   after(async () => book.remove());
 

@@ -104,7 +104,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
       await elsewhere.end();
     }
     await expectRecovery(before);
-  }).timeout(40_000);
+  });
 
   it('in which somebody holds the counter fails writes after a while, and not for good', async () => {
     const before = await count();

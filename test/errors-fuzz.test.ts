@@ -227,7 +227,7 @@ describe('errors: whatever comes', () => {
       { numRuns: 2_000, plugins: [fc.timeout(10_000)], examples: [[watchOfTwo]] },
     );
     await expectAlive();
-  }).timeout(60_000);
+  });
 
   it('survives bytes that are no HTTP, and connections that break', async () => {
     const pieces = fc.array(
@@ -259,5 +259,5 @@ describe('errors: whatever comes', () => {
       { numRuns: 500, plugins: [fc.timeout(15_000)] },
     );
     await expectAlive();
-  }).timeout(60_000);
+  });
 });

@@ -24,7 +24,6 @@ describe('an API server on a PostgreSQL primary with a synchronous standby', () 
   let server: TestServer | undefined;
 
   before(async function start() {
-    this.timeout(60_000);
     cluster = await PostgresCluster.start(this);
   });
   afterEach(() => server?.stop());
@@ -60,8 +59,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby', () 
     expect(await list(server)).to.deep.equal(before);
   }
 
-  it('goes on through a crash of the primary, which recovers', async function restart() {
-    this.timeout(60_000);
+  it('goes on through a crash of the primary, which recovers', async () => {
     await cluster.primary.query('CREATE DATABASE restarted');
     // The standby comes first: it is there, and left out.
     await checkThrough(urlOf('restarted', cluster.standby, cluster.primary), async () => {
@@ -73,8 +71,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby', () 
     });
   });
 
-  it('goes on at the promoted standby after the primary was killed, and has every acknowledged write', async function failOver() {
-    this.timeout(60_000);
+  it('goes on at the promoted standby after the primary was killed, and has every acknowledged write', async () => {
     await cluster.primary.query('CREATE DATABASE failed_over');
     await checkThrough(urlOf('failed_over', cluster.primary, cluster.standby), async (load) => {
       await cluster.haltInCommit();

@@ -52,8 +52,7 @@ describe('garbage collection across SIGKILL', () => {
   });
 
   for (const policy of ['Background', 'Foreground', 'Orphan']) {
-    it(`${policy}: what was begun is finished after the restart`, async function () {
-      this.timeout(60_000);
+    it(`${policy}: what was begun is finished after the restart`, async () => {
       const file = join(folder, 'test.db');
       server = await KillableServer.start(file);
       const { url } = server;

@@ -103,13 +103,11 @@ describe('A controller that writes a status', () => {
     }
   }
 
-  it('finds it in its next run, each of 10,000 times, in process', async function inProcess() {
-    this.timeout(60_000);
+  it('finds it in its next run, each of 10,000 times, in process', async () => {
     expect((await count(server.client, 20)).stale).to.deep.equal([]);
   });
 
-  it('finds it in its next run, each of 2,000 times, over HTTP', async function overHttp() {
-    this.timeout(60_000);
+  it('finds it in its next run, each of 2,000 times, over HTTP', async () => {
     expect((await count(createClient(server.url), 4)).stale).to.deep.equal([]);
   });
 });

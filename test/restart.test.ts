@@ -176,8 +176,7 @@ describe('SIGKILL in the middle of 200 concurrent writes, twenty times', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('loses no acknowledged write, and a resumed watcher misses nothing', async function () {
-    this.timeout(180_000);
+  it('loses no acknowledged write, and a resumed watcher misses nothing', async () => {
     const file = join(directory, 'test.db');
     const history: Acknowledged[] = [];
     const events: Seen[] = [];

@@ -231,7 +231,7 @@ describe('watch: a watcher that does not read', () => {
     await eventually(() => isGone, { describe: 'the deaf watcher to be cut off' });
     reader.close();
     await server.stop();
-  }).timeout(60_000);
+  });
 
   it('that reads on in time gets everything', async () => {
     const server = await TestServer.start();

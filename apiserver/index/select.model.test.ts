@@ -195,5 +195,5 @@ describe('select, against filtering and sorting all objects [spec 1-own-indexes]
       fc.property(anyQuery, (options) => expectSame(cache, persons.values(), options)),
       { numRuns: 500 },
     );
-  }).timeout(60_000);
+  });
 });

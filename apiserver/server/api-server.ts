@@ -211,6 +211,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       logger,
       uuid,
     }).callback(),
+    clock,
     keyPair,
   );
   return listener;

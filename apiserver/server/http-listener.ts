@@ -5,7 +5,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { StatusReason } from '@homeostat/controller-runtime/api';
+import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
 import { refusePlainHttp } from './plain-http-refusal.ts';
 import { WaitingAnswers } from './waiting-answers.ts';
 
@@ -50,14 +50,14 @@ export class HttpListener {
   #stopping = false;
 
   /** HTTPS with a key pair, plain HTTP without. */
-  constructor(handler: Handler, keyPair?: KeyPair) {
+  constructor(handler: Handler, clock: Clock, keyPair?: KeyPair) {
     const waiting = new WaitingAnswers();
     const answer: Handler = (request, response) => {
       waiting.add(response);
       if (this.#stopping) response.shouldKeepAlive = false;
       return handler(request, response);
     };
-    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair);
+    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, clock, keyPair);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on(this.#tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -126,12 +126,12 @@ const httpOptions = {
 
 const secureOptions = { minVersion: 'TLSv1.2' } as const;
 
-function createHttpsServer(answer: Handler, { key, cert }: KeyPair): HttpsServer {
+function createHttpsServer(answer: Handler, clock: Clock, { key, cert }: KeyPair): HttpsServer {
   const connectionOptions = { handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
   const server = createTlsServer({ ...httpOptions, ...connectionOptions, ...secureOptions, key, cert }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
-  refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs });
+  refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs, clock });
   return server;
 }
 

@@ -1,3 +1,4 @@
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { createServer } from 'node:https';
 import type { Server } from 'node:https';
@@ -9,24 +10,25 @@ const timeoutMs = 50;
 const refusal = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nuse https';
 
 describe('plain HTTP at a server of HTTPS', () => {
+  const clock = new FakeClock();
   let server: Server;
 
   before(async () => {
     server = createServer({ handshakeTimeout: timeoutMs }, () => expect.fail('no request comes through'));
-    refusePlainHttp(server, { refusal, timeoutMs });
+    refusePlainHttp(server, { refusal, timeoutMs, clock });
     server.on('clientError', (_error, socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   });
 
   after((done) => void server.close(done));
 
-  /** All that comes back until the server closes the connection. */
-  async function exchange(begin: (socket: Socket) => void): Promise<string> {
+  /** All that comes back until the server closes the connection; `onText` sees it grow. */
+  async function exchange(begin: (socket: Socket) => void, onText: (text: string) => void = () => {}): Promise<string> {
     const { port } = server.address() as AddressInfo;
     return new Promise((resolve) => {
       let text = '';
       const socket = connect({ port, host: '127.0.0.1' }, () => begin(socket));
-      socket.on('data', (chunk) => (text += String(chunk)));
+      socket.on('data', (chunk) => onText((text += String(chunk))));
       socket.on('error', () => undefined);
       socket.on('close', () => resolve(text));
     });
@@ -44,18 +46,25 @@ describe('plain HTTP at a server of HTTPS', () => {
   });
 
   it('does not hold the connection of who sends on and on, or never closes', async () => {
-    const answer = await exchange((socket) => {
-      socket.write('POST / HTTP/1.1\r\n');
-      const more = (): void => void (socket.writable && socket.write('x'.repeat(1000), () => setImmediate(more)));
-      more();
-    });
+    const answer = await exchange(
+      (socket) => {
+        socket.write('POST / HTTP/1.1\r\n');
+        const more = (): void => void (socket.writable && socket.write('x'.repeat(1000), () => setImmediate(more)));
+        more();
+      },
+      (text) => void (text === refusal && clock.advance(timeoutMs)),
+    );
     expect(answer).to.equal(refusal);
   });
 
   it('is not waited for: who sends nothing, or half a handshake, is cut off', async () => {
-    expect(await exchange(() => undefined)).to.equal('');
+    const silent = exchange(() => undefined);
+    await eventually(() => clock.pendingTimers > 0);
+    await clock.advance(timeoutMs);
+    expect(await silent).to.equal('');
     expect(await exchange((socket) => socket.write(Buffer.from([0x16])))).to.equal('');
     expect(await exchange((socket) => socket.end())).to.equal('');
     expect(await exchange((socket) => socket.resetAndDestroy())).to.equal('');
+    await eventually(() => clock.pendingTimers === 0);
   });
 });

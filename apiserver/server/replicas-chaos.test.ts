@@ -239,5 +239,5 @@ describe('replicas whose database is slow, deaf and unreliable', () => {
       }
     }
     expect(relists).to.be.above(0);
-  }).timeout(60_000);
+  });
 });

@@ -89,7 +89,6 @@ class World {
 
 describe('a controller among faults', () => {
   it('comes to the wanted state, and never runs a key twice at once, whatever happened', async function converges() {
-    this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(
         fc.array(act, { minLength: 5, maxLength: 25 }),

@@ -274,7 +274,6 @@ const shutdowns = [
 
 describe('WorkQueue against a plain model', () => {
   it('agrees with it in every state of thousands of schedules', async function agrees() {
-    this.timeout(60_000);
     // A shutdown is one choice of thirty, so that most schedules live long.
     const often = Array.from({ length: 8 }, () => steps).flat();
     const schedules = fc.commands([...often, ...shutdowns], { maxCommands: 60, size: '+1' });

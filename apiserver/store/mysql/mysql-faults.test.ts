@@ -136,7 +136,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(kills).to.be.above(5);
     const found = await store.changes(0, 10_000);
     expect(found.slice(1).map(({ revision }) => revision)).to.deep.equal(revisions.sort((a, b) => a - b));
-  }).timeout(60_000);
+  });
 
   describe('while another session has locks', () => {
     let other: MysqlConnection;
@@ -278,7 +278,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect(await written(other, create('other', ''))).to.deep.equal([2]);
       expect(await late).to.deep.equal({ before: 2, outcomes: [{ revision: 3 }] });
       await hanging.close();
-    }).timeout(30_000);
+    });
   });
 
   it('writes nothing until it has its lock again, when a store that excludes it has come in between', async () => {

@@ -241,7 +241,7 @@ describeWithMysql('MySQL stores that share a database', () => {
         expect(before).to.equal(acknowledged[acknowledged.indexOf(first) - 1] ?? 0);
       }
       expect(await latestDeadlock()).to.not.include(database.database);
-    }).timeout(60_000);
+    });
 
     it('hide nothing of what they compact: a reader has it, or is told', async () => {
       let last = Infinity;
@@ -276,6 +276,6 @@ describeWithMysql('MySQL stores that share a database', () => {
       await compactor;
       expect(compacted).to.be.above(100);
       expect(await latestDeadlock()).to.not.include(database.database);
-    }).timeout(60_000);
+    });
   });
 });

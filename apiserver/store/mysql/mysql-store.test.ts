@@ -17,10 +17,7 @@ async function openStore(database: MysqlDatabase): Promise<DurableStoreUnderTest
   return { store, opened, reopen };
 }
 
-describeWithMysql('MySQL', function () {
-  // Thousands of commits, each with its syncs, on whatever disk the server has.
-  this.timeout(60_000);
-
+describeWithMysql('MySQL', () => {
   after(async () => {
     await Promise.allSettled(stores.map((store) => store.close()));
     await dropDatabases();

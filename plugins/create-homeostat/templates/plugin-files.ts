@@ -56,7 +56,8 @@ function packageJson({ name, version }: PluginNames): string {
     devDependencies: tools,
     // npm runs the scripts of no other package: this one fetches, or builds, SQLite.
     allowScripts: { 'better-sqlite3': true },
-    mocha: { spec: 'dist/**/*.test.js' },
+    // A server starts in each file: a busy machine takes longer than mocha's two seconds.
+    mocha: { spec: 'dist/**/*.test.js', timeout: 20_000 },
     prettier: { printWidth: 120, singleQuote: true },
   };
   return `${JSON.stringify(content, null, 2)}\n`;
