@@ -116,7 +116,7 @@ function readPreconditions(value: unknown): WriteOptions['preconditions'] {
     throw new ApiError('BadRequest', 'preconditions: must be an object');
   const { uid, resourceVersion } = value as { uid?: unknown; resourceVersion?: unknown };
   for (const field of [uid, resourceVersion]) {
-    if (field !== undefined && typeof field !== 'string')
+    if (field !== undefined && field !== null && typeof field !== 'string')
       throw new ApiError('BadRequest', 'preconditions: uid and resourceVersion must be strings');
   }
   return {

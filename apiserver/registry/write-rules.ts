@@ -60,10 +60,10 @@ export function proposeCreate(rules: Rules, body: unknown, request: CreateReques
   }
   if (rules.model.subresources.includes('status')) delete draft.status;
   shapeDraft(rules, draft, request);
-  const { name, generateName, namespace: _namespace, ...given } = draft.metadata;
+  const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
   draft.metadata = {
-    name: name !== undefined && name !== '' ? name : generateName === undefined ? '' : request.draw(generateName),
-    ...(generateName === undefined ? {} : { generateName }),
+    name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
+    ...(generateName === '' ? {} : { generateName }),
     ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
     uid: request.uid,
     version: 1,
