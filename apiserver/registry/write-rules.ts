@@ -212,7 +212,8 @@ function decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Dec
   const { request, proposed, object } = next;
   const isSame = deepEqual(stored, object);
   const managed = next.manage.entries(stored);
-  if (isSame && deepEqual(managed, stored.metadata.managedFields)) return { kind: 'none' };
+  // No entries are stored as no list.
+  if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
   validateObject(rules, object, { request, stored });
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };
