@@ -142,6 +142,14 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
+  it('writes nothing the second time of an object of which nobody owns anything', async () => {
+    const send = (): Promise<Answer> => server.patch(`${machines}/bare?fieldManager=a`, newMachine('bare'), { type });
+    const first = await send();
+    expect([first.status, entriesOf(first)]).to.deep.equal([201, []]);
+    const second = await leavesNoTrace(server, send);
+    expect(second.body).to.deep.equal(first.body);
+  });
+
   it('identifies items by their keys, absent ones by their defaults', async () => {
     await apply('a', { spec: { name: 'Ann', ports: [{ port: 1, name: 'one' }] } });
     const answer = await apply('b', {

@@ -157,6 +157,14 @@ const wrongShapes: readonly Case[] = [
     body: { preconditions: { uid: 5 } },
     ...badRequest,
   },
+  // Taken for none, it would delete whatever is there.
+  ...['uid', 'resourceVersion'].map((field) => ({
+    claim: `a precondition with an empty ${field}`,
+    method: 'DELETE',
+    path: ann,
+    body: { preconditions: { [field]: '' } },
+    ...badRequest,
+  })),
 ];
 
 const pathMismatches: readonly Case[] = [

@@ -158,6 +158,14 @@ describe('errors: limits', () => {
     });
   });
 
+  it('keeps a connection between two requests for as long as clients and proxies do', async () => {
+    const socket = connect({ host: '127.0.0.1', port: server.port });
+    socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    expect(head.toString()).to.include('\r\nConnection: keep-alive\r\nKeep-Alive: timeout=90\r\n');
+  });
+
   describe('what is no good HTTP', () => {
     it('refuses headers over 16 KiB with 431', async () => {
       const answer = parseRaw(

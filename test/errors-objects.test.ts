@@ -317,6 +317,7 @@ describe('errors: objects', () => {
       }
       const { metadata } = (await server.get(ann)).body;
       const { uid, resourceVersion } = metadata;
+      await expectRefused('DELETE', ann, conflict, { body: { preconditions: { uid: null, resourceVersion: '1' } } });
       expect((await server.delete(ann, { body: { preconditions: { uid, resourceVersion } } })).status).to.equal(200);
     });
 
@@ -405,13 +406,10 @@ describe('errors: objects', () => {
     });
 
     it('refuses an object without name and generateName', async () => {
-      const body = { ...person('x'), metadata: {} };
-      await expectRefused(
-        'POST',
-        persons,
-        { reason: 'Invalid', causes: ['FieldValueRequired metadata.name'] },
-        { body },
-      );
+      const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueRequired metadata.name'] };
+      for (const metadata of [{}, { generateName: '' }, { name: '', generateName: '' }]) {
+        await expectRefused('POST', persons, expected, { body: { ...person('x'), metadata } });
+      }
     });
 
     const badNames: readonly [name: string, rule: string][] = [

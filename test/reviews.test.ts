@@ -61,6 +61,20 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
+  it('take what typed clients leave out, or write as null', async () => {
+    const attributes = { verb: 'get', resource: 'persons' };
+    const typed = {
+      metadata: { creationTimestamp: null },
+      spec: { resourceAttributes: { ...attributes, fieldSelector: null }, nonResourceAttributes: null },
+    };
+    for (const names of [{}, { apiVersion: '', kind: '' }]) {
+      const path = `/apis/${authorization}/selfsubjectaccessreviews`;
+      const { status, body } = await open.post(path, { ...names, ...typed });
+      expect([status, body.kind, body.apiVersion]).to.deep.equal([201, 'SelfSubjectAccessReview', authorization]);
+      expect(body.spec).to.deep.equal({ resourceAttributes: attributes });
+    }
+  });
+
   it('of access allow everything, and keep what was asked', async () => {
     const spec = { resourceAttributes: { verb: 'get', group: 'people.example.com', resource: 'persons' } };
     const { status, body } = await review(open, 'SelfSubjectAccessReview', spec);

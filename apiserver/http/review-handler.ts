@@ -13,6 +13,7 @@ import { methodNotAllowed } from './path-errors.ts';
 import { readObjectBody } from './object-body.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { sendBytes } from './responses.ts';
+import { typedBody } from './typed-body.ts';
 import { readWriteOptions } from './write-options.ts';
 
 interface ReviewBody {
@@ -40,7 +41,8 @@ export class ReviewHandler {
     if (context.method !== 'POST') throw methodNotAllowed(context, model);
     const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem']);
     readWriteOptions(context, 'CreateOptions');
-    const body = (await readObjectBody(context, messageOf(model)))();
+    const sent = await readObjectBody(context, messageOf(model));
+    const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
     const { spec = {}, metadata = {} } = readReview(model, body);
     const status = answerReview(model, spec, { users: this.#users, namespace: path.namespace });
     const answer = { kind: model.kind, apiVersion: apiVersionOf(model), metadata, spec, status };
@@ -60,6 +62,7 @@ function readReview(model: ModelDescriptor, body: unknown): ReviewBody {
   if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`, [wrong]);
   // Compiled when it is first needed: most servers never are asked for most reviews.
   const schema = compileSchema(model);
+  schema.applyDefaults(body);
   schema.prune(body);
   const causes = schema.validate(body);
   if (causes.length > 0) throw invalid(model, '', causes);

@@ -2,10 +2,12 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { builtinKinds } from '../builtin/builtin-kinds.ts';
 import type { BodySource } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
+import { reviewKinds } from '../reviews/review-kinds.ts';
 
 /** Kinds for which stock clients have types of their own. */
 const typedKinds: ReadonlySet<string> = new Set([
   ...builtinKinds.map(nameOf),
+  ...reviewKinds.map(nameOf),
   nameOf({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }),
 ]);
 
@@ -13,7 +15,7 @@ const typedKinds: ReadonlySet<string> = new Set([
  * The body of a write, of a built-in kind completed by the path as in Kubernetes: typed clients leave apiVersion and kind out,
  * which there are said by the method that is called. Everybody else's objects have to say what they are.
  */
-export function typedBody({ model, apiVersion }: Resource, body: BodySource): BodySource {
+export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
   if (!typedKinds.has(nameOf(model))) return body;
   return () => {
     const object = body();

@@ -116,8 +116,8 @@ function readPreconditions(value: unknown): WriteOptions['preconditions'] {
     throw new ApiError('BadRequest', 'preconditions: must be an object');
   const { uid, resourceVersion } = value as { uid?: unknown; resourceVersion?: unknown };
   for (const field of [uid, resourceVersion]) {
-    if (field !== undefined && typeof field !== 'string')
-      throw new ApiError('BadRequest', 'preconditions: uid and resourceVersion must be strings');
+    if (field !== undefined && field !== null && (typeof field !== 'string' || field === ''))
+      throw new ApiError('BadRequest', 'preconditions: uid and resourceVersion must be strings, and not empty');
   }
   return {
     ...(typeof uid === 'string' ? { uid } : {}),

@@ -4,6 +4,7 @@ import type { Entry, IndexValues, Slot } from './entry.ts';
 import { compareNames, createSlot } from './entry.ts';
 import type { IndexItems } from './kind-index.ts';
 import { addItems, KindIndex } from './kind-index.ts';
+import { valuesWithout } from './values-without.ts';
 
 /** One value under one unique index. */
 export interface UniqueValue {
@@ -160,7 +161,7 @@ function claimsOf(index: KindIndex, values: IndexValues): readonly UniqueValue[]
 }
 
 function claimsIn(index: KindIndex, values: readonly string[], except: readonly string[]): readonly UniqueValue[] {
-  return values.filter((value) => !except.includes(value)).map((value) => ({ index: index.spec.name, value }));
+  return valuesWithout(values, except).map((value) => ({ index: index.spec.name, value }));
 }
 
 function findOther(index: KindIndex, value: string, key: string): string | undefined {

@@ -7,6 +7,7 @@ import { compareNames } from './entry.ts';
 import { IndexValueError } from './index-value-error.ts';
 import { SortedIndex } from './sorted-index.ts';
 import { ValuePool } from './value-pool.ts';
+import { valuesWithout } from './values-without.ts';
 
 /** What one index is loaded with, in the order of names. */
 export interface IndexItems {
@@ -89,8 +90,10 @@ export class KindIndex {
     const current = after?.[this.position];
     // Most writes change few indexes; shared lists make this a comparison of pointers.
     if (old === current || (old !== undefined && current !== undefined && sameValues(old, current))) return;
-    for (const value of old ?? []) if (!current?.includes(value)) this.#values?.remove(value, slot);
-    for (const value of current ?? []) if (!old?.includes(value)) this.#values?.insert(value, slot);
+    if (this.#values !== undefined) {
+      for (const value of valuesWithout(old ?? [], current ?? [])) this.#values.remove(value, slot);
+      for (const value of valuesWithout(current ?? [], old ?? [])) this.#values.insert(value, slot);
+    }
     if (old?.length === 0) this.#absent?.remove('', slot);
     if (current?.length === 0) this.#absent?.insert('', slot);
     if (this.#smallest !== undefined) moveOne(this.#smallest, slot, [old?.[0], current?.[0]]);

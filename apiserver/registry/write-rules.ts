@@ -60,10 +60,10 @@ export function proposeCreate(rules: Rules, body: unknown, request: CreateReques
   }
   if (rules.model.subresources.includes('status')) delete draft.status;
   shapeDraft(rules, draft, request);
-  const { name, generateName, namespace: _namespace, ...given } = draft.metadata;
+  const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
   draft.metadata = {
-    name: name !== undefined && name !== '' ? name : generateName === undefined ? '' : request.draw(generateName),
-    ...(generateName === undefined ? {} : { generateName }),
+    name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
+    ...(generateName === '' ? {} : { generateName }),
     ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
     uid: request.uid,
     version: 1,
@@ -212,7 +212,8 @@ function decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Dec
   const { request, proposed, object } = next;
   const isSame = deepEqual(stored, object);
   const managed = next.manage.entries(stored);
-  if (isSame && deepEqual(managed, stored.metadata.managedFields)) return { kind: 'none' };
+  // No entries are stored as no list.
+  if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
   validateObject(rules, object, { request, stored });
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };

@@ -146,6 +146,28 @@ describe('compileSchema', () => {
     );
   });
 
+  it('refuses integers that a double holds no longer exactly, whatever bounds there are', () => {
+    const largest = Number.MAX_SAFE_INTEGER;
+    const schemas: JsonSchema[] = [
+      { type: 'integer' },
+      { type: 'integer', nullable: true, minimum: -(2 ** 63), maximum: 2 ** 63 },
+      { type: 'integer', minimum: -(2 ** 63), exclusiveMinimum: true, maximum: 2 ** 64, exclusiveMaximum: true },
+      { 'x-kubernetes-int-or-string': true },
+    ];
+    for (const schema of schemas) {
+      const integers = field(schema);
+      for (const v of [largest, -largest]) expect(integers.validate({ v }), JSON.stringify(schema)).to.deep.equal([]);
+      // As JSON.parse reads 9007199254740993 and the largest of 64 bits.
+      for (const v of [2 ** 53, -(2 ** 53), 2 ** 63]) {
+        const [cause] = integers.validate({ v });
+        expect(cause?.message, JSON.stringify(schema)).to.equal(
+          `Invalid value: ${v}: v in body should be within 9007199254740991 of 0: larger integers lose digits`,
+        );
+      }
+    }
+    expect(field({ type: 'number' }).validate({ v: 1e300 })).to.deep.equal([]);
+  });
+
   it('allows null where the schema says nullable, whatever else it says', () => {
     for (const rule of [{ enum: ['a'] }, { pattern: 'a' }, { allOf: [{ minLength: 1 }] }] as const) {
       expect(field({ type: 'string', nullable: true, ...rule }).validate({ v: null })).to.deep.equal([]);

@@ -3,7 +3,7 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { isLongerThan, isShorterThan } from './code-points.ts';
 import { formats } from './formats.ts';
 import type { LinearPatterns } from './linear-pattern.ts';
-import { typesOf } from './translate-schema.ts';
+import { maxInteger, typesOf } from './translate-schema.ts';
 import { multipleOfPrecision } from './value-gate.ts';
 import type { Violations } from './violations.ts';
 
@@ -35,6 +35,9 @@ export function explainNumber(schema: JsonSchema, value: number, violations: Vio
   }
   if (above !== undefined && value <= above) violations.invalid(value, `should be greater than ${above}`);
   if (below !== undefined && value >= below) violations.invalid(value, `should be less than ${below}`);
+  if (Math.abs(value) > maxInteger && typesOf(schema).includes('integer')) {
+    violations.invalid(value, `should be within ${maxInteger} of 0: larger integers lose digits`);
+  }
   if (multipleOf !== undefined && !isMultiple(value, multipleOf)) {
     violations.invalid(value, `should be a multiple of ${multipleOf}`);
   }

@@ -10,7 +10,7 @@ const small = fc.integer({ min: 0, max: 3 });
 const scalars = fc.oneof(
   fc.constantFrom('', 'a', 'bb', '💩', 'a@b', '2024-01-01'),
   fc.integer({ min: -2, max: 4 }),
-  fc.constantFrom(0.5, null, true),
+  fc.constantFrom(0.5, null, true, 2 ** 53, -(2 ** 53)),
 );
 
 const values = fc.letrec((tie) => ({

@@ -4,6 +4,9 @@ import { formats } from './formats.ts';
 
 type Draft2020 = Readonly<Record<string, unknown>>;
 
+/** Every number is a double: what is larger loses digits, or is read by others as more than 64 bits. */
+export const maxInteger: number = Number.MAX_SAFE_INTEGER;
+
 const referencePrefix = '#/components/schemas/';
 
 // Mean the same in both dialects.
@@ -66,9 +69,15 @@ function translateRules(schema: JsonSchema): Draft2020 {
 /** In OpenAPI 3.0 a boolean makes `minimum` exclusive; in 2020-12 the bound itself stands in `exclusiveMinimum`. */
 function translateBounds(schema: JsonSchema): Draft2020 {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  return {
+  const bounds: { readonly minimum?: number; readonly maximum?: number } = {
     ...bound('Minimum', minimum, exclusiveMinimum),
     ...bound('Maximum', maximum, exclusiveMaximum),
+  };
+  if (!typesOf(schema).includes('integer')) return bounds;
+  return {
+    ...bounds,
+    minimum: Math.max(bounds.minimum ?? -maxInteger, -maxInteger),
+    maximum: Math.min(bounds.maximum ?? maxInteger, maxInteger),
   };
 }
 

@@ -16,6 +16,12 @@ const maxHeaderSize = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 60_000;
 
+/**
+ * How long a connection may wait for its next request: as with Kubernetes, longer than clients and proxies keep theirs. Who closes
+ * first must not be the server, under whom a request may be on its way: node's 5 s would cost a client that polls a reset.
+ */
+const keepAliveTimeoutMs = 90_000;
+
 /** A connection whose TLS handshake takes longer is ended. */
 const handshakeTimeoutMs = 10_000;
 
@@ -120,6 +126,7 @@ const httpOptions = {
   maxHeaderSize,
   headersTimeout: headersTimeoutMs,
   requestTimeout: requestTimeoutMs,
+  keepAliveTimeout: keepAliveTimeoutMs,
   // A request without Host is answered by the origin guard, with a Status.
   requireHostHeader: false,
 } as const;

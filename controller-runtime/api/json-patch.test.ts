@@ -147,6 +147,26 @@ describe('applyJsonPatch', () => {
     expect(errorOf(() => applyJsonPatch({ a: 'x'.repeat(100) }, patch)).code).to.equal(413);
   });
 
+  it('nests nothing deeper than a body may', () => {
+    const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
+    const target = { a: {}, deep: nested(40), list: [nested(40)] };
+    const at = (levels: number): string => '/a'.repeat(levels);
+    expect(applyJsonPatch(target, [{ op: 'add', path: at(2), value: nested(62) }])).to.have.nested.property(
+      'a.a'.concat('.a'.repeat(61)),
+    );
+    const tooDeep = [
+      { op: 'add', path: at(2), value: nested(63) },
+      { op: 'replace', path: '/list/0', value: [nested(62)] },
+      { op: 'copy', from: '/deep', path: `/deep${at(39)}` },
+      { op: 'move', from: '/deep', path: `/list/0${at(39)}` },
+    ];
+    for (const operation of tooDeep) {
+      const { code, message } = refusalOf(target, operation);
+      expect(code, operation.op).to.equal(422);
+      expect(message, operation.op).to.match(/: the document would nest deeper than 64 levels$/);
+    }
+  });
+
   it('stops a patch that keeps shifting a large array, but not one that appends to it', () => {
     const document = { list: Array.from({ length: 100_000 }, () => 0) };
     const shift = { op: 'move', from: '/list/0', path: '/list/1' };

@@ -13,6 +13,9 @@ const maxCopiedLength = 3 * 1024 * 1024;
 /** Elements that all operations together may push aside in arrays: about 0.1 s of work. Unbounded, a patch took 3 s. */
 const maxShiftedElements = 250_000_000;
 
+/** Levels of objects and lists in a document, the outermost counted: those of any body. What nests deeper overflows the stack. */
+const maxDepth = 64;
+
 /** Never followed: they lead to prototypes, and the library skips them as if they had been applied. */
 const refusedSegments: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -21,10 +24,10 @@ const indexPattern = /^(?:0|[1-9][0-9]*)$/;
 
 /**
  * The target with a JSON patch applied (RFC 6902), all operations or none; the target is never changed. Throws
- * ApiError BadRequest for what is no patch; Invalid for a failed test, a missing path or a segment named `__proto__`,
- * `constructor` or `prototype`; RequestEntityTooLarge beyond 10,000 operations 3 MiB of copies or 250
- * million shifted array elements. The cause's field
- * is `patch[<index of the operation>]`, its message holds the path.
+ * ApiError BadRequest for what is no patch; Invalid for a failed test, a missing path, a segment named `__proto__`,
+ * `constructor` or `prototype`, and for what would nest deeper than 64 levels; RequestEntityTooLarge beyond 10,000
+ * operations, 3 MiB of copies or 250 million shifted array elements. The cause's field is `patch[<index of the operation>]`,
+ * its message holds the path.
  */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw new ApiError('BadRequest', 'error decoding patch: a JSON patch is an array');
@@ -113,11 +116,9 @@ class PatchedDocument {
       case 'test':
         return this.#missing(path) ?? this.#test(path, operation.value);
       case 'add':
-        return this.#noPlace(path) ?? this.#add(path, operation.value);
+        return this.#noPlace(path) ?? tooDeep(path, operation.value) ?? this.#add(path, operation.value);
       case 'replace':
-        return (
-          this.#missing(path) ?? this.#run({ op: 'replace', path: inside(path), value: operation.value as unknown })
-        );
+        return this.#missing(path) ?? tooDeep(path, operation.value) ?? this.#replace(path, operation.value);
       case 'remove':
         return this.#missing(path) ?? this.#remove(path);
       case 'copy':
@@ -131,8 +132,15 @@ class PatchedDocument {
     return deepEqual(this.#at(path), expected) ? undefined : { value: path, detail: 'test failed: the value differs' };
   }
 
+  #replace(path: string, value: unknown): Problem | undefined {
+    return this.#run({ op: 'replace', path: inside(path), value });
+  }
+
   #copy(from: string, path: string): Problem | undefined {
-    this.#copiedLength += JSON.stringify(this.#at(from)).length;
+    const value = this.#at(from);
+    const problem = tooDeep(path, value);
+    if (problem !== undefined) return problem;
+    this.#copiedLength += JSON.stringify(value).length;
     if (this.#copiedLength > maxCopiedLength)
       throw tooLarge(`a JSON patch may copy at most ${maxCopiedLength} bytes in all`);
     this.#chargeShift(path);
@@ -154,6 +162,8 @@ class PatchedDocument {
   #move(from: string, path: string): Problem | undefined {
     if (from === path) return undefined;
     if (path.startsWith(`${from}/`)) return { value: path, detail: 'a value cannot be moved into itself' };
+    const problem = tooDeep(path, this.#at(from));
+    if (problem !== undefined) return problem;
     this.#chargeShift(from);
     this.#chargeShift(path);
     return (
@@ -224,6 +234,18 @@ function tokensOf(path: string): readonly string[] {
 function refusedSegment(path: string): Problem | undefined {
   const refused = tokensOf(path).find((token) => refusedSegments.has(token));
   return refused === undefined ? undefined : { value: path, detail: `the segment ${quoteValue(refused)} is refused` };
+}
+
+/** Why the value cannot stand at the path. */
+function tooDeep(path: string, value: unknown): Problem | undefined {
+  const levels = maxDepth - tokensOf(path).length;
+  if (!isDeeper(value, levels)) return undefined;
+  return { value: path, detail: `the document would nest deeper than ${maxDepth} levels` };
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels <= 0 || Object.values(value).some((child) => isDeeper(child, levels - 1));
 }
 
 function childOf(parent: unknown, token: string): unknown {

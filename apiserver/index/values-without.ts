@@ -1,0 +1,13 @@
+import { compareCodePoints } from '@homeostat/controller-runtime/api';
+
+/**
+ * The values that are not among the others; both distinct, and in code point order, as those of an entry are. In one pass: an
+ * object may have 50,000 labels, and looking for each of them among all others took ten seconds.
+ */
+export function valuesWithout(values: readonly string[], others: readonly string[]): readonly string[] {
+  let at = 0;
+  return values.filter((value) => {
+    while (at < others.length && compareCodePoints(others[at] as string, value) < 0) at += 1;
+    return others[at] !== value;
+  });
+}
