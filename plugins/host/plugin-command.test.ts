@@ -356,7 +356,7 @@ describe('homeostat plugin', () => {
     expect(finished).to.deep.equal({
       code: 1,
       stdout: 'installed demo 1.0.0\n',
-      stderr: 'homeostat plugin install failed: plugin "demo" is Failed: broken\n',
+      stderr: 'homeostat plugin install failed: plugin "demo" is Failed: broken (dist/index.js:1)\n',
     });
   });
 
