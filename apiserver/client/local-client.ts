@@ -266,7 +266,9 @@ export class LocalClient implements PluginClient {
 
   #answer<T extends ApiObject>({ object, resourceVersion, warnings }: WriteResult): T {
     const { name } = object.metadata;
-    for (const warning of warnings) this.#parts.logger.warn({ object: name, warning }, 'write with a warning');
+    const { logger, fieldManager } = this.#parts;
+    for (const warning of warnings)
+      logger.warn({ kind: object.kind, object: name, fieldManager, warning }, 'write with a warning');
     const { apiVersion, kind, metadata, ...fields } = object;
     const { resourceVersion: _draft, ...rest } = metadata;
     const answered = resourceVersion === undefined ? rest : { resourceVersion, ...rest };

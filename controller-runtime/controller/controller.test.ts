@@ -324,6 +324,7 @@ describe('a controller', () => {
     await at.clock.advance(59_000);
     expect(at.lines('warn')).to.have.length(1);
     expect(at.lines('warn')[0]?.fields).to.include({ controller: 'person', key: 'ada', runsPerMinute: 10 });
+    expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
   it('accepts the class form, which is called for absent objects too', async () => {

@@ -98,7 +98,8 @@ export class ReconcileRun {
     const { clock, definition, hotLoop } = this.#parts;
     if (!hotLoop.countRun(item.key, object?.metadata.generation, clock.monotonicMs())) return;
     const runsPerMinute = definition.hotLoopRunsPerMinute;
-    logger.warn({ runsPerMinute }, `hot loop: "${item.key}" ran more often than that though its spec did not change`);
+    const told = `hot loop: "${item.key}" ran more than ${runsPerMinute} times in a minute though its spec did not change`;
+    logger.warn({ runsPerMinute }, `${told}: each run writes something new, or two controllers undo each other's work`);
   }
 
   /** The finalizer is stored before the first reconcile; one that no cleanup stands behind any more is taken off. */
