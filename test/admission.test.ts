@@ -303,6 +303,9 @@ describe('admission by plugins', () => {
       hooks.onCreate = ({ warn }) => warn('titles are out of fashion');
       const answer = await server.post(orders, newOrder('a'));
       expect([answer.status, answer.headers['warning']]).to.deep.equal([201, '299 - "titles are out of fashion"']);
+      hooks.onDelete = ({ warn }) => warn('it was paid');
+      const deleted = await server.delete(`${orders}/a`);
+      expect([deleted.status, deleted.headers['warning']]).to.deep.equal([200, '299 - "it was paid"']);
     });
   });
 

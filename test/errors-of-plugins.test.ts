@@ -30,10 +30,16 @@ const trap = defineModel({
 describe('errors of plugins', () => {
   let server: TestServer;
   let errors: number;
+  let warnings: unknown[];
 
   before(async () => {
     const nothing = (): void => undefined;
-    const logger = { debug: nothing, info: nothing, warn: nothing, error: () => void (errors += 1) };
+    const logger = {
+      debug: nothing,
+      info: nothing,
+      warn: (...line: unknown[]) => void warnings.push(line),
+      error: () => void (errors += 1),
+    };
     server = await TestServer.start({ logger });
     server.api.schemeManager.register(trap);
     await server.api.whenReady(trap);
@@ -57,9 +63,26 @@ describe('errors of plugins', () => {
     owned.open();
   });
 
-  beforeEach(() => (errors = 0));
+  beforeEach(() => {
+    errors = 0;
+    warnings = [];
+  });
 
   after(async () => server.stop());
+
+  it('such as an unknown field that their code writes are logged, with kind, object and plugin', async () => {
+    const note = defineModel({
+      gvk: 'notes.example.com/v1/Note',
+      plural: 'notes',
+      schema: { type: 'object', properties: {} },
+    });
+    server.api.schemeManager.register(note);
+    await server.api.whenReady(note);
+    const written = { metadata: { name: 'a' }, colour: 'red' };
+    await server.api.createPluginClient('paint').create(note, written);
+    const line = { kind: 'Note', object: 'a', fieldManager: 'plugin:paint', warning: 'unknown field "colour"' };
+    expect(warnings).to.deep.equal([[line, 'write with a warning']]);
+  });
 
   for (const name of Object.keys(unwritable)) {
     it(`that cannot be written are a 500 with a Status, and logged: ${name}`, async () => {

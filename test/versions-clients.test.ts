@@ -71,6 +71,14 @@ for (const [where, open] of clients) {
       expect(failure).to.contain('Gadget "b" cannot be converted from shop.example.com/v2 to shop.example.com/v1');
       expect((await client.get(gadgetV1, 'a')).spec?.extent).to.equal('3 mm');
     });
+
+    it('deletes one that has no such version and that a finalizer holds', async () => {
+      const metadata = { name: 'b', finalizers: ['example.com/hold'] };
+      await client.create(gadgetV2, { metadata, spec: { size: 3, code: 'odd' } });
+      expect(await client.delete(gadgetV1, 'b')).to.equal(undefined);
+      expect((await client.get(gadgetV2, 'b')).metadata.deletionTimestamp).to.be.a('string');
+      await client.patch(gadgetV2, 'b', { type: 'merge', patch: { metadata: { finalizers: null } } });
+    });
   });
 }
 

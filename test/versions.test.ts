@@ -317,6 +317,23 @@ describe('a kind in several versions', () => {
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       expect((await server.delete(`${gadgetsV1}/b`)).status).to.equal(200);
     });
+
+    it('can be deleted where a finalizer holds it: the answer is that it is, also of a second time', async () => {
+      const held = newGadgetV2('b', { code: 'odd' }, { finalizers: ['example.com/hold'] });
+      const { metadata } = await server.create(gadgetsV2, held);
+      for (const time of ['first', 'second']) {
+        const { status, body } = await server.delete(`${gadgetsV1}/b`);
+        expect([status, body.kind, body.status, body.details.uid], time).to.deep.equal([
+          200,
+          'Status',
+          'Success',
+          metadata.uid,
+        ]);
+        expect((await read(`${gadgetsV2}/b`)).metadata.deletionTimestamp, time).to.be.a('string');
+      }
+      await server.patch(`${gadgetsV2}/b`, { metadata: { finalizers: null } });
+      expect((await server.get(`${gadgetsV2}/b`)).status).to.equal(404);
+    });
   });
 
   describe('is known', () => {

@@ -43,6 +43,7 @@ import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
 import type { ApplyOptions as RegistryApplyOptions, BodySource, Registry } from '../registry/registry.ts';
+import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
@@ -185,7 +186,7 @@ export class LocalClient implements PluginClient {
     const resource = await this.#resource(model);
     readPropagationPolicy(options.propagationPolicy, undefined);
     const written = await this.#parts.registry.delete(resource, keyFor(name, options), this.#written(options));
-    return written.outcome === 'removed' ? undefined : this.#answer(written);
+    return isHidden(written) ? undefined : this.#answer(written);
   }
 
   ensure<T extends ApiObject>(
@@ -265,7 +266,9 @@ export class LocalClient implements PluginClient {
 
   #answer<T extends ApiObject>({ object, resourceVersion, warnings }: WriteResult): T {
     const { name } = object.metadata;
-    for (const warning of warnings) this.#parts.logger.warn({ object: name, warning }, 'write with a warning');
+    const { logger, fieldManager } = this.#parts;
+    for (const warning of warnings)
+      logger.warn({ kind: object.kind, object: name, fieldManager, warning }, 'write with a warning');
     const { apiVersion, kind, metadata, ...fields } = object;
     const { resourceVersion: _draft, ...rest } = metadata;
     const answered = resourceVersion === undefined ? rest : { resourceVersion, ...rest };

@@ -249,7 +249,7 @@ function describeStranger(value: unknown): string {
   if (typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value)))
     return "an endpoint is a function without a group and a version: build a router with route('<group>/<version>')";
   const name = typeof value === 'function' ? `the class ${value.name}` : 'an endpoint';
-  return `${name} is neither a router nor a controller: a controller bears @RestController and @ApiVersion`;
+  return `${name} is neither a router nor a controller: a router is what build() answers, a controller bears @RestController and @ApiVersion`;
 }
 
 function named<T>(what: string, check: () => T): T {

@@ -2,6 +2,7 @@ import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api
 import type { Context } from 'koa';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import type { Registry, WriteOptions } from '../registry/registry.ts';
+import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Lister } from '../registry/lister.ts';
 import type { ListPage } from '../registry/list-page.ts';
@@ -150,7 +151,8 @@ export class ResourceHandler {
   async #delete(call: Call, key: ObjectKey): Promise<void> {
     const options = await readDeleteOptions(call.context);
     const written = await this.#parts.registry.delete(call.resource, key, options);
-    if (written.outcome !== 'removed') return this.#answer(call, written);
+    if (!isHidden(written)) return this.#answer(call, written);
+    setWarnings(call.context, written.warnings);
     const status = deleted(call.resource, written);
     sendBytes(call.context, Buffer.from(JSON.stringify(status)), call.format);
   }

@@ -40,7 +40,7 @@ import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
-import { resultOf, shownResult, storedAnswer, writtenAs } from './write-result.ts';
+import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
 
 /** Names drawn for a generateName before giving up. */
@@ -200,7 +200,7 @@ export class Registry {
       return proposeDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
     });
     // What is gone is not shown: it must go whether or not it can be converted.
-    return written.outcome === 'removed' ? written : { ...written, ...shownResult(resource, written) };
+    return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
   }
 
   #stored(resource: Resource, key: ObjectKey): Entry {

@@ -1,3 +1,4 @@
+import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
 import type { PreparedWrite } from './prepare-write.ts';
@@ -10,8 +11,11 @@ export interface WriteResult {
   readonly object: ApiObject;
   /** Absent for a creation that was not stored (dryRun). */
   readonly resourceVersion?: string;
-  /** `removed`: the object is gone, and `bytes` is its last state. */
-  readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed';
+  /**
+   * `removed`: the object is gone, and `bytes` is its last state. `unshown`: it is declared deleted, in a version that cannot
+   * show it, and `bytes` is what is stored.
+   */
+  readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed' | 'unshown';
   readonly warnings: readonly string[];
 }
 
@@ -33,12 +37,23 @@ export function storedAnswer({ object, answer }: PreparedWrite, written: Written
   return resultOf(answer, writtenAs(encodeObject(answer), written.revision));
 }
 
-/** What was stored in its kind's version, in that of the request. */
-export function shownResult({ view }: Resource, { bytes, resourceVersion }: WriteResult): Stored | undefined {
-  if (view === undefined) return undefined;
-  const shown = view.fromStorage(decodeObject(bytes));
+/** A deletion that was declared in the kind's own version, in that of the request. It is done: that it cannot be shown is no failure. */
+export function deletionAnswer({ view }: Resource, written: WriteResult): WriteResult {
+  if (view === undefined) return written;
+  const { bytes, resourceVersion } = written;
   const revision = resourceVersion === undefined ? undefined : Number(resourceVersion);
-  return resultOf(shown, writtenAs(encodeObject(shown), revision));
+  try {
+    const shown = view.fromStorage(decodeObject(bytes));
+    return { ...written, ...resultOf(shown, writtenAs(encodeObject(shown), revision)) };
+  } catch (error) {
+    if (reasonOf(error) !== 'InternalError') throw error;
+    return { ...written, outcome: 'unshown' };
+  }
+}
+
+/** Of a deletion: there is no object to answer, only that it succeeded. */
+export function isHidden({ outcome }: WriteResult): boolean {
+  return outcome === 'removed' || outcome === 'unshown';
 }
 
 export function writtenAs(data: Buffer, revision: number | undefined): Written {

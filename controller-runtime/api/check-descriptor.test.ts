@@ -167,6 +167,27 @@ describe('checkDescriptor', () => {
     }
   });
 
+  it('refuses defaults of another type, and those that an enum has not', () => {
+    const rules = [
+      [{ type: 'integer', default: '3' }, 'default "3" is not of type integer'],
+      [{ type: 'string', default: {} }, 'default {} is not of type string'],
+      [{ type: 'array', items: { type: 'string' }, default: 'a' }, 'default "a" is not of type array'],
+      [{ type: 'string', enum: ['NEW', 'PAID'], default: 'new' }, 'default "new" is none of the values of enum'],
+    ] as const;
+    for (const [field, rule] of rules) {
+      const error = errorOf(() => check(withField(field)));
+      expect([error.attribute, error.rule]).to.deep.equal(['PersonStatus.field', rule]);
+    }
+    const fine = [
+      { type: 'number', default: 3 },
+      { type: 'integer', default: 3 },
+      { type: 'object', properties: { a: { type: 'string' } }, default: {} },
+      { enum: [['a'], 'b'], default: ['a'] },
+      { type: 'string', nullable: true, default: null },
+    ] as const;
+    for (const field of fine) expect(() => check(withField(field)), JSON.stringify(field)).not.to.throw();
+  });
+
   it('refuses references and patterns that are no text, references that are not local, lead nowhere, or never get past themselves', () => {
     const rules = [
       [{ $ref: 'https://example.com/schema.json' }, 'is not local'],

@@ -1,6 +1,7 @@
 import { RE2JS, RE2JSException } from 're2js';
 import { isPlainObject } from './deep-freeze.ts';
 import { quoteValue } from './field-cause.ts';
+import { deepEqual } from './json-equal.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { ModelError } from './model-error.ts';
 import { referencedName } from './schema-reference.ts';
@@ -62,8 +63,27 @@ function brokenRule(
   if (ancestors.length >= maxSchemaDepth) return `schemas nest at most ${maxSchemaDepth} levels`;
   if (isPlainObject(schema['properties']) && Object.hasOwn(schema['properties'], '__proto__'))
     return 'a field may not be named __proto__';
-  return brokenReference(components, schema['$ref']) ?? brokenPattern(schema['pattern']);
+  return brokenReference(components, schema['$ref']) ?? brokenPattern(schema['pattern']) ?? brokenDefault(schema);
 }
+
+/** Filled in, it would have every write refused that leaves the field out. Its other rules are judged there. */
+function brokenDefault({ default: value, type, enum: values }: JsonSchema): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (type !== undefined && isOfType[type]?.(value) === false)
+    return `default ${quoteValue(value)} is not of type ${type}`;
+  if (values !== undefined && !values.some((each) => deepEqual(each, value)))
+    return `default ${quoteValue(value)} is none of the values of enum`;
+  return undefined;
+}
+
+const isOfType: Readonly<Record<string, (value: unknown) => boolean>> = {
+  object: isPlainObject,
+  array: Array.isArray,
+  string: (value) => typeof value === 'string',
+  integer: Number.isInteger,
+  number: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+};
 
 function brokenReference(components: Components, reference: unknown): string | undefined {
   if (reference === undefined) return undefined;

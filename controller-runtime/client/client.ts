@@ -107,7 +107,7 @@ export interface Client {
    * value is a Conflict with a cause for each.
    */
   apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
-  /** Resolves with the object when finalizers keep it, with undefined when it is gone. */
+  /** Resolves with the object when finalizers keep it, with undefined when it is gone, or the model's version cannot show it. */
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**
    * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when that changes nothing.

@@ -48,7 +48,7 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    * finalizers, and of a status that somebody else wrote. Additions, resyncs, and deletions always pass.
    */
   readonly predicates?: readonly Predicate<T>[];
-  /** A key that runs more often than this in a minute, its spec unchanged, is warned of. Default 100. */
+  /** A key that runs more often than this in a minute, its spec unchanged, is warned of; with changes, at ten times this. Default 100. */
   readonly hotLoopRunsPerMinute?: number;
   readonly reconcile: ReconcileFunction<T> | Reconciler;
   /**

@@ -324,6 +324,25 @@ describe('a controller', () => {
     await at.clock.advance(59_000);
     expect(at.lines('warn')).to.have.length(1);
     expect(at.lines('warn')[0]?.fields).to.include({ controller: 'person', key: 'ada', runsPerMinute: 10 });
+    expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
+  });
+
+  it('warns of a key whose every run changes its spec, later than of others', async () => {
+    const at = harnessFor({
+      hotLoopRunsPerMinute: 3,
+      async reconcile({ object, client }) {
+        const patch = { spec: { age: object.metadata.generation } };
+        if (object.metadata.generation < 40) await client.patch(Person, object.metadata.name, { type: 'merge', patch });
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.idle();
+    const [warning, ...others] = at.lines('warn');
+    expect(warning?.message).to.include(
+      '"ada" ran more than 30 times in a minute, and its spec changed again and again',
+    );
+    expect(others).to.deep.equal([]);
   });
 
   it('accepts the class form, which is called for absent objects too', async () => {

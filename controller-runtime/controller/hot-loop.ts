@@ -1,13 +1,25 @@
 const windowMs = 60_000;
 
+/** Users change a spec as well: what comes with changes of it is taken for a loop only at so many times the limit. */
+const changingFactor = 10;
+
 interface RunCount {
   generation: number | undefined;
+  /** Since the spec changed. */
   runs: number;
+  all: number;
+}
+
+/** A key that runs hot: more often a minute than this, while its spec stayed as it is, or changed again and again. */
+interface HotLoop {
+  readonly runsPerMinute: number;
+  readonly isChanging: boolean;
 }
 
 /**
- * Notices keys that run again and again though their spec does not change: mostly two controllers that undo each
- * other's work. Counts per minute and forgets the minute before, so that memory is bounded by the keys of one minute.
+ * Notices keys that run again and again: mostly two controllers that undo each other's work, or one whose every run
+ * writes something else. Counts per minute and forgets the minute before, so that memory is bounded by the keys of one
+ * minute.
  */
 export class HotLoopDetector {
   readonly #limit: number;
@@ -19,18 +31,21 @@ export class HotLoopDetector {
     this.#limit = runsPerMinute;
   }
 
-  /** Counts a run; true once a minute for a key that goes above the limit. */
-  countRun(key: string, generation: number | undefined, nowMs: number): boolean {
+  /** Counts a run; answers once a minute for a key that goes above a limit. */
+  countRun(key: string, generation: number | undefined, nowMs: number): HotLoop | undefined {
     if (nowMs - this.#windowStartMs >= windowMs) {
       this.#counts = new Map();
       this.#windowStartMs = nowMs;
     }
-    const count = this.#counts.get(key);
-    if (count === undefined || count.generation !== generation) {
-      this.#counts.set(key, { generation, runs: 1 });
-      return false;
-    }
+    const count = this.#counts.get(key) ?? { generation, runs: 0, all: 0 };
+    this.#counts.set(key, count);
+    if (count.generation !== generation) Object.assign(count, { generation, runs: 0 });
     count.runs += 1;
-    return count.runs === this.#limit + 1;
+    count.all += 1;
+    if (count.runs === this.#limit + 1) return { runsPerMinute: this.#limit, isChanging: false };
+    const runsPerMinute = this.#limit * changingFactor;
+    return count.all === runsPerMinute + 1 && count.runs <= this.#limit
+      ? { runsPerMinute, isChanging: true }
+      : undefined;
   }
 }

@@ -95,10 +95,15 @@ export class ReconcileRun {
 
   #watchHotLoop(object: ApiObject | undefined): void {
     const { item, logger } = this.#options;
-    const { clock, definition, hotLoop } = this.#parts;
-    if (!hotLoop.countRun(item.key, object?.metadata.generation, clock.monotonicMs())) return;
-    const runsPerMinute = definition.hotLoopRunsPerMinute;
-    logger.warn({ runsPerMinute }, `hot loop: "${item.key}" ran more often than that though its spec did not change`);
+    const { clock, hotLoop } = this.#parts;
+    const hot = hotLoop.countRun(item.key, object?.metadata.generation, clock.monotonicMs());
+    if (hot === undefined) return;
+    const { runsPerMinute, isChanging } = hot;
+    const told = `hot loop: "${item.key}" ran more than ${runsPerMinute} times in a minute`;
+    const why = isChanging
+      ? ', and its spec changed again and again: does each run write it?'
+      : ` though its spec did not change: each run writes something new, or two controllers undo each other's work`;
+    logger.warn({ runsPerMinute }, `${told}${why}`);
   }
 
   /** The finalizer is stored before the first reconcile; one that no cleanup stands behind any more is taken off. */

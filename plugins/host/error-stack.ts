@@ -17,3 +17,15 @@ export function isBegunInFolder(stack: string, folder: string): boolean {
   if (outermost === undefined) return false;
   return isWhole ? isFromFolder(outermost, folder) : others.every((line) => isFromFolder(line, folder));
 }
+
+/** Where in the folder an error was thrown, as far as its stack tells: `dist/index.js:7`. */
+export function placeInFolder({ stack = '' }: Error, folder: string): string | undefined {
+  const beginnings = [`${pathToFileURL(folder).href}/`, `${folder}/`];
+  for (const line of stack.split('\n')) {
+    const beginning = beginnings.find((each) => line.includes(each));
+    // Code that was loaded anew has a query.
+    const [, file, number] = /^([^?:]+)(?:\?[^:]*)?:(\d+)/.exec(line.split(beginning ?? '\n')[1] ?? '') ?? [];
+    if (file !== undefined) return `${file}:${number}`;
+  }
+  return undefined;
+}

@@ -1,3 +1,5 @@
+import { placeInFolder } from './error-stack.ts';
+
 /** What an error says, with what caused it where that says more; for people who see no stack. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -5,4 +7,11 @@ export function errorText(error: unknown): string {
   const { cause } = error;
   if (!(cause instanceof Error) || message.includes(cause.message)) return message;
   return `${message}: ${errorText(cause)}`;
+}
+
+/** The same, and where in a plugin's folder (a real path) it was thrown. */
+export function errorTextWithPlace(error: unknown, folder: string | undefined): string {
+  const text = errorText(error);
+  const place = error instanceof Error && folder !== undefined ? placeInFolder(error, folder) : undefined;
+  return place === undefined ? text : `${text} (${place})`;
 }

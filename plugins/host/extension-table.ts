@@ -1,7 +1,6 @@
 import { compileValueSchema } from '@homeostat/apiserver';
 import type { ValueSchema } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
-import { errorText } from './error-text.ts';
 import type { Contribution, Contributions, ExtensionPoint, PluginExtensions } from './extension-point.ts';
 import type { PluginManifest } from './manifest.ts';
 import { PointContributions } from './point-contributions.ts';
@@ -168,7 +167,8 @@ function compile(name: string, schema: object | undefined): ValueSchema | undefi
   try {
     return schema === undefined ? undefined : compileValueSchema('value', schema);
   } catch (cause) {
-    throw new Error(`the schema of the extension point "${name}": ${errorText(cause)}`, { cause });
+    const told = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the schema of the extension point "${name}": ${told}`, { cause });
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostVersion } from './host-version.ts';
+import { isInside } from './inside-folder.ts';
 import { installedPlugins } from './installed-plugins.ts';
 import { linkHost } from './link-host.ts';
 import { checkRequires } from './manifest.ts';
@@ -26,6 +27,7 @@ export async function installPlugin(
   options: StageOptions,
 ): Promise<InstalledPlugin> {
   await mkdir(pluginsDir, { recursive: true });
+  await checkApart(source, pluginsDir);
   const staged = join(await realpath(pluginsDir), `.${randomUUID()}.partial`);
   await mkdir(staged);
   try {
@@ -38,6 +40,13 @@ export async function installPlugin(
   } finally {
     await rm(staged, { recursive: true, force: true });
   }
+}
+
+/** A folder that has all plugins in it is none of them. */
+async function checkApart(source: string, pluginsDir: string): Promise<void> {
+  const folder = await realpath(source).catch(() => undefined);
+  if (folder === undefined || !isInside(folder, await realpath(pluginsDir))) return;
+  throw new Error(`${source}: has the folder of installed plugins in it, ${pluginsDir}: choose another --plugins-dir`);
 }
 
 /** Takes a plugin's folder away, if it is there. */

@@ -81,4 +81,12 @@ description: Of persons.
     expect(() => checkRequires(manifest, '0.1.0')).to.throw('requires homeostat ^2.0.0, and this is 0.1.0');
     expect(() => checkRequires(manifest, '2.3.0')).not.to.throw();
   });
+
+  it('says where the schema of settings is wrong, once', () => {
+    const yaml = 'name: a\nversion: 1.0.0\nsettings: { type: object, properties: { port: { type: text } } }\n';
+    const types = 'object, array, string, integer, number, boolean';
+    expect(() => parseManifest(yaml)).to.throw(
+      new RegExp(`^settings: settings[.]port: type must be one of ${types}, not "text"$`),
+    );
+  });
 });

@@ -2,7 +2,6 @@ import { compileValueSchema, serviceOwner } from '@homeostat/apiserver';
 import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 import { posix } from 'node:path';
 import semver from 'semver';
-import { errorText } from './error-text.ts';
 import { isMapping, parseYamlMapping } from './yaml-mapping.ts';
 
 /** Another plugin that this one needs. */
@@ -107,7 +106,8 @@ function checkSettings(value: unknown): string | undefined {
     compileValueSchema('settings', value);
     return undefined;
   } catch (error) {
-    return errorText(error);
+    // Not its cause, which says the same of a model that nobody has declared.
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { fileURLToPath } from 'node:url';
@@ -192,6 +192,15 @@ describe('homeostat plugin', () => {
         async () => ['install', await makeFolder({ 'plugin.yaml': 'name: demo\nversion: 1.0.0\n' })],
       ],
       [
+        'a package that would be published without its code',
+        1,
+        'npm pack leaves out dist/index.js: name it in "files" of package.json',
+        async () => {
+          const content = { name: 'demo', version: '1.0.0', files: ['plugin.yaml'] };
+          return ['install', await makeDemo('1.0.0', { 'package.json': JSON.stringify(content) })];
+        },
+      ],
+      [
         'a manifest whose name leads out',
         1,
         'name: ',
@@ -262,18 +271,66 @@ describe('homeostat plugin', () => {
       .and.not.includes('node_modules');
   });
 
-  it('leaves out the copy of homeostat that the plugin has for its own tests', async () => {
+  const belongings = {
+    'data/homeostat.db': 'a database',
+    '.git/HEAD': 'a commit',
+    'node_modules/typescript/package.json': '{}',
+    'dist/index.test.js': 'a test',
+    'texts/hello.txt': 'Hello',
+  };
+
+  /** Paths of the files of the plugin `demo`, as it is installed. */
+  const installedFiles = async (): Promise<readonly string[]> => {
+    const entries = await readdir(join(pluginsDir, 'demo'), { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    return files.map(({ parentPath, name }) => relative(join(pluginsDir, 'demo'), join(parentPath, name))).sort();
+  };
+
+  it('takes of a folder what npm would publish of it', async () => {
+    const files = ['dist', '!dist/**/*.test.*', 'plugin.yaml'];
+    const content = { name: 'demo', version: '1.0.0', type: 'module', files, devDependencies: { typescript: '7.0.2' } };
+    const folder = await makeDemo('1.0.0', { ...belongings, 'package.json': JSON.stringify(content) });
+    expect(await plugin(['install', folder])).to.include({ code: 0, stderr: '' });
+    expect(await installedFiles()).to.deep.equal(['dist/index.js', 'package.json', 'plugin.yaml']);
+  });
+
+  it('takes all but what comes of work, where a folder is no package that npm could publish', async () => {
+    expect(await plugin(['install', await makeDemo('1.0.0', belongings)])).to.include({ code: 0, stderr: '' });
+    const files = ['dist/index.js', 'dist/index.test.js', 'package.json', 'plugin.yaml', 'texts/hello.txt'];
+    expect(await installedFiles()).to.deep.equal(files);
+  });
+
+  it('leaves out the copy of homeostat that an archive brings', async () => {
+    const content = {
+      name: 'demo',
+      version: '1.0.0',
+      type: 'module',
+      dependencies: { homeostat: '^0.1.0', other: '1' },
+    };
     const folder = await makePlugin(
       'demo',
-      "import { definePlugin } from 'homeostat';\nexport default definePlugin({});",
+      "import { definePlugin } from 'homeostat';\nimport 'other';\nexport default definePlugin({});",
       {
-        'node_modules/homeostat/package.json': '{"type": "module", "exports": "./index.js"}',
+        'package.json': JSON.stringify({ ...content, bundleDependencies: true }),
+        'node_modules/homeostat/package.json': '{"name": "homeostat", "version": "0.1.0", "exports": "./index.js"}',
         'node_modules/homeostat/index.js': "throw new Error('a second copy');",
+        'node_modules/other/package.json': '{"name": "other", "version": "1.0.0"}',
+        'node_modules/other/index.js': '',
       },
     );
-    await mkdir(join(folder, 'node_modules', '.bin'));
-    await symlink('../homeostat/index.js', join(folder, 'node_modules', '.bin', 'homeostat'));
     expect(await plugin(['install', folder])).to.include({ code: 0, stderr: '' });
+    expect(await readdir(join(pluginsDir, 'demo', 'node_modules'))).to.deep.equal(['other']);
+  });
+
+  it('refuses a folder that the folder of plugins is in, and copies nothing', async () => {
+    const folder = await makeDemo('1.0.0');
+    const inside = join(folder, 'plugins');
+    expect(await plugin(['install', folder, '--plugins-dir', inside])).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr: `homeostat plugin install failed: ${folder}: has the folder of installed plugins in it, ${inside}: choose another --plugins-dir\n`,
+    });
+    expect(await readdir(inside)).to.deep.equal([]);
   });
 
   it('installs into a folder of plugins that is a link, with links that stay inside the plugin', async () => {
@@ -299,7 +356,7 @@ describe('homeostat plugin', () => {
     expect(finished).to.deep.equal({
       code: 1,
       stdout: 'installed demo 1.0.0\n',
-      stderr: 'homeostat plugin install failed: plugin "demo" is Failed: broken\n',
+      stderr: 'homeostat plugin install failed: plugin "demo" is Failed: broken (dist/index.js:1)\n',
     });
   });
 

@@ -1,5 +1,5 @@
 import { withDeadline } from './deadline.ts';
-import { errorText } from './error-text.ts';
+import { errorTextWithPlace } from './error-text.ts';
 import type { PluginManifest } from './manifest.ts';
 import { checkPlugin } from './plugin.ts';
 import { pluginLogger } from './plugin-logger.ts';
@@ -124,7 +124,7 @@ export class PluginInstance {
   }
 
   fail(error: unknown, failure: PluginFailure): void {
-    const reason = errorText(error);
+    const reason = errorTextWithPlace(error, this.folder);
     this.#parts.logger.error(error instanceof Error ? { err: error } : { reason }, 'plugin failed');
     this.#move('fail', { phase: 'Failed', failure, reason });
   }

@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { register } from 'node:module';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { placeInFolder } from './error-stack.ts';
 import { buildQuery } from './plugin-modules-hooks.ts';
 
 /** What Node loads as a module; other files are read anew by whoever reads them. */
@@ -29,7 +32,27 @@ export async function importPluginModule(folder: string, file: string): Promise<
     hookResolution();
     url.search = buildQuery(build, pathToFileURL(folder));
   }
-  return import(url.href);
+  try {
+    return await import(url.href);
+  } catch (error) {
+    throw error instanceof SyntaxError && placeInFolder(error, folder) === undefined
+      ? await placedSyntaxError(folder, error)
+      : error;
+  }
+}
+
+/** Of a module that it cannot parse Node tells what is wrong, and not where: which file it is, and which line, a check of each tells. */
+async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Error> {
+  for (const path of (await codeFilesIn(folder)).filter((each) => each.endsWith('js'))) {
+    const check = promisify(execFile)(process.execPath, ['--check', join(folder, path)]);
+    const said = await check.then(
+      () => '',
+      (failed: unknown) => String((failed as { readonly stderr?: unknown }).stderr),
+    );
+    const line = /:(\d+)$/m.exec(said)?.[1];
+    if (line !== undefined) return new Error(`${path}:${line}: ${error.message}`, { cause: error });
+  }
+  return error;
 }
 
 /** A module that is loaded anew has its imports loaded anew, which Node does not do by itself. */

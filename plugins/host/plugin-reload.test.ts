@@ -129,6 +129,21 @@ describe('the reload of a plugin', () => {
     expect((await reload('p')).status).to.include({ phase: 'Started', observedVersion: '3.0.0' });
   });
 
+  it('tells of code that fails where that is, the first time and when it is loaded anew', async () => {
+    const folder = await startPlugin({ 'dist/greeting.js': `${greeting('')}\nthrow new Error('none today');` });
+    const failures = [(await object('p')).status?.message];
+    for (const code of [`${greeting('')}throw new Error('nor now');`, '\n\nexport const = 7;', 'export {};']) {
+      await writeFile(join(folder, 'dist/greeting.js'), code);
+      failures.push((await reload('p')).status?.message);
+    }
+    expect(failures).to.deep.equal([
+      'none today (dist/greeting.js:2)',
+      'nor now (dist/greeting.js:1)',
+      "dist/greeting.js:3: Unexpected token '='",
+      "The requested module '../greeting.js' does not provide an export named 'greeting' (dist/deep/greeting.js:1)",
+    ]);
+  });
+
   it('keeps what the user wishes when the manifest changes', async () => {
     await startPlugin();
     expect((await reload('p')).spec.reload).to.equal(String(reloads));

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cp, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { fileInside } from './inside-folder.ts';
+import { openPluginFolder } from './plugin-folder.ts';
 import { readTarball } from './read-tarball.ts';
 
 export interface StageOptions {
@@ -20,26 +21,55 @@ const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~*<>=| -]+)
  */
 export async function stagePlugin(source: string, folder: string, options: StageOptions): Promise<void> {
   const found = await stat(source).catch(() => undefined);
-  if (found?.isDirectory() === true) await copyFolder(source, folder);
+  if (found?.isDirectory() === true) await copyFolder(await realpath(source), folder, source);
   else if (found?.isFile() === true) await unpack(source, folder);
   else if (packageSpec.test(source)) await fetchPackage(source, folder);
   else throw new Error(`${source}: is no folder, no file and no name of a package`);
+  for (const path of ofHost) await rm(join(folder, path), { recursive: true, force: true });
   await installDependencies(folder, options);
 }
 
 /** What a plugin gets from the host that runs it, of which there is one copy. */
 const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
 
-/** Of `node_modules`: what is the host's, and programs, some of which are links to it. */
-const leftOut = ['homeostat', '@homeostat', '.bin'].map((name) => join('node_modules', name));
+/** Of what a plugin brings: what is the host's, and programs, some of which are links to it. */
+const ofHost = ['homeostat', '@homeostat', '.bin'].map((name) => join('node_modules', name));
 
-async function copyFolder(source: string, folder: string): Promise<void> {
-  await cp(source, folder, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (path) => basename(path) !== '.git' && !leftOut.includes(relative(source, path)),
-  });
-  await checkLinks(folder);
+/** What npm would publish; without a name and a version, which npm needs, what belongs to no work with the folder. */
+async function copyFolder(source: string, folder: string, shownAs: string): Promise<void> {
+  const { manifest } = await openPluginFolder(source, shownAs);
+  const { name, version } = await readPackage(source);
+  if (name === undefined || version === undefined) {
+    const filter = (path: string): boolean => !isOfWork(relative(source, path));
+    await cp(source, folder, { recursive: true, verbatimSymlinks: true, filter });
+    return checkLinks(folder);
+  }
+  await fetchPackage(source, folder);
+  for (const path of ['plugin.yaml', manifest.main]) {
+    if ((await isThere(join(source, path))) && !(await isThere(join(folder, path))))
+      throw new Error(`${shownAs}: npm pack leaves out ${path}: name it in "files" of package.json`);
+  }
+}
+
+/** Hidden names, as `.git`, anywhere; `data` is where a server that was started in the folder keeps its database. */
+function isOfWork(path: string): boolean {
+  return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+interface Package {
+  readonly name?: string;
+  readonly version?: string;
+  readonly dependencies?: object;
+}
+
+/** Empty where there is none. */
+async function readPackage(folder: string): Promise<Package> {
+  const file = join(folder, 'package.json');
+  return (await isThere(file)) ? (JSON.parse(await readFile(file, 'utf8')) as Package) : {};
 }
 
 /** What is run later must be what was installed: a link that leads elsewhere is refused. */
@@ -78,14 +108,13 @@ async function fetchPackage(spec: string, folder: string): Promise<void> {
 }
 
 async function installDependencies(folder: string, { runScripts }: StageOptions): Promise<void> {
-  const names = await readdir(folder);
-  if (!names.includes('package.json') || names.includes('node_modules')) return;
-  const file = join(folder, 'package.json');
-  const manifest = JSON.parse(await readFile(file, 'utf8')) as { readonly dependencies?: object };
+  const manifest = await readPackage(folder);
   const dependencies = Object.entries(manifest.dependencies ?? {}).filter(([name]) => !isOfHost(name));
-  if (dependencies.length === 0) return;
+  const brought = await Promise.all(dependencies.map(([name]) => isThere(join(folder, 'node_modules', name))));
+  if (!brought.includes(false)) return;
   // Nothing of it is looked at after this: what a plugin is, its plugin.yaml says.
-  await writeFile(file, JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }, undefined, 2));
+  const asked = { ...manifest, dependencies: Object.fromEntries(dependencies) };
+  await writeFile(join(folder, 'package.json'), JSON.stringify(asked, undefined, 2));
   const scripts = runScripts ? [] : ['--ignore-scripts'];
   await npm(['install', '--omit=dev', '--omit=peer', '--no-audit', '--no-fund', ...scripts], folder);
   await checkLinks(folder);

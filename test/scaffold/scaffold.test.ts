@@ -123,6 +123,8 @@ describe('npm create homeostat', function () {
     await writeFile(controller, source.replace('Hello', 'Welcome').replace('spec.name', 'spec.nothing'));
     await said(/order\.ts.* error .*nothing[^]*nothing is reloaded/);
     expect(await greeting()).to.equal('Hello World');
+    await writeFile(controller, `${source}throw new Error('not today');\n`);
+    await said(/not reloaded: not today \(controllers\/order\.ts:\d+\)/);
     await writeFile(controller, source.replace('Hello', 'Welcome'));
     await eventually(async () => (await greeting()) === 'Welcome World', { timeoutMs: 60_000 });
     const exited = once(child, 'exit');

@@ -142,7 +142,7 @@ describe('Development', () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('dist/word.js', 'export const word = nothing;');
-    await told('not reloaded: nothing is not defined');
+    await told('not reloaded: nothing is not defined (dist/word.js:1)');
     await write('dist/index.js', 'export default { modles: [] };');
     await told('not reloaded: not a plugin: "modles" is unknown');
     await write('dist/index.js', mainOf("size: { type: 'string' }"));

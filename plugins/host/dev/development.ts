@@ -1,7 +1,7 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { errorText } from '../error-text.ts';
+import { errorText, errorTextWithPlace } from '../error-text.ts';
 import { openPluginFolder } from '../plugin-folder.ts';
 import type { PluginHost } from '../plugin-host.ts';
 import type { PluginSource } from '../plugin-source.ts';
@@ -97,7 +97,7 @@ export class Development {
       await serving.host.reload(await this.#open());
       await this.#tell(serving);
     } catch (error) {
-      print(`not reloaded: ${errorText(error)}`);
+      print(`not reloaded: ${errorTextWithPlace(error, this.#parts.folder)}`);
     }
   }
 
