@@ -5,6 +5,7 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
  * object may have 50,000 labels, and looking for each of them among all others took ten seconds.
  */
 export function valuesWithout(values: readonly string[], others: readonly string[]): readonly string[] {
+  if (others.length === 0) return values;
   let at = 0;
   return values.filter((value) => {
     while (at < others.length && compareCodePoints(others[at] as string, value) < 0) at += 1;

@@ -88,7 +88,7 @@ class World {
 }
 
 describe('a controller among faults', () => {
-  it('comes to the wanted state, and never runs a key twice at once, whatever happened', async function converges() {
+  it('comes to the wanted state, and never runs a key twice at once, whatever happened', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(act, { minLength: 5, maxLength: 25 }),

@@ -273,7 +273,7 @@ const shutdowns = [
 ];
 
 describe('WorkQueue against a plain model', () => {
-  it('agrees with it in every state of thousands of schedules', async function agrees() {
+  it('agrees with it in every state of thousands of schedules', async () => {
     // A shutdown is one choice of thirty, so that most schedules live long.
     const often = Array.from({ length: 8 }, () => steps).flat();
     const schedules = fc.commands([...often, ...shutdowns], { maxCommands: 60, size: '+1' });
