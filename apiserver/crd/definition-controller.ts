@@ -38,6 +38,8 @@ export class DefinitionController {
   readonly #served: ServedDefinitions;
   readonly #model: ModelDescriptor<CustomResourceDefinition>;
   readonly #queue: RetryQueue<string>;
+  /** Those that wait for a name of another kind. */
+  readonly #conflicting = new Set<string>();
   /** Kinds whose last objects are waited for, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -81,7 +83,7 @@ export class DefinitionController {
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
     // A name may be free now.
-    this.#unsubscribe.push(schemes.on('unregistered', () => this.#enqueueUnserved()));
+    this.#unsubscribe.push(schemes.on('unregistered', () => this.#conflicting.forEach((name) => this.#enqueue(name))));
     for (const { key } of this.#opened().cache.entries()) this.#enqueue(key);
   }
 
@@ -97,10 +99,6 @@ export class DefinitionController {
   #opened(): Resource {
     if (this.#definitions === undefined) throw new Error('the definitions are not open yet');
     return this.#definitions;
-  }
-
-  #enqueueUnserved(): void {
-    for (const { key } of this.#opened().cache.entries()) if (!this.#served.has(key)) this.#enqueue(key);
   }
 
   #enqueue(name: string): void {
@@ -127,12 +125,15 @@ export class DefinitionController {
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     const outcome = await this.#served.serve(definition);
     if (this.#queue.isStopped) return;
+    if (outcome.kind === 'conflict') this.#conflicting.add(name);
+    else this.#conflicting.delete(name);
     await this.#setStatus(definition, statusOf(definition, outcome, this.#now()));
   }
 
   #forget(name: string): void {
     this.#leaving.get(name)?.();
     this.#leaving.delete(name);
+    this.#conflicting.delete(name);
     this.#served.withdraw(name);
   }
 

@@ -59,6 +59,44 @@ describe('CustomResourceDefinitions and replicas', () => {
     fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
   const isServed = async (server: ApiServer): Promise<boolean> => (await send(server, widgets)).status === 200;
 
+  it('wait for a database that fails, neither refused nor let go', async () => {
+    const [first] = servers as [ApiServer, ApiServer];
+    const path = `${definitions}/${name}`;
+    let failures = 0;
+    const fail = async (): Promise<void> => {
+      failures += 1;
+      throw new StoreError('io', 'the connection was lost');
+    };
+    const failMore = async (): Promise<void> => {
+      const before = failures;
+      for (const store of stores) store.afterScan = fail;
+      await eventually(async () => {
+        await clock.advance(1_000);
+        return failures > before + 5;
+      });
+    };
+    const heal = async (isOver: () => Promise<boolean>): Promise<void> => {
+      for (const store of stores) store.afterScan = async () => undefined;
+      await eventually(async () => {
+        await clock.advance(1_000);
+        return isOver();
+      });
+    };
+    for (const store of stores) store.afterScan = fail;
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    await failMore();
+    await heal(() => isServed(first));
+    await send(first, path, { method: 'DELETE' });
+    await heal(async () => (await send(first, path)).status === 404);
+    for (const store of stores) store.afterScan = fail;
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    await failMore();
+    await send(first, path, { method: 'DELETE' });
+    await failMore();
+    expect((await send(first, path)).status).to.equal(200);
+    await heal(async () => (await send(first, path)).status === 404);
+  });
+
   it('are served by all of them, and go from all of them', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const created = await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
