@@ -121,8 +121,8 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
 
   /** More than can be compiled, which is found when it is to be served. */
   const tooMany = Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`p${at}`, { type: 'object' }]));
-  const spec = { type: 'object', properties: { color: { type: 'string' } } };
-  const tooLarge = { openAPIV3Schema: { type: 'object', properties: { spec, ...tooMany } } };
+  const coloured = { type: 'object', properties: { color: { type: 'string' } } };
+  const tooLarge = { openAPIV3Schema: { type: 'object', properties: { spec: coloured, ...tooMany } } };
 
   it('are not served with a schema that cannot be compiled, and are with the next', async () => {
     const large = widgetVersion({ schema: tooLarge });
