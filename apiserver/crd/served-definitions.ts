@@ -56,6 +56,11 @@ export class ServedDefinitions {
     const { name } = definition.metadata;
     if (!this.#served.has(name)) await this.#register(withStorageServed(definition));
     if (!this.#served.has(name)) await this.#register(withoutSchema(definition));
+    return this.opened(name);
+  }
+
+  /** The kind that is served because of a definition of this name. */
+  opened(name: string): Resource | undefined {
     const known = this.#served.get(name);
     return known === undefined ? undefined : this.#parts.table.get(known.model);
   }
