@@ -1,3 +1,4 @@
+import { startApiServer } from '@homeostat/apiserver';
 import { controller, definePlugin, terminal } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
 import { eventually, FakeClock, startTestServer } from 'homeostat/testing';
@@ -198,5 +199,18 @@ describe('/debug/controllers', () => {
     server = await startTestServer({ token: 'x'.repeat(20), models: [Person], controllers: [persons] });
     expect((await get('/debug/controllers')).status).to.equal(401);
     expect((await get('/debug/controllers/person')).status).to.equal(401);
+  });
+});
+
+describe('pages at /debug', () => {
+  it('are asked for 10,000 items at most', async () => {
+    const server = await startApiServer({ database: 'memory:', port: 0 });
+    server.addDebugPage({ name: 'limits', index: () => ({}), item: (_name, limit) => ({ limit }) });
+    const shown = async (query: string): Promise<unknown> =>
+      (await fetch(`${server.url}/debug/limits/x${query}`)).json();
+    expect(await shown('')).to.deep.equal({ limit: 500 });
+    expect(await shown('?limit=10000')).to.deep.equal({ limit: 10_000 });
+    expect(await shown('?limit=10001')).to.deep.equal({ limit: 10_000 });
+    await server.stop();
   });
 });

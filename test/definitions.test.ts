@@ -8,6 +8,7 @@ import {
   conditionOf,
   definitions,
   establish,
+  established,
   newWidget,
   widgetDefinition,
   widgetDefinitionName,
@@ -116,6 +117,34 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     await server.delete(`${widgets}/outgrown`);
     await server.patch(`${widgets}/outgrown`, { metadata: { finalizers: null } });
     expect((await server.get(`${widgets}/outgrown`)).status).to.equal(404);
+  });
+
+  /** More than can be compiled, which is found when it is to be served. */
+  const tooMany = Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`p${at}`, { type: 'object' }]));
+  const coloured = { type: 'object', properties: { color: { type: 'string' } } };
+  const tooLarge = { openAPIV3Schema: { type: 'object', properties: { spec: coloured, ...tooMany } } };
+
+  it('are not served with a schema that cannot be compiled, and are with the next', async () => {
+    const large = widgetVersion({ schema: tooLarge });
+    await server.create(definitions, widgetDefinition({ versions: [large] }));
+    await eventually(async () => (await conditionOf(server, widgetDefinitionName, 'Established'))?.status === 'False');
+    const { message } = (await conditionOf(server, widgetDefinitionName, 'Established')) ?? {};
+    expect(message).to.equal('the schema has more than 10000 combinations of branches');
+    await eventually(() => server.api.isIdle());
+    expect((await server.patch(path, { spec: { versions: [widgetVersion()] } })).status).to.equal(200);
+    await established(server, widgetDefinitionName);
+  });
+
+  it('are served no longer when their schema cannot be compiled, and take their objects with them', async () => {
+    await establish(server);
+    await server.create(widgets, newWidget('a'));
+    await server.patch(path, { spec: { versions: [widgetVersion({ schema: tooLarge })] } });
+    await eventually(async () => (await conditionOf(server, widgetDefinitionName, 'Established'))?.status === 'False');
+    expect(await gone(widgets)).to.equal(true);
+    await server.delete(path);
+    await eventually(() => gone(path));
+    await establish(server);
+    expect((await server.get(widgets)).body.total).to.equal(0);
   });
 
   it('change their indexes and their version, which ends watches and keeps objects', async () => {

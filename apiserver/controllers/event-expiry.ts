@@ -135,9 +135,9 @@ export class EventExpiry {
   }
 
   async #delete(resource: Resource, event: ApiObject): Promise<void> {
-    const { uid, resourceVersion } = event.metadata;
+    const { resourceVersion } = event.metadata;
     try {
-      await this.#options.registry.delete(resource, keyOf(event), { preconditions: { uid, resourceVersion } });
+      await this.#options.registry.delete(resource, keyOf(event), { preconditions: { resourceVersion } });
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }

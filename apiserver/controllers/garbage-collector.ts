@@ -189,8 +189,9 @@ export class GarbageCollector {
 
   #hasOwnersOf({ resource, key }: Node, { metadata }: ApiObject): boolean {
     const entry = resource.cache.get(key);
-    if (entry === undefined || entry.uid !== metadata.uid) return false;
-    return deepEqual(decodeObject(entry.bytes).metadata.ownerReferences, metadata.ownerReferences);
+    return (
+      entry !== undefined && deepEqual(decodeObject(entry.bytes).metadata.ownerReferences, metadata.ownerReferences)
+    );
   }
 
   async #strip(node: Node, object: ApiObject, isKept: (owner: OwnerReference) => boolean): Promise<void> {

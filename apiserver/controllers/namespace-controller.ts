@@ -135,13 +135,9 @@ export class NamespaceController {
     await this.#options.revisions.reach(undefined);
     if (!this.#terminating.has(name) && !this.#isGone(name)) return;
     await this.#deleteContents(name);
-    if (this.#queue.isStopped) return;
-    // Other replicas may have created something before they heard of the deletion.
-    await this.#options.revisions.reach(undefined);
     if (this.#isGone(name)) return;
-    // What finalizers hold goes later, and that is a change. So is a kind that comes to be served.
+    // What finalizers hold goes later, and that is a change. So is what comes late, and a kind that comes to be served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
-    else if (this.#hasUndeclared(name)) this.#queue.add(name);
   }
 
   /** What is refused keeps no other kind from going. Rejects with the first failure. */
@@ -171,7 +167,10 @@ export class NamespaceController {
     });
   }
 
-  /** Whether the store has objects of the namespace: of kinds that are not served now, or not yet. Reads every key. */
+  /**
+   * Whether the store has objects of the namespace: of kinds that are not served now, or not yet, or what another replica
+   * created before it heard of the deletion. Reads every key.
+   */
   async #isInStore(name: string): Promise<boolean> {
     for await (const rows of this.#options.store.scan()) {
       if (this.#queue.isStopped) return true;
@@ -185,11 +184,6 @@ export class NamespaceController {
       return true;
     }
     return false;
-  }
-
-  #hasUndeclared(name: string): boolean {
-    const entries = this.#contents(name).flatMap(([, found]) => found);
-    return entries.some(isUndeclared);
   }
 
   async #finalize(name: string): Promise<void> {

@@ -90,6 +90,29 @@ describe('RetryQueue', () => {
     expect(failures).to.have.length(3);
   });
 
+  it('waits longer each time for what fails, though others succeed meanwhile', async () => {
+    const clock = new FakeClock();
+    const attempts: number[] = [];
+    const queue = new RetryQueue({
+      ...quiet,
+      clock,
+      handle: async (name) => {
+        if (name === 'good') return;
+        attempts.push(clock.monotonicMs());
+        queue.add('good');
+        await new Promise((resolve) => setImmediate(resolve));
+        if (attempts.length < 4) throw new Error('away');
+      },
+    });
+    queue.add('bad');
+    for (const ms of [1000, 2000, 4000]) {
+      await eventually(() => clock.pendingTimers === 1);
+      await clock.advance(ms);
+    }
+    await eventually(() => queue.isIdle());
+    expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
+  });
+
   it('finishes what is under way when it is stopped, and begins nothing', async () => {
     const begun: string[] = [];
     const { open, opened } = gate();

@@ -23,6 +23,8 @@ export class RetryQueue<T> {
   readonly #options: RetryQueueOptions<T>;
   readonly #waiting = new Map<string, T>();
   readonly #failed = new Map<string, T>();
+  /** Ids of what failed, and is tried again now. */
+  readonly #retried = new Set<string>();
   readonly #workers = new Set<Promise<void>>();
   #places = this.#waiting.entries();
   #busy = 0;
@@ -82,7 +84,7 @@ export class RetryQueue<T> {
       await this.#handle(...next);
       this.#busy -= 1;
     }
-    if (this.#failed.size === 0) this.#retryMs = firstRetryMs;
+    if (this.#failed.size + this.#retried.size === 0) this.#retryMs = firstRetryMs;
   }
 
   #take(): [id: string, item: T] | undefined {
@@ -112,6 +114,8 @@ export class RetryQueue<T> {
       this.#options.onFailure(item, error);
       this.#failed.set(id, item);
       this.#retryLater();
+    } finally {
+      this.#retried.delete(id);
     }
   }
 
@@ -119,9 +123,12 @@ export class RetryQueue<T> {
     if (this.#retry !== undefined) return;
     this.#retry = this.#options.clock.setTimeout(() => {
       this.#retry = undefined;
-      const items = [...this.#failed.values()];
+      const items = [...this.#failed];
       this.#failed.clear();
-      for (const item of items) this.add(item);
+      for (const [id, item] of items) {
+        this.#retried.add(id);
+        this.add(item);
+      }
     }, this.#retryMs);
     this.#retry.unref?.();
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);

@@ -1,9 +1,10 @@
 import { ApiError, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { RetryQueue } from '../controllers/retry-queue.ts';
+import type { Entry } from '../index/entry.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object-codec.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Registry, WriteOptions } from '../registry/registry.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
@@ -38,6 +39,8 @@ export class DefinitionController {
   readonly #served: ServedDefinitions;
   readonly #model: ModelDescriptor<CustomResourceDefinition>;
   readonly #queue: RetryQueue<string>;
+  /** Those that wait for a name of another kind. */
+  readonly #conflicting = new Set<string>();
   /** Kinds whose last objects are waited for, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -81,7 +84,7 @@ export class DefinitionController {
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
     // A name may be free now.
-    this.#unsubscribe.push(schemes.on('unregistered', () => this.#enqueueUnserved()));
+    this.#unsubscribe.push(schemes.on('unregistered', () => this.#conflicting.forEach((name) => this.#enqueue(name))));
     for (const { key } of this.#opened().cache.entries()) this.#enqueue(key);
   }
 
@@ -99,10 +102,6 @@ export class DefinitionController {
     return this.#definitions;
   }
 
-  #enqueueUnserved(): void {
-    for (const { key } of this.#opened().cache.entries()) if (!this.#served.has(key)) this.#enqueue(key);
-  }
-
   #enqueue(name: string): void {
     if (this.#started) this.#queue.add(name);
   }
@@ -118,7 +117,10 @@ export class DefinitionController {
 
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
-    if (entry === undefined) return this.#forget(name);
+    if (entry === undefined) {
+      await this.#deleteLate(name);
+      return this.#forget(name);
+    }
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
@@ -127,12 +129,15 @@ export class DefinitionController {
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     const outcome = await this.#served.serve(definition);
     if (this.#queue.isStopped) return;
+    if (outcome.kind === 'conflict') this.#conflicting.add(name);
+    else this.#conflicting.delete(name);
     await this.#setStatus(definition, statusOf(definition, outcome, this.#now()));
   }
 
   #forget(name: string): void {
     this.#leaving.get(name)?.();
     this.#leaving.delete(name);
+    this.#conflicting.delete(name);
     this.#served.withdraw(name);
   }
 
@@ -142,9 +147,7 @@ export class DefinitionController {
     if (!finalizers.includes(cleanupFinalizer)) return;
     const resource = await this.#served.openForCleanup(definition);
     if (resource !== undefined) {
-      resource.refuseCreates(
-        new ApiError('MethodNotAllowed', `create not allowed while custom resource definition ${name} is terminating`),
-      );
+      refuseCreates(resource, name);
       // What was being created when that was said is stored before this is, and is deleted with the others.
       await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
       this.#followLeaving(name, resource);
@@ -171,11 +174,23 @@ export class DefinitionController {
     );
   }
 
+  /** What was being created here when another server, which could not know, let the definition go. */
+  async #deleteLate(name: string): Promise<void> {
+    const resource = this.#served.opened(name);
+    if (resource === undefined) return;
+    refuseCreates(resource, name);
+    // What is decided begins its commit within this turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    await resource.storage.quiet();
+    // With the next definition of the name come objects that are not to go.
+    if (this.#opened().cache.get(name) === undefined) await this.#deleteAll(resource);
+  }
+
   async #deleteAll(resource: Resource): Promise<void> {
     await deleteEntries(
       this.#options.registry,
       { resource, entries: [...resource.cache.entries()] },
-      { atOnce: deletedAtOnce, optionsOf: () => asService, isStopped: () => this.#queue.isStopped },
+      { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
 
@@ -195,6 +210,16 @@ export class DefinitionController {
   #now(): string {
     return formatTime(this.#options.clock.now());
   }
+}
+
+function refuseCreates(resource: Resource, name: string): void {
+  const message = `create not allowed while custom resource definition ${name} is terminating`;
+  resource.storage.refuseCreates(new ApiError('MethodNotAllowed', message));
+}
+
+/** Not a namesake that came meanwhile. */
+function optionsOf({ uid }: Entry): WriteOptions {
+  return uid === undefined ? asService : { ...asService, preconditions: { uid } };
 }
 
 function isEstablished({ metadata, status }: CustomResourceDefinition): boolean {

@@ -4,8 +4,9 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
+import { storeErrorCodeOf } from '../store/store-error.ts';
 import { isServed } from './definition.ts';
-import type { CustomResourceDefinition } from './definition.ts';
+import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
 import { identityOf, modelOfDefinition } from './model-of-definition.ts';
 
 /** What came of a definition. */
@@ -35,11 +36,10 @@ export class ServedDefinitions {
     this.#parts = parts;
   }
 
-  has(name: string): boolean {
-    return this.#served.has(name);
-  }
-
-  /** Serves what a definition says now. Where only the schema differs from before, watches and objects do not notice. */
+  /**
+   * Serves what a definition says now. Where only the schema differs from before, watches and objects do not notice. Rejects
+   * when the database fails, which says nothing about the definition.
+   */
   async serve(definition: CustomResourceDefinition): Promise<Outcome> {
     const { name, uid, generation } = definition.metadata;
     if (!isServed(definition.spec)) {
@@ -51,10 +51,16 @@ export class ServedDefinitions {
     return this.#register(definition);
   }
 
-  /** The kind of a definition that goes, whose objects have to go first; undefined when it cannot be served. */
+  /** The kind of a definition that goes, whose objects have to go first; undefined when another kind has its names. */
   async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
     const { name } = definition.metadata;
-    if (!this.has(name)) await this.#register(withStorageServed(definition));
+    if (!this.#served.has(name)) await this.#register(withStorageServed(definition));
+    if (!this.#served.has(name)) await this.#register(withoutSchema(definition));
+    return this.opened(name);
+  }
+
+  /** The kind that is served because of a definition of this name. */
+  opened(name: string): Resource | undefined {
     const known = this.#served.get(name);
     return known === undefined ? undefined : this.#parts.table.get(known.model);
   }
@@ -74,6 +80,7 @@ export class ServedDefinitions {
       return { kind: 'served' };
     } catch (error) {
       this.withdraw(name);
+      if (storeErrorCodeOf(error) !== undefined) throw error;
       return failure(error);
     }
   }
@@ -103,6 +110,19 @@ function withStorageServed(definition: CustomResourceDefinition): CustomResource
   const versions = spec.versions.map((version) => ({ ...version, served: version.served || version.storage }));
   return { ...definition, spec: { ...spec, versions } };
 }
+
+/** What an earlier schema let in has to go as well when the last one cannot be compiled. */
+function withoutSchema(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec } = definition;
+  const versions = spec.versions
+    .filter(({ storage }) => storage)
+    .map(({ name, storage }) => ({ name, served: true, storage, schema: anything }));
+  return { ...definition, spec: { ...spec, versions } };
+}
+
+const anything: Required<DefinitionVersion>['schema'] = {
+  openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+};
 
 /** No plugin has such a name. */
 function ownerOf(name: string): string {

@@ -217,6 +217,11 @@ export class Resource {
   /** Takes no more commits; resolves when those under way have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.quiet();
+  }
+
+  /** Resolves when no commit is under way. */
+  async quiet(): Promise<void> {
     if (this.#commits > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
   }
 

@@ -4,6 +4,7 @@ import type { CustomResourceDefinition } from '../crd/definition.ts';
 import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
+import { gate, openGates } from './gate.fixture.ts';
 import { SharedDatabase } from './shared-database.fixture.ts';
 import type { ReplicaStore } from './shared-database.fixture.ts';
 
@@ -51,6 +52,7 @@ describe('CustomResourceDefinitions and replicas', () => {
   });
 
   afterEach(async () => {
+    openGates();
     await Promise.all(servers.splice(0).map((server) => server.stop()));
     await database.close();
   });
@@ -58,6 +60,44 @@ describe('CustomResourceDefinitions and replicas', () => {
   const send = async (server: ApiServer, path: string, init?: RequestInit): Promise<Response> =>
     fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
   const isServed = async (server: ApiServer): Promise<boolean> => (await send(server, widgets)).status === 200;
+
+  it('wait for a database that fails, neither refused nor let go', async () => {
+    const [first] = servers as [ApiServer, ApiServer];
+    const path = `${definitions}/${name}`;
+    let failures = 0;
+    const fail = async (): Promise<void> => {
+      failures += 1;
+      throw new StoreError('io', 'the connection was lost');
+    };
+    const failMore = async (): Promise<void> => {
+      const before = failures;
+      for (const store of stores) store.afterScan = fail;
+      await eventually(async () => {
+        await clock.advance(1_000);
+        return failures > before + 5;
+      });
+    };
+    const heal = async (isOver: () => Promise<boolean>): Promise<void> => {
+      for (const store of stores) store.afterScan = async () => undefined;
+      await eventually(async () => {
+        await clock.advance(1_000);
+        return isOver();
+      });
+    };
+    for (const store of stores) store.afterScan = fail;
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    await failMore();
+    await heal(() => isServed(first));
+    await send(first, path, { method: 'DELETE' });
+    await heal(async () => (await send(first, path)).status === 404);
+    for (const store of stores) store.afterScan = fail;
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    await failMore();
+    await send(first, path, { method: 'DELETE' });
+    await failMore();
+    expect((await send(first, path)).status).to.equal(200);
+    await heal(async () => (await send(first, path)).status === 404);
+  });
 
   it('are served by all of them, and go from all of them', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
@@ -72,6 +112,87 @@ describe('CustomResourceDefinitions and replicas', () => {
     for (const server of servers) {
       await eventually(async () => (await send(server, `${definitions}/${name}`)).status === 404);
     }
+  });
+
+  for (const hears of ['step by step', 'when they have gone'])
+    it(`take along what another server creates, which hears of their end ${hears}`, async () => {
+      const [first, second] = servers as [ApiServer, ApiServer];
+      const [, store] = stores as [ReplicaStore, ReplicaStore];
+      const path = `${definitions}/${name}`;
+      const serve = async (): Promise<void> => {
+        await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+        for (const server of servers) await eventually(() => isServed(server));
+        await eventually(() => servers.every((server) => server.isIdle()));
+      };
+      await serve();
+      const commit = gate();
+      store.beforeCommit = commit.hold;
+      const widget = { apiVersion: 'shop.example.com/v1', kind: 'Widget', metadata: { name: 'late' } };
+      const late = send(second, widgets, { method: 'POST', body: JSON.stringify(widget) });
+      await eventually(commit.isReached);
+      store.isDeaf = hears !== 'step by step';
+      await send(first, path, { method: 'DELETE' });
+      await eventually(async () => (await send(first, path)).status === 404);
+      store.isDeaf = false;
+      store.hear(await store.currentRevision());
+      // It waits for its own commit first, but not for long.
+      await eventually(async () => {
+        await clock.advance(1_000);
+        return (await send(second, path)).status === 404;
+      });
+      store.beforeCommit = async () => undefined;
+      commit.open();
+      expect((await late).status).to.equal(201);
+      for (const server of servers) await eventually(async () => !(await isServed(server)));
+      await serve();
+      const { items } = (await (await send(first, widgets)).json()) as { readonly items: readonly unknown[] };
+      expect(items).to.deep.equal([]);
+    });
+
+  it('take along nothing of the next definition of their name', async () => {
+    const [first, second] = servers as [ApiServer, ApiServer];
+    const [, store] = stores as [ReplicaStore, ReplicaStore];
+    const path = `${definitions}/${name}`;
+    const create = (server: ApiServer, widget: string): Promise<Response> => {
+      const metadata = { name: widget };
+      const body = JSON.stringify({ apiVersion: 'shop.example.com/v1', kind: 'Widget', metadata });
+      return send(server, widgets, { method: 'POST', body });
+    };
+    const uidAt = async (server: ApiServer): Promise<unknown> => {
+      const { metadata } = (await (await send(server, path)).json()) as {
+        readonly metadata: { readonly uid?: string };
+      };
+      return metadata.uid;
+    };
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    for (const server of servers) await eventually(() => isServed(server));
+    await eventually(() => servers.every((server) => server.isIdle()));
+    const commit = gate();
+    store.beforeCommit = commit.hold;
+    const late = create(second, 'late');
+    await eventually(commit.isReached);
+    store.isDeaf = true;
+    await send(first, path, { method: 'DELETE' });
+    await eventually(async () => (await send(first, path)).status === 404);
+    const hears = (what: () => Promise<boolean>): Promise<boolean> =>
+      eventually(async () => {
+        store.hear(await store.currentRevision());
+        await clock.advance(1_000);
+        return what();
+      });
+    store.isDeaf = false;
+    await hears(async () => (await send(second, path)).status === 404);
+    await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
+    await eventually(async () => (await create(first, 'new')).status === 201);
+    const uid = await uidAt(first);
+    await hears(async () => (await uidAt(second)) === uid);
+    store.beforeCommit = async () => undefined;
+    commit.open();
+    await late;
+    for (const server of servers) await eventually(() => isServed(server));
+    await eventually(() => servers.every((server) => server.isIdle()));
+    expect((await send(first, `${widgets}/new`)).status).to.equal(200);
+    expect((await create(second, 'newer')).status).to.equal(201);
   });
 
   it('a server stops though the kind of a definition waits for changes that cannot be read', async () => {

@@ -9,6 +9,7 @@ import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
 import type { ApiServerOptions } from './api-server-options.ts';
 import type { ApiServer } from './api-server.ts';
+import { gate, openGates } from './gate.fixture.ts';
 import { SharedDatabase } from './shared-database.fixture.ts';
 import type { ReplicaStore } from './shared-database.fixture.ts';
 
@@ -31,43 +32,9 @@ const Other = defineModel({
   schema: { type: 'object', additionalProperties: true },
 });
 
-const Page = defineModel({
-  gvk: 'notes.example.com/v1/Page',
-  plural: 'pages',
-  scope: 'Namespaced',
-  schema: { type: 'object', additionalProperties: true },
-});
-
-const Namespace = defineModel({
-  gvk: 'v1/Namespace',
-  plural: 'namespaces',
-  schema: { type: 'object', properties: {} },
-});
-
 interface Replica {
   readonly server: ApiServer;
   readonly store: ReplicaStore;
-}
-
-/** A call that waits until it is let go. */
-interface Gate {
-  readonly hold: () => Promise<void>;
-  readonly open: () => void;
-  readonly isReached: () => boolean;
-}
-
-const gates: Gate[] = [];
-
-function gate(): Gate {
-  let isReached = false;
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  const hold = (): Promise<void> => {
-    isReached = true;
-    return opened;
-  };
-  gates.push({ hold, open, isReached: () => isReached });
-  return gates.at(-1) as Gate;
 }
 
 const free = async (): Promise<void> => undefined;
@@ -100,7 +67,7 @@ describe('where the parts of a replica meet', () => {
   });
 
   afterEach(async () => {
-    for (const { open } of gates.splice(0)) open();
+    openGates();
     await Promise.all(running.splice(0).map(({ server }) => server.stop()));
     await database.close();
   });
@@ -243,6 +210,20 @@ describe('where the parts of a replica meet', () => {
       expect(outcome).to.equal('Expired');
     });
 
+    it('over HTTP is refused with 410 when its kind is taken back meanwhile', async () => {
+      const { server, store } = await start();
+      const asked = gate();
+      store.beforeRevision = asked.hold;
+      const answer = fetch(url(server));
+      await eventually(asked.isReached);
+      server.schemeManager.unregister(Note, serviceOwner);
+      store.beforeRevision = free;
+      asked.open();
+      const response = await answer;
+      const { reason } = (await response.json()) as { reason: string };
+      expect([response.status, reason]).to.deep.equal([410, 'Expired']);
+    });
+
     it('is not kept when its client has gone meanwhile', async () => {
       const { server, store } = await start({ maxWatches: 1 });
       const asked = gate();
@@ -326,31 +307,6 @@ describe('where the parts of a replica meet', () => {
     commit.open();
     await a.server.stop();
     running.splice(running.indexOf(a), 1);
-  });
-
-  it('what is created in a namespace that has gone meanwhile, as another server knows, goes as well', async () => {
-    const [a, b] = [await start(), await start()];
-    for (const { server } of [a, b]) {
-      server.schemeManager.register(Page);
-      await server.whenReady(Page);
-    }
-    await a.server.client.create(Namespace, { metadata: { name: 'short' } });
-    const metadata = { name: 'late', namespace: 'short' };
-    await b.server.client.list(Page);
-    const commit = gate();
-    b.store.beforeCommit = commit.hold;
-    const created = b.server.client.create(Page, { metadata });
-    await eventually(commit.isReached);
-    await a.server.client.delete(Namespace, 'short');
-    const path = `${a.server.url}/api/v1/namespaces/short`;
-    await eventually(async () => (await fetch(path)).status === 404);
-    b.store.beforeCommit = free;
-    commit.open();
-    expect(await created).to.have.nested.property('metadata.name', 'late');
-    for (const { server } of [a, b]) {
-      await eventually(async () => (await server.client.list(Page)).items.length === 0);
-      await eventually(() => server.isIdle());
-    }
   });
 
   it('a kind that opens while history is forgotten is read anew, and whole', async () => {

@@ -64,6 +64,25 @@ describe("a controller whose author's code", () => {
       ),
     );
   });
+
+  it('throws what has no text is tried again as after any error', async () => {
+    const odd: unknown[] = [
+      Object.create(null),
+      Object.assign(new Error('replaced'), { message: { code: 7 } }),
+      Symbol('odd'),
+      undefined,
+    ];
+    const count = odd.length;
+    const at = await startWith({
+      reconcile({ name }) {
+        runs.push(name);
+        if (odd.length > 0) throw odd.shift();
+      },
+    });
+    await at.clock.advance(1000);
+    expect(runs).to.have.length(count + 1);
+    expect(at.lines('error')).to.have.length(count);
+  });
 });
 
 describe('a controller with options of its own', () => {
@@ -126,5 +145,10 @@ describe('a controller with options of its own', () => {
     expect(() => controller(Person, { reconcile, backoff: { baseMs: -1 } })).to.throw(RangeError, 'backoff.baseMs');
     const none = { name: 'x', keys: 'ada' } as unknown as KeySource;
     expect(() => controller(Person, { reconcile, sources: [none] })).to.throw(TypeError, 'sources[0]');
+    expect(() => controller(Person, { reconcile, watches: [Team as never] })).to.throw(TypeError, 'watches[0]');
+    const mapless = on(Team, undefined as never);
+    expect(() => controller(Person, { reconcile, watches: [mapless] })).to.throw(TypeError, 'watches[0]');
+    expect(() => controller(Person, { reconcile, predicates: ['spec' as never] })).to.throw(TypeError, 'predicates[0]');
+    expect(() => controller(Person, { reconcile, timeoutMs: 0 })).to.throw(RangeError, 'timeoutMs');
   });
 });

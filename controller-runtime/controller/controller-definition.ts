@@ -88,6 +88,7 @@ export function controller<T extends ApiObject>(
   const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], sources = [], predicates, cleanup } = options;
   const { concurrency = 4, timeoutMs = 120_000, hotLoopRunsPerMinute = 100 } = options;
   const { backoff = {}, retryLimit = Infinity } = options;
+  const deadlineMs = parseDuration(timeoutMs);
   checkName(name);
   checkCount(name, { concurrency }, 1);
   if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
@@ -95,6 +96,8 @@ export function controller<T extends ApiObject>(
   checkFunctions(name, options);
   checkBackoff(backoff);
   checkSources(name, sources);
+  checkListening(name, watches, predicates);
+  if (deadlineMs === 0) throw new RangeError(`controller "${name}": timeoutMs must be above 0`);
   return Object.freeze({
     name,
     model: descriptor,
@@ -103,7 +106,7 @@ export function controller<T extends ApiObject>(
     sources: Object.freeze([...sources]),
     resyncMs: resyncMsOf(name, options),
     concurrency,
-    timeoutMs: parseDuration(timeoutMs),
+    timeoutMs: deadlineMs,
     backoff: Object.freeze({ ...backoff }),
     retryLimit,
     predicates: predicates === undefined ? undefined : Object.freeze([...predicates]),
@@ -130,6 +133,21 @@ function checkSources(name: string, sources: readonly KeySource[]): void {
   for (const [index, each] of sources.entries()) {
     if (typeof each?.name === 'string' && typeof each.keys === 'function') continue;
     throw new TypeError(`controller "${name}": sources[${index}] is none, such as source(name, keys) makes`);
+  }
+}
+
+/** Met when it is used, a mistake of these would keep every controller of the manager from working. */
+function checkListening(
+  name: string,
+  watches: readonly WatchSource[],
+  predicates: readonly unknown[] | undefined = [],
+): void {
+  for (const [index, each] of watches.entries()) {
+    if (typeof each?.model === 'object' && typeof each.map === 'function') continue;
+    throw new TypeError(`controller "${name}": watches[${index}] is none, such as on(model, map) makes`);
+  }
+  for (const [index, each] of predicates.entries()) {
+    if (typeof each !== 'function') throw new TypeError(`controller "${name}": predicates[${index}] is no function`);
   }
 }
 

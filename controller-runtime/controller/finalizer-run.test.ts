@@ -143,6 +143,30 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'bob')).to.equal(undefined);
   });
 
+  for (const [what, options, finalizers] of [
+    ['added to', { cleanup() {} }, ['example.com/other']],
+    ['taken off', {}, [finalizer, 'example.com/other']],
+  ] as const) {
+    it(`is not ${what} an object that is declared deleted meanwhile, which is not reconciled either`, async () => {
+      const calls: string[] = [];
+      const at = harnessFor({
+        reconcile: ({ object }) => void calls.push(`${object.metadata.deletionTimestamp}`),
+        ...options,
+      });
+      await at.person('ada');
+      await at.change(Person, 'ada', { metadata: { finalizers } });
+      at.client.intercept = async (line) => {
+        if (line !== 'patch persons/ada') return;
+        at.client.intercept = () => {};
+        await at.delete(Person, 'ada');
+      };
+      await at.start();
+      expect(calls).to.deep.equal([]);
+      expect(at.lines('error')).to.deep.equal([]);
+      expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
+    });
+  }
+
   it('stays when cleanup was cut short by its timeout, though it returned', async () => {
     const at = harnessFor({
       timeoutMs: 100,

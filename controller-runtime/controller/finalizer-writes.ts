@@ -15,8 +15,8 @@ export interface FinalizerParts {
 }
 
 /**
- * Stores what `change` makes of the object's finalizers; answers the object as it then is, undefined when it is gone.
- * The list is replaced as a whole, so the write names the revision that it builds on, and a lost race is tried again.
+ * Stores what `change` makes of the object's finalizers; answers the object as it then is, undefined when it is gone, or
+ * was declared deleted meanwhile. The list is replaced as a whole, so the write names the revision that it builds on, and a lost race is tried again.
  */
 export async function writeFinalizers(
   parts: FinalizerParts,
@@ -35,6 +35,8 @@ export async function writeFinalizers(
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
+    // Declared deleted meanwhile: it takes no finalizer more, and its deletion brings a run of its own.
+    if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
     present = fresh;
   }
 }

@@ -27,7 +27,17 @@ export function outcomeOfResult(result: ReconcileResult): Outcome {
 }
 
 export function outcomeOfError(error: unknown, source: ConflictSource | undefined): Outcome {
+  if (!hasText(error)) return { kind: 'error', error: new Error('what was thrown has no text', { cause: error }) };
   if (isTerminal(error)) return { kind: 'terminal', error };
   if (isConflict(error)) return { kind: 'conflict', error, source };
   return { kind: 'error', error };
+}
+
+/** Anything can be thrown; what is logged, shown and traced has to have a text. */
+function hasText(error: unknown): boolean {
+  try {
+    return typeof (error instanceof Error ? error.message : String(error)) === 'string';
+  } catch {
+    return false;
+  }
 }

@@ -76,7 +76,7 @@ class PlainQueue {
     entry.attempts += 1;
     if (entry.attempts > retryLimit) {
       this.park(key);
-      return 'parked';
+      return entry.state === 'parked' || entry.next === 'parked' ? 'parked' : 'delayed';
     }
     const priority = entry.state === 'processing' ? entry.runPriority : 0;
     this.add(key, 5 * 2 ** (entry.attempts - 1), { priority, type: 'retry' });
@@ -87,6 +87,7 @@ class PlainQueue {
     const entry = this.of(key);
     if (entry.state !== 'processing') entry.state = 'parked';
     else if (entry.next !== 'ready' || !entry.changed) entry.next = 'parked';
+    else if (entry.attempts > retryLimit) entry.attempts = 0;
   }
 
   get(): string | undefined {

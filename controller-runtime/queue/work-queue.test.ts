@@ -198,6 +198,16 @@ describe('WorkQueue', () => {
     expect(stateOf(queue, 'a')).to.equal('ready');
   });
 
+  it('starts over with a key whose object changed during the run that used up its retries', () => {
+    const queue = new WorkQueue({ clock, retryLimit: 0 });
+    queue.add('a');
+    queue.get();
+    queue.add('a', { reason: { type: 'event' } });
+    expect(queue.addRateLimited('a', { error: 'boom' })).to.equal('delayed');
+    queue.done('a');
+    expect(queue.snapshot().map(({ state, attempts }) => [state, attempts])).to.deep.equal([['ready', 0]]);
+  });
+
   it('parks a key that was only resynced during the run that failed, and keeps its failures', () => {
     const queue = queueWith();
     queue.add('a');

@@ -100,7 +100,10 @@ export class WorkQueue {
     this.#delay(entry, this.#clock.monotonicMs() + delayMs);
   }
 
-  /** Counts a failure and adds the key after its back-off; answers `parked` when that exceeds the retry limit. */
+  /**
+   * Counts a failure and adds the key after its back-off; answers `parked` when that exceeds the retry limit, and no change
+   * has come meanwhile.
+   */
   addRateLimited(key: string, options: RetryOptions = {}): 'delayed' | 'parked' {
     const entry = this.#entryOf(key);
     this.#observer?.retried();
@@ -108,7 +111,7 @@ export class WorkQueue {
     entry.lastError = options.error ?? entry.lastError;
     if (entry.attempts > this.#retryLimit && options.unlimited !== true) {
       this.park(key, options.error);
-      return 'parked';
+      return isParked(entry) ? 'parked' : 'delayed';
     }
     const { priority = this.#requeuePriority(key, options), reason = retry } = options;
     const delayMs = this.#backoff.delayMs(entry.attempts, this.#clock.monotonicMs());
@@ -122,6 +125,7 @@ export class WorkQueue {
     entry.lastError = error ?? entry.lastError;
     if (entry.state === 'processing') {
       if (entry.next !== 'ready' || !entry.changed) entry.next = 'parked';
+      else this.#startOver(entry);
       return;
     }
     this.#unlink(entry);
@@ -244,9 +248,13 @@ export class WorkQueue {
   /** A key that its retry limit parked starts over; one parked by `park` keeps its failures. */
   #release(entry: QueueEntry): void {
     if (!isParked(entry)) return;
-    if (entry.attempts > this.#retryLimit) entry.attempts = 0;
+    this.#startOver(entry);
     if (entry.state === 'parked') entry.state = 'idle';
     else entry.next = 'nothing';
+  }
+
+  #startOver(entry: QueueEntry): void {
+    if (entry.attempts > this.#retryLimit) entry.attempts = 0;
   }
 
   #makeReady(entry: QueueEntry): void {

@@ -35,8 +35,11 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
 
   /** Throws when one of that name is there, or after the stop. */
   add(definition: ControllerDefinition): void {
+    const { name } = definition;
     if (!this.#isBetween) this.#manager.add(definition);
-    this.#definitions.set(definition.name, definition);
+    else if (this.#definitions.has(name))
+      throw new Error(`there is a controller "${name}" already: give one of them another name`);
+    this.#definitions.set(name, definition);
   }
 
   async remove(name: string): Promise<void> {

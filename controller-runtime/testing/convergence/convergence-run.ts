@@ -48,21 +48,25 @@ export async function runOnce({ options, startServer, plan, seed }: RunParts): P
   const server = await startServer({ clock, random, uuid, models });
   const recording = new AbortController();
   const histories = new Map<string, KindHistory>();
-  for (const model of models) {
-    const history = await KindHistory.start(server.client, model, recording.signal);
-    histories.set(kindIn({ ...model, apiVersion: apiVersionOf(model) }), history);
-  }
-  const invariants = new Invariants({ invariants: options.invariants ?? {}, client: server.client, clock, random });
-  const client = invariants.watching(server.controllerClient);
-  const { controllers } = options;
-  const driver = new FaultDriver({ client, controllers, models, clock, random, uuid, plan, histories });
-  const run = new ConvergenceRun({ options, models, clock, server, driver, invariants });
   try {
-    return await run.run();
+    for (const model of models) {
+      const history = await KindHistory.start(server.client, model, recording.signal);
+      histories.set(kindIn({ ...model, apiVersion: apiVersionOf(model) }), history);
+    }
+    const invariants = new Invariants({ invariants: options.invariants ?? {}, client: server.client, clock, random });
+    const client = invariants.watching(server.controllerClient);
+    const { controllers } = options;
+    const driver = new FaultDriver({ client, controllers, models, clock, random, uuid, plan, histories });
+    const run = new ConvergenceRun({ options, models, clock, server, driver, invariants });
+    try {
+      return await run.run();
+    } finally {
+      await run.stop();
+    }
   } finally {
     recording.abort();
-    await run.stop();
     await server.stop();
+    for (const history of histories.values()) await history.end();
   }
 }
 

@@ -6,6 +6,7 @@ import type { Client } from '../../client/client.ts';
 export class KindHistory {
   readonly #first: ObjectList;
   readonly #events: WatchEvent[] = [];
+  #followed: Promise<void> = Promise.resolve();
 
   private constructor(first: ObjectList) {
     this.#first = first;
@@ -14,8 +15,16 @@ export class KindHistory {
   /** Follows the kind from now on, until the signal aborts. */
   static async start(client: Client, model: Model, signal: AbortSignal): Promise<KindHistory> {
     const history = new KindHistory(await client.list(model));
-    void history.#follow(client.watch(model, { resourceVersion: history.#first.metadata.resourceVersion, signal }));
+    const { resourceVersion } = history.#first.metadata;
+    history.#followed = history.#follow(client.watch(model, { resourceVersion, signal }));
+    // Heard of by whoever awaits its end.
+    history.#followed.catch(() => undefined);
     return history;
+  }
+
+  /** Resolves when it follows no longer; rejects when it has not followed to the end, and `before` knew too little. */
+  async end(): Promise<void> {
+    await this.#followed;
   }
 
   /** The list of so many changes ago; of the beginning, when there were fewer. */

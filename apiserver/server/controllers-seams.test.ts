@@ -1,0 +1,302 @@
+import { defineModel, isNotFound } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor, OwnerReference } from '@homeostat/controller-runtime/api';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { eventKind } from '../builtin/event-kinds.ts';
+import { startOn } from './api-server.ts';
+import type { ApiServerOptions } from './api-server-options.ts';
+import type { ApiServer } from './api-server.ts';
+import { gate, openGates } from './gate.fixture.ts';
+import type { Gate } from './gate.fixture.ts';
+import { SharedDatabase } from './shared-database.fixture.ts';
+import type { ReplicaStore } from './shared-database.fixture.ts';
+
+const Note = defineModel({
+  gvk: 'notes.example.com/v1/Note',
+  plural: 'notes',
+  schema: { type: 'object', additionalProperties: true },
+}) as ModelDescriptor;
+
+const Page = defineModel({
+  gvk: 'notes.example.com/v1/Page',
+  plural: 'pages',
+  scope: 'Namespaced',
+  schema: { type: 'object', additionalProperties: true },
+}) as ModelDescriptor;
+
+const Namespace = defineModel({
+  gvk: 'v1/Namespace',
+  plural: 'namespaces',
+  schema: { type: 'object', properties: {} },
+}) as ModelDescriptor;
+
+interface Replica {
+  readonly server: ApiServer;
+  readonly store: ReplicaStore;
+  /** What the server warned of, and worse. */
+  readonly complaints: string[];
+}
+
+const free = async (): Promise<void> => undefined;
+
+describe('where a controller of the server meets other writers', () => {
+  let database: SharedDatabase;
+  const running: Replica[] = [];
+
+  async function start(options: ApiServerOptions = {}): Promise<Replica> {
+    const store = database.replica();
+    const complaints: string[] = [];
+    const complain = (_fields: object, message: string): void => void complaints.push(message);
+    const logger = { debug: () => {}, info: () => {}, warn: complain, error: complain };
+    const server = await startOn(store, { port: 0, logger, ...options });
+    const replica = { server, store, complaints };
+    running.push(replica);
+    for (const model of [Note, Page]) {
+      server.schemeManager.forOwner('notes').register(model);
+      await server.whenReady(model);
+    }
+    return replica;
+  }
+
+  beforeEach(() => {
+    database = new SharedDatabase();
+  });
+
+  afterEach(async () => {
+    openGates();
+    await Promise.all(running.splice(0).map(({ server }) => server.stop()));
+    await database.close();
+  });
+
+  const idle = ({ server }: Replica): Promise<boolean> => eventually(() => server.isIdle());
+
+  async function namesOf(model: ModelDescriptor, { server }: Replica): Promise<string[]> {
+    const { items } = await server.client.list(model);
+    return items.map(({ metadata }) => metadata.name).toSorted();
+  }
+
+  /** The commits of a replica wait, from the one after the next. */
+  function holdAfterNextCommit(store: ReplicaStore): Gate {
+    const held = gate();
+    store.afterCommit = async () => {
+      store.afterCommit = free;
+      store.beforeCommit = held.hold;
+    };
+    return held;
+  }
+
+  function letGo(store: ReplicaStore, held: Gate): void {
+    store.beforeCommit = free;
+    held.open();
+  }
+
+  describe('events that expire', () => {
+    const minuteMs = 60_000;
+
+    async function createEvent({ server }: Replica, name: string): Promise<void> {
+      const event = { metadata: { name, namespace: 'default' }, involvedObject: {} };
+      await server.client.create(eventKind, event);
+    }
+
+    it('stay when they occur again while they are deleted', async () => {
+      const clock = new FakeClock();
+      const replica = await start({ clock });
+      const { server, store, complaints } = replica;
+      for (const name of ['again', 'once']) await createEvent(replica, name);
+      await clock.advance(59.5 * minuteMs);
+      const commit = gate();
+      store.beforeCommit = commit.hold;
+      const lastTimestamp = new Date(clock.now()).toISOString();
+      const patch = { type: 'merge', patch: { lastTimestamp } } as const;
+      const renewed = server.client.patch(eventKind, 'again', patch, { namespace: 'default' });
+      await eventually(commit.isReached);
+      await clock.advance(minuteMs);
+      letGo(store, commit);
+      await renewed;
+      await eventually(async () => !(await namesOf(eventKind, replica)).includes('once'));
+      await idle(replica);
+      expect(await namesOf(eventKind, replica)).to.deep.equal(['again']);
+      expect(complaints).to.deep.equal([]);
+    });
+
+    it('may be deleted by several servers at once', async () => {
+      const clock = new FakeClock();
+      const [a, b] = [await start({ clock }), await start({ clock })];
+      await createEvent(a, 'once');
+      await b.server.client.list(eventKind);
+      const commit = gate();
+      b.store.beforeCommit = commit.hold;
+      a.store.beforeCommit = () => eventually(commit.isReached).then(free);
+      await clock.advance(61 * minuteMs);
+      await eventually(async () => (await namesOf(eventKind, a)).length === 0);
+      letGo(b.store, commit);
+      await idle(b);
+      expect([...a.complaints, ...b.complaints]).to.deep.equal([]);
+    });
+  });
+
+  describe('garbage collection', () => {
+    async function createNote({ server }: Replica, name: string, owner?: ApiObject): Promise<ApiObject> {
+      const ownerReferences = owner === undefined ? [] : [referenceTo(owner)];
+      return server.client.create(Note, { metadata: { name, ownerReferences } });
+    }
+
+    function referenceTo({ apiVersion, kind, metadata: { name, uid } }: ApiObject): OwnerReference {
+      return { apiVersion, kind, name, uid };
+    }
+
+    it('deletes what is changed all the time', async () => {
+      const replica = await start();
+      const { client } = replica.server;
+      await createNote(replica, 'owned', await createNote(replica, 'owner'));
+      let writes = 0;
+      const keepWriting = async (): Promise<void> => {
+        while (writes < 200) {
+          writes += 1;
+          await client.patch(Note, 'owned', { type: 'merge', patch: { spec: { writes } } });
+        }
+      };
+      const writers = [keepWriting(), keepWriting()].map((writer) => writer.catch((error: unknown) => error));
+      await client.delete(Note, 'owner');
+      for (const end of await Promise.all(writers)) expect(end).to.satisfy(isNotFound);
+    });
+
+    it('spares what gets another owner while it is deleted', async () => {
+      const replica = await start();
+      const { client, admissions } = replica.server;
+      const [owner, other] = [await createNote(replica, 'owner'), await createNote(replica, 'other')];
+      for (const name of ['owned', 'sibling']) await createNote(replica, name, owner);
+      const asked = gate();
+      admissions.forOwner('notes', { client }).add({ model: Note, hooks: { onUpdate: asked.hold } });
+      const patch = { metadata: { ownerReferences: [referenceTo(other)] } };
+      const adopted = client.patch(Note, 'owned', { type: 'merge', patch });
+      await eventually(asked.isReached);
+      await client.delete(Note, 'owner');
+      // They are judged in this order.
+      await eventually(async () => !(await namesOf(Note, replica)).includes('sibling'));
+      asked.open();
+      await adopted;
+      await idle(replica);
+      expect(await namesOf(Note, replica)).to.deep.equal(['other', 'owned']);
+    });
+  });
+
+  describe('a namespace that goes', () => {
+    async function createNamespace({ server }: Replica): Promise<void> {
+      await server.client.create(Namespace, { metadata: { name: 'short' } });
+    }
+
+    async function createPage({ server }: Replica, name: string): Promise<ApiObject> {
+      return server.client.create(Page, { metadata: { name, namespace: 'short' } });
+    }
+
+    async function isGone({ server }: Replica): Promise<boolean> {
+      return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
+    }
+
+    /** `b` had not heard that the namespace goes, and creates a page in it; resolves when it has gone. */
+    async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
+      await createNamespace(a);
+      await b.server.client.list(Page);
+      const commit = gate();
+      b.store.beforeCommit = commit.hold;
+      const late = createPage(b, 'late');
+      await eventually(commit.isReached);
+      await a.server.client.delete(Namespace, 'short');
+      await eventually(async () => isGone(a));
+      return {
+        letGo: () => {
+          letGo(b.store, commit);
+          return late;
+        },
+      };
+    }
+
+    it('takes along what another server creates in it when it has gone', async () => {
+      const [a, b] = [await start(), await start()];
+      const late = await createLate(a, b);
+      await idle(a);
+      let scans = 0;
+      for (const { store } of [a, b]) store.afterScan = async () => void (scans += 1);
+      await late.letGo();
+      for (const replica of [a, b]) {
+        await eventually(async () => (await namesOf(Page, replica)).length === 0);
+        await idle(replica);
+      }
+      expect(scans, 'looks at every key of the database').to.equal(0);
+    });
+
+    it('takes along nothing when one of its name is there again', async () => {
+      const [a, b] = [await start(), await start()];
+      const late = await createLate(a, b);
+      await idle(a);
+      const asked = [a, b].map(({ store }) => {
+        const held = gate();
+        store.beforeRevision = held.hold;
+        return held;
+      });
+      await late.letGo();
+      for (const { isReached } of asked) await eventually(isReached);
+      await createNamespace(a);
+      for (const { store } of [a, b]) store.beforeRevision = free;
+      for (const { open } of asked) open();
+      await Promise.all([a, b].map(idle));
+      for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['late']);
+    });
+
+    it('takes along no namesakes that come to the next one of its name', async () => {
+      const [a, b] = [await start(), await start()];
+      await createNamespace(a);
+      await createPage(a, 'page');
+      await b.server.client.list(Page);
+      const [here, there] = [holdAfterNextCommit(a.store), gate()];
+      b.store.beforeCommit = there.hold;
+      await a.server.client.delete(Namespace, 'short');
+      await eventually(there.isReached);
+      letGo(a.store, here);
+      await eventually(async () => isGone(a));
+      await createNamespace(a);
+      await createPage(a, 'page');
+      letGo(b.store, there);
+      await Promise.all([a, b].map(idle));
+      for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['page']);
+    });
+
+    it('may be let go by several servers at once', async () => {
+      const [a, b] = [await start(), await start()];
+      await createNamespace(a);
+      const [here, there] = [holdAfterNextCommit(a.store), gate()];
+      b.store.beforeCommit = there.hold;
+      await a.server.client.delete(Namespace, 'short');
+      await eventually(there.isReached);
+      letGo(a.store, here);
+      await eventually(async () => isGone(a));
+      letGo(b.store, there);
+      await Promise.all([a, b].map(idle));
+      expect([...a.complaints, ...b.complaints]).to.deep.equal([]);
+    });
+
+    it('goes however often others change what is in it', async () => {
+      const [replica, other] = [await start(), database.replica()];
+      const { server, store } = replica;
+      await createNamespace(replica);
+      await createPage(replica, 'page');
+      const changePage = async (): Promise<void> => {
+        const changes = await other.changes(0, 100);
+        const last = changes.findLast(({ key }) => key.endsWith('/page'));
+        if (last?.op === 'delete' || last === undefined) return;
+        const { key, kind, data, revision } = last;
+        await other.commit([{ op: 'update', key, kind, data, expect: revision }]);
+      };
+      let left = 20;
+      store.afterCommit = async () => {
+        store.beforeCommit = async () => {
+          if ((left -= 1) >= 0) await changePage();
+        };
+      };
+      await server.client.delete(Namespace, 'short');
+      await eventually(async () => isGone(replica));
+      expect(left).to.be.below(0);
+    });
+  });
+});

@@ -1,0 +1,26 @@
+/** A call that waits until it is let go. */
+export interface Gate {
+  readonly hold: () => Promise<void>;
+  readonly open: () => void;
+  readonly isReached: () => boolean;
+}
+
+const gates: Gate[] = [];
+
+export function gate(): Gate {
+  let isReached = false;
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const hold = (): Promise<void> => {
+    isReached = true;
+    return opened;
+  };
+  const made = { hold, open, isReached: () => isReached };
+  gates.push(made);
+  return made;
+}
+
+/** Lets go whatever a test that failed has left waiting. */
+export function openGates(): void {
+  for (const { open } of gates.splice(0)) open();
+}
