@@ -1,10 +1,7 @@
-import { isAscii } from 'node:buffer';
 import { dump } from 'js-yaml';
 import type { Context } from 'koa';
 import { clip } from '../registry/resource-errors.ts';
 import type { Format } from './accept.ts';
-
-const maxTextBytes = 8 * 1024;
 
 /** Answers with JSON bytes as they are, or as YAML when the client asked for that. */
 export function sendBytes(context: Context, json: Buffer, format: Format): void {
@@ -17,12 +14,7 @@ export function sendBytes(context: Context, json: Buffer, format: Format): void 
   }
   // Not context.type: it would add a charset, which JSON has none of.
   context.set('Content-Type', 'application/json');
-  context.body = inOnePiece(json) ? json.toString('latin1') : json;
-}
-
-/** Node writes headers and a short text at once, and bytes as a second piece. */
-function inOnePiece(json: Buffer): boolean {
-  return json.length <= maxTextBytes && isAscii(json);
+  context.body = json;
 }
 
 /** Answers with a value as JSON. */
