@@ -81,7 +81,8 @@ export class MysqlReader {
     const page = { maxRows: Math.min(limit, maxPageRows), maxBytes: maxPageBytes };
     const known = this.#history.last;
     // The bound is read after the changes: whatever was compacted before they were read shows in it.
-    const [found = [], [row = []] = []] = await this.#read(sql.listChanges(after, page), sql.lookAt(known.revision));
+    const statements = [sql.noteCounter, sql.listChanges(after, page), sql.lookAt(known.revision)];
+    const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);
     this.#history.check(history, known);
     if (after < history.compactRevision) throw new CompactedError(history.compactRevision);

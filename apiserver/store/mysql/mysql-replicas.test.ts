@@ -52,6 +52,16 @@ describeWithMysql('MySQL stores that share a database', () => {
     expect(await scanned(b)).to.deep.equal(await scanned(a));
   });
 
+  it('show no change before the counter does, which shows all that came before', async () => {
+    const [a, b] = pair();
+    const shown = async (): Promise<number[]> => (await b.changes(0, 10)).map(({ revision }) => revision);
+    await written(a, create('1', ''), create('2', ''), create('3', ''));
+    await inDatabase('UPDATE counter SET revision = 2');
+    expect(await shown()).to.deep.equal([1, 2]);
+    await inDatabase('UPDATE counter SET revision = 3');
+    expect(await shown()).to.deep.equal([1, 2, 3]);
+  });
+
   it('give a unique value to one object, whichever store it is claimed through', async () => {
     const claims = await Promise.all(
       Array.from({ length: 40 }, (_, n) => {

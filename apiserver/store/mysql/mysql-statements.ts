@@ -194,11 +194,19 @@ export function scanKind(kind: number, after: string, { maxRows, maxBytes }: Pag
     WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY kv.object_key`;
 }
 
-/** Answers a change's columns, its batch's id, and the bytes of the page so far. */
+/** Goes before {@link listChanges}. */
+export const noteCounter: string = `${getCounter} INTO @counted`;
+
+/**
+ * Answers a change's columns, its batch's id, and the bytes of the page so far. None beyond the counter that was noted: MariaDB
+ * gathers what is under way without a lock, so that a statement may see a commit and not the one before it. What a
+ * statement before has seen, and all that came before that, it does see.
+ */
 export function listChanges(after: number, { maxRows, maxBytes }: Page): string {
   return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, HEX(batch), sized.running FROM (
       SELECT revision, size, SUM(size) OVER (ORDER BY revision ROWS UNBOUNDED PRECEDING) AS running FROM (
-        SELECT revision, size FROM log WHERE revision > ${int(after)} ORDER BY revision LIMIT ${int(maxRows)}) AS page
+        SELECT revision, size FROM log WHERE revision > ${int(after)} AND revision <= @counted
+        ORDER BY revision LIMIT ${int(maxRows)}) AS page
     ) AS sized STRAIGHT_JOIN log ON log.revision = sized.revision
     WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY log.revision`;
 }
