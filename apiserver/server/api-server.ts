@@ -211,7 +211,6 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       logger,
       uuid,
     }).callback(),
-    clock,
     keyPair,
   );
   return listener;

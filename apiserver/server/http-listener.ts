@@ -4,8 +4,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
+import type { StatusReason } from '@homeostat/controller-runtime/api';
 import { refusePlainHttp } from './plain-http-refusal.ts';
 import { WaitingAnswers } from './waiting-answers.ts';
 
@@ -56,14 +57,14 @@ export class HttpListener {
   #stopping = false;
 
   /** HTTPS with a key pair, plain HTTP without. */
-  constructor(handler: Handler, clock: Clock, keyPair?: KeyPair) {
+  constructor(handler: Handler, keyPair?: KeyPair) {
     const waiting = new WaitingAnswers();
     const answer: Handler = (request, response) => {
       waiting.add(response);
       if (this.#stopping) response.shouldKeepAlive = false;
       return handler(request, response);
     };
-    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, clock, keyPair);
+    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on(this.#tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -133,12 +134,13 @@ const httpOptions = {
 
 const secureOptions = { minVersion: 'TLSv1.2' } as const;
 
-function createHttpsServer(answer: Handler, clock: Clock, { key, cert }: KeyPair): HttpsServer {
+function createHttpsServer(answer: Handler, { key, cert }: KeyPair): HttpsServer {
   const connectionOptions = { handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
   const server = createTlsServer({ ...httpOptions, ...connectionOptions, ...secureOptions, key, cert }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
-  refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs, clock });
+  // By the system's clock, as all limits that Node keeps: connections are made in real time, whatever time a server lives in.
+  refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs, clock: systemClock });
   return server;
 }
 
