@@ -42,7 +42,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
 
   /** It does, without a restart, and has every write that it acknowledged and no other. */
   async function expectRecovery(acknowledged: number): Promise<void> {
-    await eventually(async () => (await write()).status === 201, { timeoutMs: 30_000 });
+    await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
     await eventually(async () => (await ready()) === 'ok');
     const { rows } = await admin.query<{ count: string }>(
       "SELECT count(*) FROM homeostat_kv WHERE key LIKE '%/persons/%'",
@@ -60,15 +60,18 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await endSessions();
-    // A write that was on its way when its session ended takes a while to be a 504.
-    await eventually(async () => (await write()).status === 503, { timeoutMs: 30_000 });
-    expectUnavailable(await write());
-    expect(await ready()).to.include('[-]database failed: cannot write');
-    expect((await server.get('/livez')).status).to.equal(200);
-    expect(await count()).to.equal(before);
-    await admin.query('SET default_transaction_read_only = off');
-    await admin.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    try {
+      await endSessions();
+      // A write that was on its way when its session ended takes a while to be a 504.
+      await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
+      expectUnavailable(await write());
+      expect(await ready()).to.include('[-]database failed: cannot write');
+      expect((await server.get('/livez')).status).to.equal(200);
+      expect(await count()).to.equal(before);
+    } finally {
+      await admin.query('SET default_transaction_read_only = off');
+      await admin.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    }
     await endSessions();
     await expectRecovery(before);
   });
@@ -94,7 +97,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
     try {
       await endSessions();
-      await eventually(async () => (await write()).status === 503, { timeoutMs: 30_000 });
+      await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
       expectUnavailable(await write());
       expectUnavailable(await server.get(path));
       expect((await server.get(`${path}?resourceVersion=0`)).body.total).to.equal(before);

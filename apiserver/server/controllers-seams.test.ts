@@ -11,24 +11,12 @@ import type { Gate } from './gate.fixture.ts';
 import { SharedDatabase } from './shared-database.fixture.ts';
 import type { ReplicaStore } from './shared-database.fixture.ts';
 
-const Note = defineModel({
-  gvk: 'notes.example.com/v1/Note',
-  plural: 'notes',
-  schema: { type: 'object', additionalProperties: true },
-}) as ModelDescriptor;
+const modelOf = (gvk: string, plural: string, scope: 'Cluster' | 'Namespaced' = 'Cluster'): ModelDescriptor =>
+  defineModel({ gvk, plural, scope, schema: { type: 'object', additionalProperties: true } });
 
-const Page = defineModel({
-  gvk: 'notes.example.com/v1/Page',
-  plural: 'pages',
-  scope: 'Namespaced',
-  schema: { type: 'object', additionalProperties: true },
-}) as ModelDescriptor;
-
-const Namespace = defineModel({
-  gvk: 'v1/Namespace',
-  plural: 'namespaces',
-  schema: { type: 'object', properties: {} },
-}) as ModelDescriptor;
+const Note = modelOf('notes.example.com/v1/Note', 'notes');
+const Page = modelOf('notes.example.com/v1/Page', 'pages', 'Namespaced');
+const Namespace = modelOf('v1/Namespace', 'namespaces');
 
 interface Replica {
   readonly server: ApiServer;
