@@ -11,6 +11,7 @@ const emptyShape: Shape = {
   isAtomic: false,
   preservesUnknown: true,
   isNullable: true,
+  defaultLength: 0,
   defaultValue: undefined,
   defaults: [],
 };

@@ -8,8 +8,9 @@ import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
+import type { KindJudge } from './kind-judge.ts';
 import type { KindStrategy } from './kind-strategy.ts';
-import { modelValidator } from './model-validator.ts';
+import { judgeValidator, modelValidator } from './model-validator.ts';
 import { readKind } from './read-kind.ts';
 import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
@@ -35,6 +36,8 @@ export interface OpenParts {
   readonly onValidateBug: (error: unknown) => void;
   /** What a built-in kind adds to the rules of all kinds. Default nothing. */
   readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
+  /** Judges the objects of a built-in kind that may take long to judge. Default nothing. */
+  readonly judgeOf?: (model: ModelDescriptor) => KindJudge | undefined;
   /** Objects indexed so far; called after each page. */
   readonly onProgress: (indexed: number) => void;
 }
@@ -51,9 +54,9 @@ export async function openResource(
   serve: (resource: Resource) => void,
 ): Promise<Resource> {
   const { store, log, revisions } = parts;
-  const { descriptor: model } = registration;
+  const { descriptor: model, origin } = registration;
   const kindNumber = await store.numberOf(kindNameOf(model));
-  const rules = rulesOf(model, parts);
+  const rules = rulesOf(model, { ...parts, origin });
   const upgrade = upgradeTo(rules);
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
@@ -85,24 +88,23 @@ export async function openResource(
   }
 }
 
-/** Compiles what writes of a model are judged by. @throws as {@link compileSchema}. */
-export function rulesOf(
-  model: ModelDescriptor,
-  { onValidateBug, strategyOf }: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
-): Rules {
+type RulesParts = Pick<OpenParts, 'onValidateBug' | 'strategyOf' | 'judgeOf'> & Pick<Registration, 'origin'>;
+
+/** What writes of a model are judged by. @throws as {@link compileSchema}. */
+export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
+  const { onValidateBug, strategyOf, judgeOf, origin } = parts;
+  const judge = judgeOf?.(model);
   return {
     model,
-    schema: compileSchema(model),
-    validateModel: modelValidator(model, onValidateBug),
+    schema: compileSchema(model, origin),
+    validateModel: judge === undefined ? modelValidator(model, onValidateBug) : judgeValidator(model, judge),
+    judge,
     strategy: strategyOf?.(model),
   };
 }
 
 /** The rules of each version that a kind is served in, but not stored. @throws as {@link compileSchema}. */
-export function otherRulesOf(
-  { versions = [] }: ModelDescriptor,
-  parts: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
-): readonly OtherVersion[] {
+export function otherRulesOf({ versions = [] }: ModelDescriptor, parts: RulesParts): readonly OtherVersion[] {
   return versions
     .filter(({ model }) => model.served !== false)
     .map((version) => ({ version, rules: rulesOf(version.model, parts) }));
@@ -116,12 +118,12 @@ interface Created extends OpenParts {
   readonly floor: number;
 }
 
-async function createResource({ descriptor: model, owner }: Registration, parts: Created): Promise<Resource> {
+async function createResource({ descriptor: model, owner, origin }: Registration, parts: Created): Promise<Resource> {
   const { store, rules, upgrade, cache, kindNumber, floor, onError, onUnreadable } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
     rules,
-    versions: otherRulesOf(model, parts),
+    versions: otherRulesOf(model, { ...parts, origin }),
     upgrade,
     onUnreadable,
     owner,

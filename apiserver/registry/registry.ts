@@ -11,24 +11,22 @@ import type {
   ApiError,
   ApiObject,
   Clock,
-  FieldCause,
   LeaderEpoch,
   Logger,
   ObjectKey,
 } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
-import type { PropagationPolicy } from '../index/propagation.ts';
 import type { MountedHooks } from '../admission/call-hook.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { admitWrite } from './admit-write.ts';
 import { proposeDelete } from './delete-rules.ts';
+import { examineProposal } from './examine-proposal.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
-import type { Writer } from './label-keys.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
@@ -39,9 +37,12 @@ import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
-import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
+import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
 import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
+import type { ApplyOptions, CreateOptions, WriteOptions } from './write-options.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
+
+export type { ApplyOptions, CreateOptions, WriteOptions };
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
@@ -51,34 +52,6 @@ const maxRaces = 16;
 
 /** Of writes that say nothing of who writes. Kubernetes' name. */
 const unknownManager = 'unknown';
-
-export interface WriteOptions {
-  readonly dryRun?: boolean;
-  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  readonly subresource?: Subresource;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-  /** Of a deletion. Default what the object's finalizers say, or Background. */
-  readonly propagationPolicy?: PropagationPolicy;
-  /** Decides which label keys may be written. Default `user`. */
-  readonly writer?: Writer;
-  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
-  readonly fieldManager?: string;
-  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
-  readonly leader?: LeaderEpoch;
-}
-
-export interface ApplyOptions extends WriteOptions {
-  readonly fieldManager: string;
-  /** Take fields that others own instead of a 409. */
-  readonly force?: boolean;
-  /** Leave them as they are instead; told which. */
-  readonly onContested?: (contested: readonly FieldCause[]) => void;
-}
-
-export interface CreateOptions extends WriteOptions {
-  /** From the path; Namespaced kinds only. */
-  readonly namespace?: string;
-}
 
 /** Gives the request's object, a fresh one at each call: the rules work in place, and a lost race decides anew. */
 export type BodySource = () => unknown;
@@ -117,6 +90,8 @@ interface Admission {
   readonly options: WriteOptions;
   readonly warnings: string[];
   readonly stored?: Entry;
+  /** The same in the version of the request. */
+  readonly before?: ApiObject;
   readonly lock?: string;
 }
 
@@ -146,6 +121,8 @@ export class Registry {
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
+    const ready = resource.whenWritable();
+    if (ready !== undefined) await ready;
     for (let draws = 1; ; draws += 1) {
       const warnings: string[] = [];
       let drawn = false;
@@ -303,10 +280,12 @@ export class Registry {
         return isNothing ? unchanged() : { kind: 'commit', change, warnings };
       };
       const proposal = propose(stored, this.#request(options, warnings, key));
-      const decided = this.#admit(resource, proposal, { options, warnings, stored: entry });
+      const decided = this.#admit(resource, proposal, { options, warnings, stored: entry, before: stored });
       return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
+      const ready = resource.whenWritable();
+      if (ready !== undefined) await ready;
       for (let race = 0; race < maxRaces; race += 1) {
         const verdict = await this.#decide(resource, dryRun, decideNow);
         if (verdict.kind === 'answer') return verdict.result;
@@ -343,14 +322,19 @@ export class Registry {
   }
 
   /** What becomes of a proposal; at once where no hooks have a say in it. Others wait, where a lock is given. */
-  #admit<R>(resource: Resource, proposal: Proposal<R>, { options, warnings, stored, lock }: Admission): R | Promise<R> {
-    const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    if (hooks === undefined) return proposal.conclude(proposal.object);
+  #admit<R>(resource: Resource, proposal: Proposal<R>, admission: Admission): R | Promise<R> {
+    const { options, warnings, stored, lock, before } = admission;
+    const { rules } = resource;
+    const hooks = this.#options.hooksOf?.(resource.keyPrefix) ?? [];
+    if (hooks.length === 0 && rules.judge === undefined) return proposal.conclude(proposal.object);
     const { dryRun = false, subresource } = options;
     // Plugins may be plain JavaScript.
     const warn = (message: unknown): void => void warnings.push(String(message));
     const write = { resource, dryRun, subresource, warn, ...(stored === undefined ? {} : { stored }) };
-    const admit = async (): Promise<R> => admitWrite(proposal, hooks, { write, around: this.#options });
+    const admit = async (): Promise<R> => {
+      if (rules.judge !== undefined) await examineProposal(proposal, { rules, judge: rules.judge, stored: before });
+      return admitWrite(proposal, hooks, { write, around: this.#options });
+    };
     return lock === undefined ? admit() : this.#locks.run(lock, admit);
   }
 

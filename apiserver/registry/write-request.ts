@@ -3,6 +3,7 @@ import type { FieldChanges } from '../apply/compare-fields.ts';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
 import type { States } from './states.ts';
+import type { KindJudge } from './kind-judge.ts';
 import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from './label-keys.ts';
 import type { ModelValidator } from './model-validator.ts';
@@ -13,6 +14,8 @@ export interface Rules {
   readonly schema: ObjectSchema;
   /** The model's own rules, for objects that are valid otherwise. */
   readonly validateModel: ModelValidator | undefined;
+  /** Of a built-in kind whose objects take long to judge; `validateModel` relies on it. */
+  readonly judge?: KindJudge | undefined;
   /** Of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
   /** Of a kind that has several versions: what a write in this one changed in another. */
