@@ -25,7 +25,7 @@ export class DefaultCheck {
    */
   check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): number {
     const text = JSON.stringify(schema.default);
-    const work = 1 + text.length / 50;
+    const work = 3 + text.length / 50;
     try {
       this.#sizes.ofDefault(this.#shapes.shapeOf([{ schema, isCertain: true }]));
     } catch (error) {

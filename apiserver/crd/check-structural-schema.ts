@@ -84,9 +84,9 @@ class SchemaCheck {
       checkCompleteness(visit.field, visit.schema, this.#violations);
       yield visit.branches.count;
     }
-    // After the patterns, which defaults are matched against.
+    // After the patterns, which defaults are matched against; the inner ones first, which are a part of the outer.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
-    for (const [field, schema] of this.#defaults) yield check.check(field, schema, this.#violations);
+    for (const [field, schema] of this.#defaults.reverse()) yield check.check(field, schema, this.#violations);
   }
 
   #visit(visit: Visit): void {

@@ -9,6 +9,9 @@ const maxDepth = 100;
 /** Most schemas of a definition, all versions together; the largest in the wild have some 10,000. */
 const maxSchemas = 100_000;
 
+/** Most properties of one schema: what looks at an object looks at all that its schema declares, 20 ms of them. */
+const maxProperties = 5000;
+
 /** Most schemas in allOf, anyOf, oneOf and not of one value: each judges each value. */
 const maxBranches = 2000;
 
@@ -35,12 +38,14 @@ export class SchemaCost {
   #states = 0;
 
   /** Counts one schema more; false, with a violation that names the place, once they are too many. */
-  addSchema({ field, depth, level, branches }: Visit, violations: DefinitionViolations): boolean {
+  addSchema({ schema, field, depth, level, branches }: Visit, violations: DefinitionViolations): boolean {
     this.#schemas += 1;
     if (level === 'branch') branches.count += 1;
     const rule = this.#brokenLimit(depth, branches.count);
     if (rule !== undefined) violations.forbidden(field, rule);
-    return rule === undefined;
+    const properties = Object.keys(schema.properties ?? {}).length;
+    if (properties > maxProperties) violations.tooMany(`${field}.properties`, properties, maxProperties);
+    return rule === undefined && properties <= maxProperties;
   }
 
   #brokenLimit(depth: number, branches: number): string | undefined {
@@ -57,7 +62,7 @@ export class SchemaCost {
     const isNew = !this.#rules.has(pattern);
     if (isNew) this.#rules.set(pattern, this.#brokenRule(pattern));
     const rule = this.#rules.get(pattern);
-    if (rule !== undefined) violations.invalid(`${field}.pattern`, pattern, rule);
+    if (rule !== undefined) violations.invalid(`${field}.pattern`, shown(pattern), rule);
     return isNew ? Math.min(estimateStates(pattern), maxPatternStates) : 0;
   }
 
@@ -69,4 +74,9 @@ export class SchemaCost {
     const problem = this.patterns.problemOf(pattern);
     return problem === undefined ? undefined : `must be a valid regular expression, but isn't: ${problem}`;
   }
+}
+
+/** So much of a pattern that what is wrong with it still fits into a message. */
+function shown(pattern: string): string {
+  return pattern.length <= 64 ? pattern : `${pattern.slice(0, 64)}…`;
 }

@@ -1,9 +1,11 @@
 import { defaultIndexes } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { ChangeFeed } from '../index/change-feed.ts';
+import type { FeedChange } from '../index/change-feed.ts';
 import { History } from '../index/history.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
+import { inTurns } from '../schema/in-turns.ts';
 import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
 import { alignClaims } from './align-claims.ts';
@@ -23,6 +25,9 @@ import type { Upgrade } from './upgrade.ts';
 import type { Rules } from './write-request.ts';
 
 export { IndexBuildError };
+
+/** Bytes of changes that are read in one turn of the event loop: 10 ms. */
+const bytesPerTurn = 1024 * 1024;
 
 export interface OpenParts {
   readonly store: Store;
@@ -71,6 +76,7 @@ export async function openResource(
       floor: place.revision,
     });
     let replayed = place.revision;
+    const restored = await inTurns(restoreInSteps(resource, log.since(kindNumber, 0)), bytesPerTurn);
     const replay = (upTo: number): void => {
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
       replayed = upTo;
@@ -81,7 +87,7 @@ export async function openResource(
     const { floor, changes } = log.take(kindNumber);
     resource.feed.restore(
       floor,
-      changes.map((change) => restore(resource, change)),
+      changes.map((change) => restored.get(change.revision) ?? restore(resource, change)),
     );
     serve(resource);
     return resource;
@@ -145,8 +151,21 @@ function replayOnto(resource: Resource, { op, key, data, revision }: Change): vo
   else cache.put(lenientEntry(resource, { data, revision }));
 }
 
+/** Changes by their revision, as the feed holds them. Yields their bytes. */
+function* restoreInSteps(
+  resource: Resource,
+  changes: readonly Change[],
+): Generator<number, ReadonlyMap<number, FeedChange>> {
+  const restored = new Map<number, FeedChange>();
+  for (const change of changes) {
+    restored.set(change.revision, restore(resource, change));
+    yield change.data.length + (change.previous?.data.length ?? 0);
+  }
+  return restored;
+}
+
 /** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
-function restore(resource: Resource, { op, key, data, revision, previous }: Change): ReturnType<typeof feedChange> {
+function restore(resource: Resource, { op, key, data, revision, previous }: Change): FeedChange {
   const { cache, keyPrefix } = resource;
   const before = previous === undefined ? undefined : lenientEntry(resource, previous);
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
