@@ -15,6 +15,7 @@ import type {
   LeaderEpoch,
   Logger,
   ObjectKey,
+  Preconditions,
 } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
@@ -56,7 +57,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   readonly subresource?: Subresource;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Of a deletion or a patch: the stored object must have these (409 otherwise). */
+  readonly preconditions?: Preconditions;
   /** Of a deletion. Default what the object's finalizers say, or Background. */
   readonly propagationPolicy?: PropagationPolicy;
   /** Decides which label keys may be written. Default `user`. */
@@ -187,6 +189,7 @@ export class Registry {
 
   patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
     return this.#change(resource, key, options, (stored, request) => {
+      checkPreconditions(resource.model, stored, options.preconditions ?? {});
       const patched =
         patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
       return proposePatch(resource.rules, stored, patched, request);

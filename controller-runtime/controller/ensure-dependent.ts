@@ -106,8 +106,11 @@ async function mergeInto<O extends ApiObject>(
   }
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
-  const patch = { ...desired, metadata: { ...metadata, uid, resourceVersion } };
-  return client.patch(model, name, { type: 'merge', patch }, namespace === undefined ? {} : { namespace });
+  const preconditions = { uid, resourceVersion };
+  // Whatever the author's metadata says of either.
+  const patch = { ...desired, metadata: { ...metadata, ...preconditions } };
+  const options = namespace === undefined ? { preconditions } : { preconditions, namespace };
+  return client.patch(model, name, { type: 'merge', patch }, options);
 }
 
 function namespaceOf({ namespace }: ObjectKey): { readonly namespace?: string } {

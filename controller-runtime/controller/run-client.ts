@@ -110,7 +110,7 @@ export class RunClient implements Client {
 
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T> {
     const target = targetIn(model, { name, namespace: options?.namespace });
-    const source = { target, revision: preconditionOf(patch) };
+    const source = { target, revision: options?.preconditions?.resourceVersion ?? preconditionOf(patch) };
     const send = (): Promise<T> =>
       this.#write(source, options, () => this.#client.patch(model, name, patch, this.#bound(options)));
     if (patch.type !== 'merge' || options?.subresource !== 'status' || options.dryRun === true) return send();
