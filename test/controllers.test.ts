@@ -1,11 +1,12 @@
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
-import { controller, createClient, createManager } from '@homeostat/controller-runtime';
+import { controller, createClient, createManager, on } from '@homeostat/controller-runtime';
 import type { Client, ControllerDefinition, ManagerOptions } from '@homeostat/controller-runtime';
-import { defineModel, descriptorOf, ignoreNotFound } from '@homeostat/controller-runtime/api';
+import { ApiError, defineModel, descriptorOf, ignoreNotFound } from '@homeostat/controller-runtime/api';
 import type { Logger, Model } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
 
 const text = { type: 'string' } as const;
 const Person = defineModel({
@@ -29,7 +30,7 @@ const Badge = defineModel({
 /** Each line as `<level> <message>: <error>`. */
 function recordingLogger(lines: string[]): Logger {
   const at = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
-    void lines.push(`${level} ${message}: ${String(fields['err'] ?? '')}`);
+    void lines.push(`${level} ${message}: ${fields['err'] instanceof Error ? String(fields['err']) : ''}`);
   return { debug: () => {}, info: () => {}, warn: at('warn'), error: at('error') };
 }
 
@@ -120,6 +121,69 @@ for (const way of ['in process', 'over HTTP']) {
         const { metadata } = await server.client.get(Person, 'ada');
         return runs !== -1 && metadata.deletionTimestamp === undefined && metadata.finalizers?.length === 1;
       });
+      expect(lines).to.deep.equal([]);
+    });
+
+    it('loses no event to a mapping that fails once, and starts though another one never returns', async () => {
+      let calls = 0;
+      const runs: string[] = [];
+      run(
+        controller(Person, {
+          watches: [
+            on(Badge, () => {
+              calls += 1;
+              if (calls === 1) throw new ApiError('ServiceUnavailable', 'in a moment');
+              return ['late'];
+            }),
+            on(Badge, () => new Promise(() => {})),
+          ],
+          reconcile: { reconcile: ({ name }) => void runs.push(name) },
+        }),
+        { graceMs: 0 },
+      );
+      await server.client.create(Person, { metadata: { name: 'ada' }, spec: {} });
+      await server.client.create(Badge, { metadata: { name: 'red' } });
+      await eventually(() => runs.includes('ada') && runs.includes('late'));
+      expect(lines).to.have.length(1);
+      expect(lines[0]).to.contain('mapping an event to keys failed; it is tried again: ApiError: in a moment');
+    });
+
+    it('has a cache for each version of a kind: mappings and ensure get their own', async () => {
+      server.schemeManager.register(gadget);
+      await server.whenReady(gadget);
+      const mapped: unknown[] = [];
+      const ensured: unknown[] = [];
+      let patches = 0;
+      const patch = client.patch.bind(client);
+      client.patch = (...request) => {
+        patches += 1;
+        return patch(...request);
+      };
+      run(
+        controller(Person, {
+          owns: [gadgetV2],
+          watches: [
+            on(gadgetV1, ({ apiVersion, spec }) => {
+              mapped.push({ apiVersion, spec });
+              return [];
+            }),
+          ],
+          async reconcile({ object, name, ensure }) {
+            const { apiVersion } = await ensure(gadgetV2, name, { spec: { size: 3, unit: 'mm' } });
+            ensured.push({ of: object.spec.name, apiVersion });
+          },
+        }),
+      );
+      await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'A' } });
+      await eventually(() => mapped.length === 1);
+      await server.client.update({ ...(await server.client.get(Person, 'ada')), spec: { name: 'B' } });
+      await eventually(() => ensured.some((each) => (each as { readonly of: string }).of === 'B'));
+      expect(new Set(ensured.map((each) => (each as { readonly apiVersion: string }).apiVersion))).to.deep.equal(
+        new Set(['shop.example.com/v2']),
+      );
+      expect(patches).to.equal(0);
+      const spec = { extent: '3 mm', colour: 'red' };
+      expect(mapped).to.deep.equal([{ apiVersion: 'shop.example.com/v1', spec }]);
       expect(lines).to.deep.equal([]);
     });
   });

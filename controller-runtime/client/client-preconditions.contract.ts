@@ -5,8 +5,8 @@ import type { Patch, PatchOptions } from './client.ts';
 import { Person } from './example-person.fixture.ts';
 
 /** What writes that meet a namesake, or an object that has changed, are answered. Fakes are held to the same. */
-export function describePreconditions(name: string, open: OpenClient): void {
-  describe(`${name}: writes for an object that is no longer there`, () => {
+export function describePreconditions(subjectName: string, open: OpenClient): void {
+  describe(`${subjectName}: writes for an object that is no longer there`, () => {
     const subject = new ContractSubject(open);
     const greeting: Patch = { type: 'merge', patch: { status: { greeting: 'hi' } } };
     const rename: Patch = { type: 'merge', patch: { spec: { name: 'b' } } };
