@@ -1,5 +1,6 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { BodyDecoder } from '../decode/body-decoder.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import type { Registry, WriteOptions } from '../registry/registry.ts';
 import { isHidden } from '../registry/write-result.ts';
@@ -30,6 +31,7 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly bodies: BodyDecoder;
   readonly clock: Clock;
 }
 
@@ -57,7 +59,7 @@ export class ResourceHandler {
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
-    this.#scales = new ScaleHandler(parts.registry);
+    this.#scales = new ScaleHandler(parts.registry, parts.bodies);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -119,7 +121,7 @@ export class ResourceHandler {
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
@@ -129,27 +131,27 @@ export class ResourceHandler {
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
     const { context, resource } = call;
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     this.#answer(call, await this.#parts.registry.update(resource, key, body, options));
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
     const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
-    const patch = await readPatch(call.context, objectPatchTypes);
+    const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
     this.#answer(call, await this.#parts.registry.patch(call.resource, key, patch, options));
   }
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readApplyOptions(call.context));
-    const body = await readAppliedBody(call.context);
+    const body = await readAppliedBody(call.context, this.#parts.bodies);
     const written = await this.#parts.registry.apply(call.resource, key, body, options);
     if (written.outcome === 'created') call.context.status = 201;
     this.#answer(call, written);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
-    const options = await readDeleteOptions(call.context);
+    const options = await readDeleteOptions(call.context, this.#parts.bodies);
     const written = await this.#parts.registry.delete(call.resource, key, options);
     if (!isHidden(written)) return this.#answer(call, written);
     setWarnings(call.context, written.warnings);
@@ -160,7 +162,7 @@ export class ResourceHandler {
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
     if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
-    const options = await readDeleteOptions(context);
+    const options = await readDeleteOptions(context, this.#parts.bodies);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
     const { entries } = list;

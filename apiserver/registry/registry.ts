@@ -19,6 +19,7 @@ import type {
 import type { Entry } from '../index/entry.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
 import type { MountedHooks } from '../admission/call-hook.ts';
+import type { BodySource } from '../decode/body-decoder.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
@@ -79,9 +80,6 @@ export interface CreateOptions extends WriteOptions {
   /** From the path; Namespaced kinds only. */
   readonly namespace?: string;
 }
-
-/** Gives the request's object, a fresh one at each call: the rules work in place, and a lost race decides anew. */
-export type BodySource = () => unknown;
 
 export type PatchBody =
   { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown };
