@@ -8,7 +8,7 @@ const maxOperations = 10_000;
 
 /**
  * The target with a JSON patch applied (RFC 6902), all operations or none; the target is never changed. Throws
- * ApiError BadRequest for what is no patch; Invalid for a failed test, a missing path, a segment named `__proto__`,
+ * ApiError BadRequest for what is no list of objects; Invalid for an unknown `op`, a failed test, a missing path, a segment named `__proto__`,
  * `constructor` or `prototype`, and for what would nest deeper than 64 levels; RequestEntityTooLarge beyond 10,000
  * operations, 3 MiB of copies or a million visited nodes. The cause's field is `patch[<index of the operation>]`, its
  * message holds the path.
@@ -37,12 +37,16 @@ function refusal(reason: 'BadRequest' | 'Invalid', index: number, problem: Patch
 
 function readOperation(operation: unknown, index: number): PatchOperation {
   const problem = shapeProblem(operation);
-  if (problem !== undefined) throw refusal('BadRequest', index, problem);
+  if (problem !== undefined) throw refusal(isObject(operation) ? 'Invalid' : 'BadRequest', index, problem);
   return operation as PatchOperation;
 }
 
+function isObject(operation: unknown): operation is object {
+  return typeof operation === 'object' && operation !== null;
+}
+
 function shapeProblem(operation: unknown): PatchProblem | undefined {
-  if (typeof operation !== 'object' || operation === null) return { value: operation, detail: 'must be an object' };
+  if (!isObject(operation)) return { value: operation, detail: 'must be an object' };
   const { op, path, from } = operation as Readonly<Record<string, unknown>>;
   switch (op) {
     case 'remove':
