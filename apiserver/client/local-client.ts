@@ -43,7 +43,8 @@ import { checkFieldManager, requireFieldManager } from '../registry/field-manage
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
-import type { ApplyOptions as RegistryApplyOptions, Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { ApplyOptions as RegistryApplyOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Resource } from '../registry/resource.ts';

@@ -41,6 +41,7 @@ function countBelow(value: unknown, count: NodeCount): void {
   for (const name of names) countBelow((value as Readonly<Record<string, unknown>>)[name], count);
 }
 
-function tooLarge(why: string): ApiError {
+/** 413. */
+export function tooLarge(why: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: ${why}`);
 }

@@ -2,7 +2,7 @@ import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime
 import type { Context } from 'koa';
 import type { BodyDecoder } from '../decode/body-decoder.ts';
 import { readBody } from '../decode/read-body.ts';
-import type { PatchBody } from '../registry/registry.ts';
+import type { PatchBody } from '../registry/write-options.ts';
 import { unsupported } from './object-body.ts';
 import { mediaTypeOf } from './request-body.ts';
 
@@ -29,12 +29,13 @@ export async function readPatch(
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupported(takes);
   const body = await bodies.decode(await readBody(context.req), 'json');
+  const isLarge = body.isLarge === true;
   const patch = body();
-  if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
+  if (type === 'application/json-patch+json') return { type: 'json', operations: patch, isLarge };
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
     throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
   }
   const directive = type === strategicType ? strategicMergeDirective(patch) : undefined;
   if (directive !== undefined) throw unsupported(takes.filter((each) => each !== strategicType));
-  return { type: 'merge', patch };
+  return { type: 'merge', patch, isLarge };
 }

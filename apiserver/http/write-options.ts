@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { maxManagerBytes } from '../apply/read-managed-fields.ts';
 import type { BodyDecoder } from '../decode/body-decoder.ts';
 import { deleteOptionsMessage } from '../protobuf/object-messages.ts';
-import type { ApplyOptions, WriteOptions } from '../registry/registry.ts';
+import type { ApplyOptions, WriteOptions } from '../registry/write-options.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { OptionsKind } from '../registry/field-manager.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
