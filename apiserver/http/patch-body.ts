@@ -21,11 +21,7 @@ export const patchTypes: readonly string[] = [
  * A patch by its media type; a strategic merge patch is taken as a merge patch where it is one. A 415 names what the path
  * `takes`.
  */
-export async function readPatch(
-  context: Context,
-  bodies: BodyDecoder,
-  takes: readonly string[],
-): Promise<PatchBody> {
+export async function readPatch(context: Context, bodies: BodyDecoder, takes: readonly string[]): Promise<PatchBody> {
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupported(takes);
   const body = await bodies.decode(await readBody(context.req), 'json');

@@ -16,7 +16,15 @@ import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts'
 import type { Proposal } from './proposal.ts';
 import { requireName } from './read-draft.ts';
 import { badRequest, clip, conflict } from './resource-errors.ts';
-import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft, readSteps } from './write-rules.ts';
+import {
+  authorFields,
+  checkPreconditions,
+  isEmpty,
+  proposeCreate,
+  proposeNext,
+  pruneDraft,
+  readSteps,
+} from './write-rules.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
@@ -75,11 +83,7 @@ export function* proposeApply(
 }
 
 /** Server-side apply to an object that is not there. */
-export function* proposeApplied(
-  rules: Rules,
-  body: () => unknown,
-  request: CreateRequest,
-): Steps<Proposal<ApiObject>> {
+export function* proposeApplied(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
   const draft = yield* readApplied(rules, body, request);
   const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;
   if (uid !== undefined && uid !== '') {

@@ -7,14 +7,7 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type {
-  ApiError,
-  ApiObject,
-  Clock,
-  LeaderEpoch,
-  Logger,
-  ObjectKey,
-} from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { MountedHooks } from '../admission/call-hook.ts';
 import type { BodySource } from '../decode/body-decoder.ts';
@@ -284,7 +277,10 @@ export class Registry {
       const request = this.#request(options, warnings, key);
       const entry = this.#stored(resource, key);
       const isLong = options.isLarge === true || entry.bytes.length > largeObject;
-      const read = runSteps(proposeOn(resource.show(entry), (stored) => propose(stored, request)), isLong);
+      const read = runSteps(
+        proposeOn(resource.show(entry), (stored) => propose(stored, request)),
+        isLong,
+      );
       return afterwards(read, ({ proposal, unchanged }) => {
         const conclude = function* (this: Registry, decision: Decision): Steps<Verdict> {
           const result: WriteResult = { outcome: 'unchanged', warnings, ...unchanged };

@@ -197,7 +197,11 @@ describe('applyJsonPatch', () => {
 
   it('visits a million nodes at most: for values that are compared, or taken to deeper places, and for pointers', () => {
     const large = Array.from({ length: 200_000 }, () => 0);
-    const document = { a: large, b: { c: {} }, deep: JSON.parse('{"a":'.repeat(50).concat('1', '}'.repeat(50))) as unknown };
+    const document = {
+      a: large,
+      b: { c: {} },
+      deep: JSON.parse('{"a":'.repeat(50).concat('1', '}'.repeat(50))) as unknown,
+    };
     const deeper = [
       { op: 'move', from: '/a', path: '/b/c/d' },
       { op: 'move', from: '/b/c/d', path: '/a' },

@@ -1,0 +1,1 @@
+export { HostileProcess } from './hostile-process.ts';
