@@ -36,7 +36,7 @@ const maxJsonHere = 256 * 1024;
 const maxOtherHere = 32 * 1024;
 
 /** The heap of the worker. YAML of 3 MiB takes up to 400 MB. */
-const maxHeapMb = 768;
+const defaultHeapMb = 768;
 
 /** A worker that has nothing to do for so long is ended, and its memory given back. */
 const idleMs = 10_000;
@@ -52,6 +52,7 @@ interface Job extends WorkerRequest {
  */
 export class BodyDecoder {
   readonly #clock: Clock;
+  readonly #maxHeapMb: number;
   readonly #waiting: Job[] = [];
   readonly #ending = new Set<Promise<unknown>>();
   #worker: Worker | undefined;
@@ -61,8 +62,9 @@ export class BodyDecoder {
   #idle: Timer | undefined;
   #isClosed = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { maxHeapMb = defaultHeapMb }: { readonly maxHeapMb?: number } = {}) {
     this.#clock = clock;
+    this.#maxHeapMb = maxHeapMb;
   }
 
   /** @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when it is read. */
@@ -116,7 +118,7 @@ export class BodyDecoder {
   #start(): Worker {
     const worker = new Worker(new URL('./body-worker.js', import.meta.url), {
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+      resourceLimits: { maxOldGenerationSizeMb: this.#maxHeapMb },
     });
     const end = (error: ApiError): void => {
       if (this.#worker === worker) this.#worker = undefined;

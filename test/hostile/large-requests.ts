@@ -259,11 +259,6 @@ const applies: readonly LargeRequest[] = [
 
 const reads: readonly LargeRequest[] = [
   {
-    name: 'a large object as YAML',
-    before: (object) => [create({ any: maps(5, 'v') })(object)],
-    request: get('/<name>', 'application/yaml'),
-  },
-  {
     name: 'a large object as a Table',
     before: (object) => [create({ any: maps(5, 'v') })(object)],
     request: get('/<name>', table),
