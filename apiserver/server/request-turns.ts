@@ -18,11 +18,11 @@ export class RequestTurns {
   /** Calls `begin` when it is the response's turn; never when the connection is closed before. */
   wait(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
-    const { assignSocket } = response;
+    const assign = response.assignSocket.bind(response);
     this.#add(socket);
     // Node calls this when the answer before has been sent: nothing else tells of it.
     response.assignSocket = (assigned) => {
-      assignSocket.call(response, assigned);
+      assign(assigned);
       this.#remove(socket);
       begin();
     };
