@@ -61,7 +61,7 @@ const segment = fc.oneof(
   visible,
 );
 
-const path = fc
+const anyPath = fc
   .tuple(
     fc.constantFrom(
       persons,
@@ -96,7 +96,7 @@ const value = fc.oneof(
   visible,
 );
 
-const query = fc
+const anyQuery = fc
   .array(fc.tuple(fc.oneof(fc.constantFrom(...parameters), visible), value), { maxLength: 4 })
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
   // A revision of the future is waited for; one request of them is enough, elsewhere.
@@ -135,7 +135,7 @@ const operations = fc.array(
   { maxLength: 4 },
 );
 
-const body = fc.oneof(
+const anyBody = fc.oneof(
   almostPerson,
   almostPerson.map((text) => text.slice(0, text.length / 2)),
   operations.map((list) => JSON.stringify(list)),
@@ -144,7 +144,7 @@ const body = fc.oneof(
   fc.constantFrom('', 'null', '[]', '{"__proto__":{"a":1}}', 'a: &a [*a]', '? ? ?', '{"spec":{"$patch":"x"}}'),
 );
 
-const headers = fc.dictionary(
+const anyHeaders = fc.dictionary(
   fc.constantFrom(
     'accept',
     'origin',
@@ -443,7 +443,14 @@ const protobuf = fc
   }));
 
 const anything = fc
-  .record({ method: fc.constantFrom(...methods), path, query, body, headers, type: fc.constantFrom(...types) })
+  .record({
+    method: fc.constantFrom(...methods),
+    path: anyPath,
+    query: anyQuery,
+    body: anyBody,
+    headers: anyHeaders,
+    type: fc.constantFrom(...types),
+  })
   .map(({ method, path: base, query: text, body: sent, headers: given, type }): HostileRequest => ({
     method,
     path: text === '' ? base : `${base}?${text}`,
