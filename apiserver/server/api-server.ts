@@ -158,18 +158,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = {
-    resources,
-    memory: answers,
-    bodies,
-    exports,
-    table,
-    endpoints,
-    reader,
-    metrics,
-    added,
-    live: [health.lasting],
-  };
+  const handlers = { resources, memory: answers, bodies, exports };
+  const served = { ...handlers, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
   return {
