@@ -7,6 +7,7 @@ export type {
   ConvergenceOptions,
   ConvergenceReport,
   ConvergenceServer,
+  RunnableParts,
   ScenarioContext,
   ServerParts,
   StartServer,

@@ -20,6 +20,7 @@ export type {
   Fault,
   FaultyClient,
   LoggedRequest,
+  RunnableParts,
   ScenarioContext,
   SettleOptions,
   TestKit,
