@@ -13,6 +13,7 @@ export type {
   StartServer,
 } from './convergence/convergence-options.ts';
 export type { Difference } from './convergence/state-difference.ts';
+export { errorLogger } from './error-logger.ts';
 export { eventually } from './eventually.ts';
 export type { EventuallyOptions } from './eventually.ts';
 export { FakeClock } from './fake-clock.ts';
