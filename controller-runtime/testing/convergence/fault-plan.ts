@@ -29,7 +29,7 @@ export type WriteFault =
   | RequestFault;
 
 /** What befalls a read of the controllers. The reads of caches meet faults of events in place of these. */
-export type ReadFault = RequestFault & { readonly kind: 'refuse' };
+type ReadFault = RequestFault & { readonly kind: 'refuse' };
 
 /** What befalls an event on its way to a cache. */
 export type EventFault =
