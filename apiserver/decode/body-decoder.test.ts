@@ -109,7 +109,9 @@ describe('BodyDecoder', () => {
 
   it('refuses what waits when it is closed', async () => {
     const body = Buffer.from(JSON.stringify(objectOf(300_000)));
-    const answers = Promise.all([decoder.decode(body, 'json'), decoder.decode(body, 'json')].map((each) => messageOf(each)));
+    const answers = Promise.all(
+      [decoder.decode(body, 'json'), decoder.decode(body, 'json')].map((each) => messageOf(each)),
+    );
     await decoder.close();
     const closed = '503 the server is shutting down';
     expect(await answers).to.deep.equal([closed, closed]);

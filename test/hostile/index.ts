@@ -1,1 +1,0 @@
-export { HostileProcess } from './hostile-process.ts';
