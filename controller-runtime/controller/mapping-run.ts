@@ -47,6 +47,7 @@ export class MappingRun {
   /** Tells the mapping to end, and leaves it behind. */
   leave(reason: Error): void {
     this.#abort.abort(reason);
+    void this.#client.end(() => reason);
     this.#reject(reason);
   }
 

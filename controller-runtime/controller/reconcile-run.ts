@@ -81,9 +81,11 @@ export class ReconcileRun {
 
   #onTimeout(): void {
     const { timeoutMs } = this.#parts.definition;
-    this.#timeout = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
-    this.#abort.abort(this.#timeout);
-    this.#options.onTimeout(this.#timeout);
+    const error = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
+    this.#timeout = error;
+    this.#abort.abort(error);
+    void this.#client.end(() => error);
+    this.#options.onTimeout(error);
   }
 
   async #tryReconcile(): Promise<Outcome> {

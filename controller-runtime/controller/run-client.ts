@@ -171,19 +171,13 @@ export class RunClient implements Client {
   #bound<O extends RequestOptions>(options: O | undefined): O & { readonly signal: AbortSignal } {
     const { abort, reconcileID } = this.#parts;
     const { signal } = abort;
-    if (signal.aborted && options?.signal === undefined) signal.throwIfAborted();
     // Own fields before the spread: see CONTRIBUTING.md.
     const bound = reconcileID === undefined ? { signal, ...options } : { signal, reconcileID, ...options };
     return bound as O & { readonly signal: AbortSignal };
   }
 
   #read<R>(send: () => Promise<R>): Promise<R> {
-    try {
-      this.#checkOpen();
-      return send();
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    return this.#lateError === undefined ? send() : Promise.reject(this.#lateError());
   }
 
   #checkOpen(): void {
