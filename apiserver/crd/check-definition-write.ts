@@ -1,4 +1,5 @@
 import type { FieldViolation } from '@homeostat/controller-runtime/api';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 import { DefinitionViolations } from './violations.ts';
@@ -10,7 +11,7 @@ import { DefinitionViolations } from './violations.ts';
 export function* checkDefinitionWrite(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition | undefined,
-): Generator<number, readonly FieldViolation[]> {
+): MeasuredWork<readonly FieldViolation[]> {
   if (previous === undefined) return [...checkName(next), ...(yield* checkDefinition(next))];
   const changes = checkChange(next, previous);
   const found = yield* checkDefinition(next);

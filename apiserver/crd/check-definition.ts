@@ -1,5 +1,6 @@
 import { checkDnsLabel, checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 import type { FieldViolation, ScaleSubresource } from '@homeostat/controller-runtime/api';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkStructuralSchema } from './check-structural-schema.ts';
 import { checkSelectableFields } from './check-selectable-fields.ts';
 import type { CustomResourceDefinition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
@@ -13,7 +14,7 @@ const maxVersions = 64;
  * Everything that is wrong with a definition, by Kubernetes' rules, besides its name; and what of it costs too much. Yields the
  * work done, some 5 µs each.
  */
-export function* checkDefinition(definition: CustomResourceDefinition): Generator<number, readonly FieldViolation[]> {
+export function* checkDefinition(definition: CustomResourceDefinition): MeasuredWork<readonly FieldViolation[]> {
   const violations = new DefinitionViolations();
   const { spec } = definition;
   checkGroup(spec, violations);
@@ -73,7 +74,7 @@ function checkConversion({ conversion }: DefinitionSpec, violations: DefinitionV
 function* checkVersions(
   versions: readonly DefinitionVersion[],
   violations: DefinitionViolations,
-): Generator<number, void> {
+): MeasuredWork<void> {
   if (versions.length > maxVersions) return violations.tooMany('spec.versions', versions.length, maxVersions);
   const stored = versions.filter(({ storage }) => storage);
   if (stored.length !== 1)
@@ -92,7 +93,7 @@ function* checkVersion(
   field: string,
   version: DefinitionVersion,
   check: { readonly violations: DefinitionViolations; readonly cost: SchemaCost },
-): Generator<number, void> {
+): MeasuredWork<void> {
   const { violations } = check;
   const { name, schema, subresources, additionalPrinterColumns = [] } = version;
   const rules = [...checkDnsLabel(name), ...checkName(name, 'label')].slice(0, 1);

@@ -1,4 +1,5 @@
 import { ShapeBuilder } from '../schema/shape.ts';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkCompleteness } from './check-completeness.ts';
 import { DefaultCheck } from './check-default.ts';
 import { checkLists } from './check-lists.ts';
@@ -47,7 +48,7 @@ export function* checkStructuralSchema(
   field: string,
   schema: DefinitionSchema,
   { violations, cost }: { readonly violations: DefinitionViolations; readonly cost: SchemaCost },
-): Generator<number, void> {
+): MeasuredWork<void> {
   yield* new SchemaCheck(violations, cost).run({
     schema,
     field,
@@ -72,7 +73,7 @@ class SchemaCheck {
     this.#cost = cost;
   }
 
-  *run(root: Visit): Generator<number, void> {
+  *run(root: Visit): MeasuredWork<void> {
     this.#open.push(root);
     for (let visit = this.#open.pop(); visit !== undefined; visit = this.#open.pop()) {
       if (!this.#cost.addSchema(visit, this.#violations)) return;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FieldViolation } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { atOnce } from '../schema/in-turns.ts';
+import { atOnce } from '../turns/in-turns.ts';
 import { checkCompleteness } from './check-completeness.ts';
 import { checkDefinitionWrite } from './check-definition-write.ts';
 import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';

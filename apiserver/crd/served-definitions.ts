@@ -5,7 +5,8 @@ import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
-import { inTurns } from '../schema/in-turns.ts';
+import { inTurns } from '../turns/in-turns.ts';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { isServed } from './definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
@@ -116,7 +117,7 @@ function frozen(model: ModelDescriptor): Promise<ModelDescriptor> {
   return inTurns(freezeInSteps(model), frozenPerTurn);
 }
 
-function* freezeInSteps<T>(value: T): Generator<number, T> {
+function* freezeInSteps<T>(value: T): MeasuredWork<T> {
   const open: unknown[] = [value];
   while (open.length > 0) {
     const next = open.pop();

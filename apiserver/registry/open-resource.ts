@@ -5,14 +5,14 @@ import type { FeedChange } from '../index/change-feed.ts';
 import { History } from '../index/history.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
-import { inTurns } from '../schema/in-turns.ts';
 import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
 import type { KindJudge } from './kind-judge.ts';
 import type { KindStrategy } from './kind-strategy.ts';
-import { judgeValidator, modelValidator } from './model-validator.ts';
+import { judgedRules, modelValidator } from './model-validator.ts';
 import { readKind } from './read-kind.ts';
 import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
@@ -76,7 +76,7 @@ export async function openResource(
       floor: place.revision,
     });
     let replayed = place.revision;
-    const restored = await inTurns(restoreInSteps(resource, log.since(kindNumber, 0)), bytesPerTurn);
+    const restored = await restoreChanges(resource, log.since(kindNumber, 0));
     const replay = (upTo: number): void => {
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
       replayed = upTo;
@@ -103,8 +103,8 @@ export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
   return {
     model,
     schema: compileSchema(model, origin),
-    validateModel: judge === undefined ? modelValidator(model, onValidateBug) : judgeValidator(model, judge),
-    judge,
+    validateModel: modelValidator(model, onValidateBug),
+    judge: judge === undefined ? undefined : judgedRules(model, judge),
     strategy: strategyOf?.(model),
   };
 }
@@ -151,15 +151,19 @@ function replayOnto(resource: Resource, { op, key, data, revision }: Change): vo
   else cache.put(lenientEntry(resource, { data, revision }));
 }
 
-/** Changes by their revision, as the feed holds them. Yields their bytes. */
-function* restoreInSteps(
+/** Changes by their revision, as the feed holds them; in several turns when they are many. */
+async function restoreChanges(
   resource: Resource,
   changes: readonly Change[],
-): Generator<number, ReadonlyMap<number, FeedChange>> {
+): Promise<ReadonlyMap<number, FeedChange>> {
   const restored = new Map<number, FeedChange>();
+  let bytes = 0;
   for (const change of changes) {
     restored.set(change.revision, restore(resource, change));
-    yield change.data.length + (change.previous?.data.length ?? 0);
+    bytes += change.data.length + (change.previous?.data.length ?? 0);
+    if (bytes < bytesPerTurn) continue;
+    bytes = 0;
+    await nextTurn();
   }
   return restored;
 }

@@ -1,7 +1,7 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
-import { nextTurn } from '../schema/in-turns.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import type { Row, Store } from '../store/store.ts';
 import { IndexBuildError } from './index-build.ts';
 import { allocateFrom, maxRevisionBytes } from './object-codec.ts';

@@ -3,10 +3,9 @@ import type { FieldChanges } from '../apply/compare-fields.ts';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import type { ObjectSchema } from '../schema/compile-schema.ts';
 import type { States } from './states.ts';
-import type { KindJudge } from './kind-judge.ts';
 import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from './label-keys.ts';
-import type { ModelValidator } from './model-validator.ts';
+import type { JudgedRules, ModelValidator } from './model-validator.ts';
 
 /** What the rules need to know of a kind. */
 export interface Rules {
@@ -14,8 +13,8 @@ export interface Rules {
   readonly schema: ObjectSchema;
   /** The model's own rules, for objects that are valid otherwise. */
   readonly validateModel: ModelValidator | undefined;
-  /** Of a built-in kind whose objects take long to judge; `validateModel` relies on it. */
-  readonly judge?: KindJudge | undefined;
+  /** The same of a built-in kind whose objects may take long to judge. */
+  readonly judge?: JudgedRules | undefined;
   /** Of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
   /** Of a kind that has several versions: what a write in this one changed in another. */
@@ -56,4 +55,10 @@ export interface CreateRequest extends WriteRequest {
   readonly draw: (base: string) => string;
   /** Who owns what, where that is not all the creator's (server-side apply). */
   readonly managedFields?: ManagedFields;
+}
+
+/** Returns the list for the warnings of one decision. A write that is decided again does not repeat earlier warnings. */
+export function emptyWarnings({ warnings = [] }: { readonly warnings?: string[] }): string[] {
+  warnings.length = 0;
+  return warnings;
 }

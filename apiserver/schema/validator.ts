@@ -1,6 +1,7 @@
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
 import { Explainer } from './explainer.ts';
-import { inTurns } from './in-turns.ts';
+import { inTurns } from '../turns/in-turns.ts';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { InterpretedGate } from './interpreted-gate.ts';
 import { LinearPatterns } from './linear-pattern.ts';
 import { SchemaNodes } from './schema-node.ts';
@@ -87,6 +88,6 @@ class Preparation {
 /** Schemas looked at, and states of patterns compiled, in one turn: 10 ms. */
 const workPerTurn = 2000;
 
-function* compilePatterns(schemas: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): Generator<number> {
+function* compilePatterns(schemas: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): MeasuredWork<void> {
   for (const { pattern } of allSchemas(schemas)) yield pattern === undefined ? 0.1 : patterns.prepare(pattern);
 }

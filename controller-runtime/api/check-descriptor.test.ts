@@ -153,6 +153,28 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ indexes: [{ ...spec, indexFunc: () => 'x' }] })).rule).to.include('simpleAttribute');
   });
 
+  it('refuses unknown keys of an index, names that no field selector can have, and metadata.namespace', () => {
+    const indexFunc = simpleAttribute(person, () => 'x');
+    const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
+    const misspelt = errorOf(() => check({ indexes: [{ ...spec, uniqe: true }] }));
+    expect(misspelt.message).to.contain('index spec.name: unknown key "uniqe". Did you mean "unique"?');
+    expect(() => new IndexSpec({ name: 'spec.name', uniqe: true, indexFunc } as never)).to.throw(
+      TypeError,
+      'IndexSpec "spec.name": unknown key "uniqe". Did you mean "unique"?',
+    );
+    for (const name of ['a b', 'a,b', 'a=b', '!a', 'a(b)', 'a>b', ' a', 'a!=b', 'in (a)']) {
+      expect(errorOf(() => check({ indexes: [{ ...spec, name }] })).rule, name).to.contain(
+        'no field selector can name',
+      );
+    }
+    expect(errorOf(() => check({ indexes: [{ ...spec, name: 'metadata.namespace' }] })).rule).to.contain(
+      'selects by namespace itself',
+    );
+    for (const name of ['spec.name', 'byName', 'größe', 'in', 'a/b', 'a-b_c']) {
+      expect(() => check({ indexes: [{ ...spec, name }] }), name).not.to.throw();
+    }
+  });
+
   for (const pattern of ['^(?=a)', '^(?!a)', '(?<=a)b', '(a)\\1', '(a{1000}){1000}', '[']) {
     it(`refuses the pattern ${pattern}, naming the field`, () => {
       const error = errorOf(() => check(withField({ type: 'string', pattern })));
@@ -208,12 +230,12 @@ describe('checkDescriptor', () => {
     let deep: JsonSchema = { type: 'string' };
     for (let level = 0; level < 3000; level += 1) deep = { type: 'array', items: deep };
     expect(errorOf(() => check(withField(deep))).rule).to.include('100 levels');
-    expect(errorOf(() => check(withField({ type: 'string', description: 'x'.repeat(2_000_000) }))).rule).to.include(
+    expect(errorOf(() => check(withField({ type: 'string', description: 'x'.repeat(9_000_000) }))).rule).to.include(
       'characters',
     );
     let shared: JsonSchema = { type: 'string' };
     for (let level = 0; level < 30; level += 1) shared = { type: 'object', properties: { a: shared, b: shared } };
-    expect(errorOf(() => check(withField(shared))).rule).to.include('50000 schemas');
+    expect(errorOf(() => check(withField(shared))).rule).to.include('100000 schemas');
     const proto = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}') as JsonSchema;
     expect(errorOf(() => check(withField(proto))).rule).to.include('__proto__');
     expect(errorOf(() => check(withField(7 as JsonSchema))).rule).to.include('must be a schema');

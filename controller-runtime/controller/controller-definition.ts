@@ -1,4 +1,11 @@
-import { descriptorOf, type ApiObject, type Model, type ModelDescriptor, type ObjectKey } from '../api/index.ts';
+import {
+  descriptorOf,
+  unknownKeyOf,
+  type ApiObject,
+  type Model,
+  type ModelDescriptor,
+  type ObjectKey,
+} from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { checkBackoff, type BackoffOptions } from '../queue/backoff.ts';
 import type { KeySource } from './key-source.ts';
@@ -9,9 +16,21 @@ import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconcil
 /** Keys of objects to reconcile: names, `namespace/name`, or key objects. */
 export type MappedKeys = Iterable<string | ObjectKey>;
 
-/** Answers which objects of the controller's kind a changed object concerns. An update maps the states before and after. */
+/** What a mapping is given besides the object. */
+export interface MapContext {
+  /** For reads; it ends with the call of the mapping. */
+  readonly client: Client;
+  /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Returns which objects of the controller's kind a changed object concerns. Called for the states before and after an
+ * update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the controller's `backoff`,
+ * until it succeeds; as many mappings run at once as `concurrency` says. It may be called again for a state.
+ */
 export type MapFunction<T extends ApiObject = ApiObject> = {
-  map(object: T, context: { readonly client: Client }): MappedKeys | Promise<MappedKeys>;
+  map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
 }['map'];
 
 /** Another kind that the controller listens to. Made by {@link on}. */
@@ -20,7 +39,7 @@ export interface WatchSource {
   readonly map: MapFunction;
 }
 
-/** Listens to another kind: each change of an object of it enqueues the keys that `map` answers. */
+/** Listens to another kind: each change of an object of it enqueues the keys that `map` returns. */
 export function on<T extends ApiObject>(model: Model<T>, map: MapFunction<T>): WatchSource {
   return Object.freeze({ model: descriptorOf(model), map });
 }
@@ -90,6 +109,7 @@ export function controller<T extends ApiObject>(
   const { backoff = {}, retryLimit = Infinity } = options;
   const deadlineMs = parseDuration(timeoutMs);
   checkName(name);
+  checkKeys(name, options);
   checkCount(name, { concurrency }, 1);
   if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
   checkCount(name, { hotLoopRunsPerMinute }, 1);
@@ -127,6 +147,28 @@ function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFun
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;
   return (context: ReconcileContext<T>) => reconcile.call(options, context);
+}
+
+const optionKeys: readonly string[] = [
+  'name',
+  'owns',
+  'watches',
+  'sources',
+  'resync',
+  'concurrency',
+  'timeoutMs',
+  'backoff',
+  'retryLimit',
+  'predicates',
+  'hotLoopRunsPerMinute',
+  'reconcile',
+  'cleanup',
+] satisfies readonly (keyof ControllerOptions)[];
+
+/** An instance of a class may have fields of its own, which its methods use. */
+function checkKeys(name: string, options: object): void {
+  const unknown = Object.getPrototypeOf(options) === Object.prototype ? unknownKeyOf(options, optionKeys) : undefined;
+  if (unknown !== undefined) throw new TypeError(`controller "${name}": ${unknown}`);
 }
 
 function checkSources(name: string, sources: readonly KeySource[]): void {
