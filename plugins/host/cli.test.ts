@@ -127,6 +127,66 @@ describe('homeostat', () => {
     expect(command.stderr).to.equal('');
   });
 
+  describe('with --strict', () => {
+    it('exits with 1 when a plugin given by a flag cannot be read, or fails at its start', async () => {
+      const good = await makePlugin('good', 'export default {};');
+      const bad = await makePlugin('bad', "throw new Error('not today');");
+      for (const [folder, reason] of [
+        [bad, 'plugin "bad" failed, and --strict is given: not today'],
+        [join(good, 'nowhere'), 'plugin "nowhere" failed, and --strict is given: '],
+      ] as const) {
+        const command = serve('--strict', '--plugin', good, '--plugin', folder);
+        expect(await command.exited).to.equal(1);
+        expect(command.stderr).to.include(reason);
+        expect(command.lines.at(-1)).to.include({ msg: 'stopped' });
+      }
+    });
+
+    it('exits with 1 when such a plugin fails later', async () => {
+      const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
+      const command = serve('--strict', '--plugin', await makePlugin('throws', main));
+      expect(await command.exited).to.equal(1);
+      expect(command.stderr).to.include('plugin "throws" failed, and --strict is given: in a callback');
+    });
+
+    it('goes on without an installed plugin that fails', async () => {
+      const plugins = await makeFolder({ 'bad/plugin.yaml': 'name: bad\nversion: 1.0.0\n' });
+      const good = await makePlugin('good', 'export default {};');
+      const command = serve('--strict', '--plugin', good, '--plugins-dir', plugins);
+      await command.line('ready');
+      command.kill('SIGTERM');
+      expect(await command.exited).to.equal(0);
+    });
+  });
+
+  it('refuses a folder of plugins that is not there', async () => {
+    const command = serve('--plugins-dir', '/nowhere/plugins');
+    expect(await command.exited).to.equal(2);
+    expect(command.stderr).to.equal(
+      '--plugins-dir: /nowhere/plugins: there is no such folder: make it first, or name another\n',
+    );
+  });
+
+  it('names the cure where a server is not trusted, or does not let a command in', async () => {
+    const folder = await makeFolder({});
+    const token = 'sixteen-letters!';
+    const server = serve('--tls-dir', folder, '--token', token);
+    const url = String((await server.line('ready'))['url']);
+    const trusted = { NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt') };
+    for (const args of [['plugin', 'list'], ['export']]) {
+      const stranger = run([...args, '--server', url]);
+      expect(await stranger.exited, args.join()).to.equal(1);
+      expect(stranger.stderr).to.include(
+        "name the file of the server's authority: NODE_EXTRA_CA_CERTS=<tls-dir>/ca.crt, such as data/tls/ca.crt",
+      );
+      const withoutToken = run([...args, '--server', url], trusted);
+      expect(await withoutToken.exited).to.equal(1);
+      expect(withoutToken.stderr).to.include("give the server's token: --token, or better HOMEOSTAT_TOKEN");
+      const both = run([...args, '--server', url, '--token', token], trusted);
+      expect(await both.exited, both.stderr).to.equal(0);
+    }
+  });
+
   it('is alive but not ready while a plugin starts', async () => {
     const hangs = await makePlugin('hangs', 'export default { start: () => new Promise(() => {}) };');
     const command = serve('--plugin', hangs);

@@ -11,7 +11,9 @@ import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
 import { PluginHost } from './plugin-host.ts';
+import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
+import { StrictPlugins } from './strict-plugins.ts';
 
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
@@ -36,6 +38,7 @@ interface ServeParts extends Pick<RunServeOptions, 'exit'> {
 }
 
 async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
+  if (config.pluginsDir !== undefined) checkPluginsDir(config.pluginsDir);
   const logger = createLogger(config.logLevel);
   let host: PluginHost | undefined;
   const shutdown = new Shutdown({
@@ -49,13 +52,16 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
     await development?.compile(shutdown.signal);
     const server = await startServer(config, logger);
     const { leaderElection, pluginsDir } = config;
+    const fail = (): void => shutdown.fail();
+    const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
     host = new PluginHost({
       server,
       logger,
+      ...(strict === undefined ? {} : { onFailed: () => strict.check() }),
       ...(leaderElection === undefined ? {} : { leaderElection }),
       ...(pluginsDir === undefined ? {} : { pluginsDir }),
     });
-    await runUntilStopped(config, { server, host, logger, development, signal: shutdown.signal });
+    await runUntilStopped(config, { server, host, logger, development, strict, signal: shutdown.signal });
     logger.info({}, 'stopped');
     return shutdown.exitCode;
   } catch (err) {
@@ -83,20 +89,25 @@ interface Serving {
   readonly host: PluginHost;
   readonly logger: Logger;
   readonly development: Development | undefined;
+  readonly strict: StrictPlugins | undefined;
   readonly signal: AbortSignal;
 }
 
 async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
-  const { server, host, logger, development, signal } = serving;
+  const { server, host, logger, development, strict, signal } = serving;
   server.addReadyCheck({ name: 'plugins', check: () => host.readinessProblem() });
   server.addDebugPage(controllersPage(() => host.managers()));
+  server.addDebugPage(pluginsDirPage(config.pluginsDir));
   logger.info({ url: server.url }, 'listening');
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const developed = development === undefined ? [] : [development.folder];
-  for (const folder of [...config.plugins, ...developed]) await host.addFolder(folder);
+  for (const folder of config.plugins) {
+    const name = await host.addFolder(folder);
+    strict?.add(name);
+  }
+  if (development !== undefined) await host.addFolder(development.folder);
   await host.addInstalled();
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
