@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hostVersion } from './host-version.ts';
@@ -185,6 +186,35 @@ describe('homeostat', () => {
       const both = run([...args, '--server', url, '--token', token], trusted);
       expect(await both.exited, both.stderr).to.equal(0);
     }
+  });
+
+  it('names mistakes of a plugin by the file and line that its author wrote', async () => {
+    // The first line of the module comes from the third of its source.
+    const map = { version: 3, sources: ['../index.ts'], sourcesContent: ['\n\nthrow'], names: [], mappings: 'AAEA' };
+    const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+    const broken = "import 'homeostat'; throw new Error('not today');";
+    const model = "import { defineModel } from 'homeostat'; defineModel({ gvk: 'a.example.com/v1/A', plurl: 'as' });";
+    const schema = "{ properties: { spec: { properties: { a: { properties: { b: { type: 'text' } } } } } } }";
+    const deep = model.replace("plurl: 'as'", `plural: 'as', schema: ${schema}`);
+    const folders = {
+      throws: await makePlugin('throws', `${broken}\n//# sourceMappingURL=${url}\n`),
+      misspells: await makePlugin('misspells', `${model}\n//# sourceMappingURL=${url}\n`),
+      mistypes: await makePlugin('mistypes', `${deep}\n//# sourceMappingURL=${url}\n`),
+      undeclared: await makePlugin('undeclared', '', {
+        'plugin.yaml': 'name: undeclared\n\nverson: 1.0.0\n',
+      }),
+    };
+    for (const folder of Object.values(folders)) {
+      await mkdir(join(folder, 'node_modules'));
+      await symlink(fileURLToPath(new URL('..', import.meta.url)), join(folder, 'node_modules', 'homeostat'));
+    }
+    const command = serve(...Object.values(folders).flatMap((folder) => ['--plugin', folder]));
+    const { plugins } = await command.line('ready');
+    const reasons = (plugins as readonly { readonly reason: string }[]).map(({ reason }) => reason);
+    expect(reasons[0]).to.equal('not today (index.ts:3)');
+    expect(reasons[1]).to.match(/unknown key "plurl"\. Did you mean "plural"\? \(index\.ts:3\)$/);
+    expect(reasons[2]).to.match(/A\.spec\.a\.b: type must be one of .* \(index\.ts:3\)$/);
+    expect(reasons[3]).to.include('/plugin.yaml:3: unknown key "verson". Did you mean "version"?');
   });
 
   it('is alive but not ready while a plugin starts', async () => {

@@ -1,6 +1,9 @@
 import { pathToFileURL } from 'node:url';
 import { hostFolders } from './host-folders.ts';
 
+/** Frames that V8 keeps of an error's stack; more are kept while a plugin is loaded. */
+export const usualFrames: number = Error.stackTraceLimit;
+
 /** Whether a function of a plugin's file is on the stack; `folder` is the plugin's, a real path. */
 export function isFromFolder(stack: string, folder: string): boolean {
   return stack.split('\n').some((line) => isLineOf(line, folder));
@@ -23,7 +26,7 @@ function isBelow(line: string, folder: string): boolean {
 export function isBegunInFolder(stack: string, folder: string): boolean {
   const calls = stack.split('\n').filter((line) => /^\s+at /.test(line));
   const others = calls.filter((line) => !/\(?node:[^)]*\)?$|\(<anonymous>\)$|\(native\)$/.test(line));
-  const isWhole = calls.length < Error.stackTraceLimit;
+  const isWhole = calls.length < usualFrames;
   const outermost = others.at(-1);
   if (outermost === undefined) return false;
   return isWhole ? isLineOf(outermost, folder) : others.every((line) => isLineOf(line, folder));

@@ -102,9 +102,9 @@ describe('homeostat plugin install of a hostile archive', () => {
   describe('refuses, before npm is run,', () => {
     const settings: Readonly<Record<string, string>> = {
       'a registry, with a secret in the credentials': 'registry=http://127.0.0.1:9/${SECRET}/\n',
-      'a prefix and global': 'prefix=/tmp/elsewhere\nglobal=true\nforce=true\n',
-      'a program in place of git': 'git=/tmp/program\n',
-      'a cache elsewhere': 'cache=/tmp/elsewhere\n',
+      'a prefix and global': 'prefix=elsewhere\nglobal=true\nforce=true\n',
+      'a program in place of git': 'git=./program\n',
+      'a cache elsewhere': 'cache=../../elsewhere\n',
     };
     for (const [what, text] of Object.entries(settings)) {
       it(`an .npmrc with ${what}`, async () => {
@@ -282,7 +282,11 @@ describe('homeostat plugin install of a hostile archive', () => {
 
     it("by the registry and the credentials of this machine's settings", async () => {
       const { host } = new URL(registry.url);
-      const lines = [`registry = "${registry.url}"`, `//${host}/:_authToken=\${SECRET}`, 'prefix=/nowhere ; not ours'];
+      const lines = [
+        `registry = "${registry.url}"`,
+        `//${host}/:_authToken=\${SECRET}`,
+        `prefix=${join(folder, 'prefix')} ; not ours`,
+      ];
       await writeFile(join(folder, '.npmrc'), lines.join('\n'));
       await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
       expect((await install({ environment: { npm_config_registry: '' } })).stderr).to.equal('');

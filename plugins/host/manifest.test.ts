@@ -64,7 +64,9 @@ description: Of persons.
       .to.throw()
       .with.property('message')
       .that.satisfies((message: string) => {
-        expect(message.split('; ').map((each) => each.replace(/(must consist of|one of|such as).*/, '$1'))).to.deep.equal([
+        expect(
+          message.split('; ').map((each) => each.replace(/(must consist of|one of|such as).*/, '$1')),
+        ).to.deep.equal([
           'plugin.yaml: version: is missing',
           'plugin.yaml:1: name: a name must consist of',
           'plugin.yaml:2: requires: must be a range of versions such as',

@@ -24,6 +24,8 @@ export interface RunServeOptions extends ConfigSources {
 
 /** Serves until a signal, and answers the exit code: 0, 1 when it could not start or an exception escaped, 2 for bad values. */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
+  // A mistake in a plugin is named by the line that its author wrote, not by the one that the compiler made of it.
+  process.setSourceMapsEnabled(true);
   try {
     return await serve(readConfig(sources), { exit, development });
   } catch (error) {
