@@ -3,7 +3,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
-import { checkToken } from '../http/bearer-token.ts';
+import { checkToken } from '../http/check-token.ts';
 import { defaultRetention } from '../registry/compactor.ts';
 import type { Retention } from '../registry/compactor.ts';
 import type { TlsOptions } from '../tls/tls-options.ts';

@@ -17,8 +17,8 @@ import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { createApp } from '../http/app.ts';
-import { tokenCheck } from '../http/bearer-token.ts';
-import type { DebugPage } from '../http/debug-pages.ts';
+import { tokenCheck } from '../http/check-token.ts';
+import type { DebugPage } from '../http/debug-page.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
@@ -51,6 +51,11 @@ import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { sampleServer } from './server-metrics.ts';
 
+/** What requests are handled by: not its class, since the types of koa, which that names, are not published. */
+interface Closable {
+  close(): void;
+}
+
 /** The parts of a server, wired. */
 interface Parts {
   readonly store: Store;
@@ -64,8 +69,8 @@ interface Parts {
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
-  readonly watches: WatchHandler;
-  readonly exports: ExportHandler;
+  readonly watches: Closable;
+  readonly exports: Closable;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -183,7 +188,8 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'endpoints' | 'metrics' | 'added'> {
+  readonly exports: ExportHandler;
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly reader: ObjectReader;
