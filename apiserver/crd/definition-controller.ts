@@ -8,10 +8,11 @@ import type { Registry, WriteOptions } from '../registry/registry.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import { formatTime } from '../registry/time.ts';
 import { checkDefinitionWrite } from './check-definition-write.ts';
 import { checkServable } from './check-servable.ts';
-import { cleanupFinalizer } from './definition.ts';
+import { cleanupFinalizer, isServed } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
 import { definitionModel } from './definition-model.ts';
 import { statusOf, terminatingStatus } from './definition-status.ts';
@@ -90,6 +91,17 @@ export class DefinitionController {
 
   isIdle(): boolean {
     return this.#queue.isIdle();
+  }
+
+  /** Why a kind that was served before is not: its definition cannot be served as it is now. */
+  awaited({ group, plural }: StoredKind): string | undefined {
+    const name = `${plural}.${group}`;
+    const entry = this.#definitions?.cache.get(name);
+    if (entry === undefined || entry.deletion !== undefined) return undefined;
+    const { spec, status } = decodeObject<CustomResourceDefinition>(entry.bytes);
+    if (!isServed(spec)) return undefined;
+    const established = status?.conditions?.find(({ type }) => type === 'Established');
+    return `CustomResourceDefinition "${name}" is not Established: ${established?.message ?? 'it has not been looked at yet'}`;
   }
 
   async stop(): Promise<void> {

@@ -35,11 +35,13 @@ import { SchemeManager } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/database-url.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import { CertificateRenewal } from '../tls/certificate-renewal.ts';
 import { certificateSource } from '../tls/certificate-source.ts';
 import type { ServerCertificate } from '../tls/tls-options.ts';
+import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
 import { createEndpoints } from './create-endpoints.ts';
@@ -64,6 +66,7 @@ interface Parts {
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
+  readonly absent: AbsentKinds;
   readonly watches: WatchHandler;
   readonly exports: ExportHandler;
   readonly schemes: SchemeManager;
@@ -114,6 +117,7 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
 async function begin(parts: Parts, settings: Settings): Promise<void> {
   await openBuiltinKinds(parts);
   await parts.definitions.open();
+  await parts.absent.open();
   await parts.listener.listen(settings);
   parts.compactor.start();
   parts.follower?.start();
@@ -148,17 +152,20 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
-  const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
-  const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
+  const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
+  const absent = new AbsentKinds({ store, schemes, table, awaited });
+  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
+  const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const resources = new ResourceHandler({ registry, lister, watches, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = { resources, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
+  const served = { resources, exports, table, absent, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
   return {
     ...writing,
     table,
+    absent,
     watches,
     exports,
     schemes,
@@ -183,7 +190,7 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'absent' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly reader: ObjectReader;
@@ -191,13 +198,14 @@ interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metric
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, exports, table, endpoints, reader, metrics, added, live } = served;
+  const { resources, exports, table, absent, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
       reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
+      refusalOf: (kind) => absent.refusalOf(kind),
       models: () => [...table.models(), ...reviewKinds],
       live,
       ...added,
