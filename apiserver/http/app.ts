@@ -23,6 +23,7 @@ import type { HealthCheck } from './health.ts';
 import { metricsRoute, noteResourcePath, RequestObserver } from './observe-requests.ts';
 import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
+import { queryEncoding } from './query-encoding.ts';
 import { allOf } from './query.ts';
 import { requestId } from './request-id.ts';
 import { pathNotFound, refuseMethod } from './path-errors.ts';
@@ -61,6 +62,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
   if (parts.token !== undefined) app.use(bearerToken(parts.token));
+  app.use(queryEncoding());
   app.use(resourceRoutes(parts));
   app.use(endpointRoutes(parts));
   app.use(healthRoutes(parts));

@@ -1,5 +1,6 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import { isReadOnly } from '../builtin/service-kind.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import type { Registry, WriteOptions } from '../registry/registry.ts';
 import { isHidden } from '../registry/write-result.ts';
@@ -63,6 +64,7 @@ export class ResourceHandler {
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const { deprecation } = resource;
     if (deprecation !== undefined) setWarnings(context, [deprecation]);
+    if (isReadOnly(resource.model) && !isRead(context)) throw methodNotAllowed(context, resource.model);
     if (isWatchRequest(context, path)) return this.#parts.watches.handle(context, path, resource);
     // Before anything is done: a client that cannot read the answer must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
@@ -120,7 +122,9 @@ export class ResourceHandler {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
     const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
-    const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
+    const written = await withWarnings(context, options, (warned) =>
+      this.#parts.registry.create(resource, body, withNamespace(path, warned)),
+    );
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
     this.#answer(call, written);
@@ -130,27 +134,37 @@ export class ResourceHandler {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
     const { context, resource } = call;
     const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
-    this.#answer(call, await this.#parts.registry.update(resource, key, body, options));
+    const written = await withWarnings(context, options, (warned) =>
+      this.#parts.registry.update(resource, key, body, warned),
+    );
+    this.#answer(call, written);
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
     const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
     const patch = await readPatch(call.context, objectPatchTypes);
-    this.#answer(call, await this.#parts.registry.patch(call.resource, key, patch, options));
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.patch(call.resource, key, patch, warned),
+    );
+    this.#answer(call, written);
   }
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readApplyOptions(call.context));
     const body = await readAppliedBody(call.context);
-    const written = await this.#parts.registry.apply(call.resource, key, body, options);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.apply(call.resource, key, body, warned),
+    );
     if (written.outcome === 'created') call.context.status = 201;
     this.#answer(call, written);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
     const options = await readDeleteOptions(call.context);
-    const written = await this.#parts.registry.delete(call.resource, key, options);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.delete(call.resource, key, warned),
+    );
     if (!isHidden(written)) return this.#answer(call, written);
     setWarnings(call.context, written.warnings);
     const status = deleted(call.resource, written);
@@ -178,12 +192,31 @@ export class ResourceHandler {
   }
 }
 
+/** Runs a write. The response to a refused write has the warnings of the write as well, as with Kubernetes. */
+async function withWarnings<T extends WriteOptions>(
+  context: Context,
+  options: T,
+  write: (options: T & WriteOptions) => Promise<WriteResult>,
+): Promise<WriteResult> {
+  const warnings: string[] = [];
+  try {
+    return await write({ ...options, warnings });
+  } catch (error) {
+    setWarnings(context, warnings);
+    throw error;
+  }
+}
+
 function sendObject({ context, format, view }: Call, bytes: Buffer): void {
   sendBytes(context, view === undefined ? bytes : view.ofObject(bytes), format);
 }
 
 function sendList({ context, format, view }: Call, list: ListPage): void {
   sendBytes(context, view === undefined ? list.toBytes() : view.ofList(list), format);
+}
+
+function isRead({ method }: Context): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 function keyAt(path: ResourcePath, name: string): ObjectKey {

@@ -62,8 +62,8 @@ function checkPath(draft: Draft, request: WriteRequest): void {
   }
 }
 
-/** 400: a patched or applied object has to say which one it is. */
+/** An updated, patched or applied object has to name itself, as with kube-apiserver (400). */
 export function requireName(draft: Draft, request: WriteRequest): void {
-  if (draft.metadata.name === undefined)
+  if (draft.metadata.name === undefined || draft.metadata.name === '')
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
 }

@@ -39,6 +39,7 @@ import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
+import { emptyWarnings } from './write-request.ts';
 import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
 import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
@@ -63,6 +64,8 @@ export interface WriteOptions {
   readonly writer?: Writer;
   /** Who writes, as metadata.managedFields has it. Default `unknown`. */
   readonly fieldManager?: string;
+  /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
+  readonly warnings?: string[];
   /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
   readonly leader?: LeaderEpoch;
 }
@@ -147,7 +150,7 @@ export class Registry {
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
     for (let draws = 1; ; draws += 1) {
-      const warnings: string[] = [];
+      const warnings = emptyWarnings(options);
       let drawn = false;
       const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
       const proposal = proposeCreate(resource.rules, body(), request);
@@ -169,7 +172,7 @@ export class Registry {
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
-      const warnings: string[] = [];
+      const warnings = emptyWarnings(options);
       const request = this.#createRequest(options, warnings, { key });
       const proposal = proposeApplied(resource.rules, body(), request);
       const created = await this.#create(resource, proposal, { options, warnings });
@@ -286,7 +289,7 @@ export class Registry {
   ): Promise<WriteResult> {
     const { dryRun = false, leader } = options;
     const decideNow = (): Verdict | Promise<Verdict> => {
-      const warnings: string[] = [];
+      const warnings = emptyWarnings(options);
       const entry = this.#stored(resource, key);
       const shown = resource.show(entry);
       const stored = decodeObject(shown.bytes);

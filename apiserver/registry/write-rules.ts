@@ -1,5 +1,5 @@
 import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
-import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
 import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
@@ -145,6 +145,7 @@ export function proposeUpdate(
   request: WriteRequest,
 ): Proposal<Decision> {
   const draft = readDraft(rules, body, request);
+  requireName(draft, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
   return proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
@@ -179,10 +180,16 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
   if (given.resourceVersion !== undefined && given.resourceVersion !== '') {
     if (!/^\d{1,16}$/.test(given.resourceVersion))
       throw badRequest('metadata.resourceVersion: must be a decimal number');
-    if (Number(given.resourceVersion) !== Number(resourceVersion) && given.resourceVersion !== '0')
-      throw conflict(model, name);
+    if (Number(given.resourceVersion) === 0) throw noRevision(model, name);
+    if (Number(given.resourceVersion) !== Number(resourceVersion)) throw conflict(model, name);
   }
   if (given.version !== undefined && given.version !== version) throw conflict(model, name);
+}
+
+/** No object has revision 0. Kubernetes refuses it in an update, so that it does not pass for "whatever is stored". */
+function noRevision(model: ModelDescriptor, name: string): ApiError {
+  const message = 'Invalid value: 0: must be specified for an update';
+  return invalid(model, name, [{ reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
 }
 
 interface Next {

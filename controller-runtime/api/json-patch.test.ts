@@ -62,15 +62,16 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ a: 1 }, { op: 'test', path: '/a', value: 2 }).code).to.equal(422);
   });
 
-  it('answers what is no patch with 400', () => {
-    const malformed = [null, 'x', {}, { op: 'add' }, { op: 'add', path: 'a', value: 1 }, { op: 'add', path: '/a' }];
+  it('refuses a patch that is not a list of objects with 400, and a malformed operation with 422', () => {
+    for (const operation of [null, 'x', 5]) expect(refusalOf({}, operation).code).to.equal(400);
+    const malformed = [{}, { op: 'add' }, { op: 'add', path: 'a', value: 1 }, { op: 'add', path: '/a' }];
     const more = [
       { op: 'spam', path: '' },
       { op: 'copy', path: '/a' },
       { op: 'remove', path: '/~2' },
     ];
     for (const operation of [...malformed, ...more]) {
-      expect(refusalOf({}, operation).code, JSON.stringify(operation)).to.equal(400);
+      expect(refusalOf({}, operation).code, JSON.stringify(operation)).to.equal(422);
     }
     expect(errorOf(() => applyJsonPatch({}, { op: 'add' })).code).to.equal(400);
   });

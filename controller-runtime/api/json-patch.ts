@@ -24,7 +24,7 @@ const indexPattern = /^(?:0|[1-9][0-9]*)$/;
 
 /**
  * The target with a JSON patch applied (RFC 6902), all operations or none; the target is never changed. Throws
- * ApiError BadRequest for what is no patch; Invalid for a failed test, a missing path, a segment named `__proto__`,
+ * ApiError BadRequest for what is no list of objects; Invalid for an unknown `op`, a failed test, a missing path, a segment named `__proto__`,
  * `constructor` or `prototype`, and for what would nest deeper than 64 levels; RequestEntityTooLarge beyond 10,000
  * operations, 3 MiB of copies or 250 million shifted array elements. The cause's field is `patch[<index of the operation>]`,
  * its message holds the path.
@@ -60,12 +60,16 @@ function refusal(reason: 'BadRequest' | 'Invalid', index: number, problem: Probl
 
 function readOperation(operation: unknown, index: number): Operation {
   const problem = shapeProblem(operation);
-  if (problem !== undefined) throw refusal('BadRequest', index, problem);
+  if (problem !== undefined) throw refusal(isObject(operation) ? 'Invalid' : 'BadRequest', index, problem);
   return operation as Operation;
 }
 
+function isObject(operation: unknown): operation is object {
+  return typeof operation === 'object' && operation !== null;
+}
+
 function shapeProblem(operation: unknown): Problem | undefined {
-  if (typeof operation !== 'object' || operation === null) return { value: operation, detail: 'must be an object' };
+  if (!isObject(operation)) return { value: operation, detail: 'must be an object' };
   const { op, path, from } = operation as Readonly<Record<string, unknown>>;
   switch (op) {
     case 'remove':
@@ -203,8 +207,9 @@ class PatchedDocument {
       const isPlace = last === '-' || (indexPattern.test(last) && Number(last) <= parent.length);
       return isPlace ? undefined : { value: path, detail: 'no index of this array, nor its end' };
     }
-    const isObject = typeof parent === 'object' && parent !== null;
-    return isObject ? undefined : { value: path, detail: 'the path does not exist: nothing can be added there' };
+    return isObject(parent)
+      ? undefined
+      : { value: path, detail: 'the path does not exist: nothing can be added there' };
   }
 
   #locate(path: string): { readonly parent: unknown; readonly last: string } {
