@@ -96,6 +96,8 @@ export class DefinitionController {
   /** Why a kind that was served before is not: its definition cannot be served as it is now. */
   awaited({ group, plural }: StoredKind): string | undefined {
     const name = `${plural}.${group}`;
+    if (this.#definitions?.cache.broken.has(name) === true)
+      return `CustomResourceDefinition "${name}" cannot be read; replace it by PUT, or delete it`;
     const entry = this.#definitions?.cache.get(name);
     if (entry === undefined || entry.deletion !== undefined) return undefined;
     const { spec, status } = decodeObject<CustomResourceDefinition>(entry.bytes);
@@ -164,7 +166,7 @@ export class DefinitionController {
       await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
       this.#followLeaving(name, resource);
       await this.#deleteAll(resource);
-      if (resource.cache.size > 0) return;
+      if (hasObjects(resource)) return;
     }
     this.#forget(name);
     const current = this.#opened().cache.get(name);
@@ -181,7 +183,7 @@ export class DefinitionController {
     this.#leaving.set(
       name,
       resource.feed.subscribe(({ type }) => {
-        if (type === 'DELETED' && resource.cache.size === 0) this.#enqueue(name);
+        if (type === 'DELETED' && !hasObjects(resource)) this.#enqueue(name);
       }),
     );
   }
@@ -201,7 +203,7 @@ export class DefinitionController {
   async #deleteAll(resource: Resource): Promise<void> {
     await deleteEntries(
       this.#options.registry,
-      { resource, entries: [...resource.cache.entries()] },
+      { resource, entries: [...resource.cache.entries(), ...resource.cache.broken.values()] },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
@@ -222,6 +224,10 @@ export class DefinitionController {
   #now(): string {
     return formatTime(this.#options.clock.now());
   }
+}
+
+function hasObjects({ cache }: Resource): boolean {
+  return cache.size + cache.broken.size > 0;
 }
 
 function refuseCreates(resource: Resource, name: string): void {

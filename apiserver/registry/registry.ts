@@ -7,42 +7,41 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type {
-  ApiError,
-  ApiObject,
-  Clock,
-  FieldCause,
-  LeaderEpoch,
-  Logger,
-  ObjectKey,
-} from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
-import type { PropagationPolicy } from '../index/propagation.ts';
-import type { MountedHooks } from '../admission/call-hook.ts';
-import type { GroupCommit } from '../store/group-commit.ts';
-import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { admitWrite } from './admit-write.ts';
+import { brokenObject } from './broken-object.ts';
+import { proposeBrokenDelete, proposeReplacement } from './broken-rules.ts';
 import { proposeDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
-import type { Writer } from './label-keys.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
+import type {
+  ApplyOptions,
+  BodySource,
+  CreateOptions,
+  PatchBody,
+  RegistryOptions,
+  WriteOptions,
+} from './registry-options.ts';
 import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
-import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
 import { emptyWarnings } from './write-request.ts';
-import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
+import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
 import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
+
+export type { ApplyOptions, BodySource, CreateOptions, PatchBody, RegistryOptions, WriteOptions };
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
@@ -52,63 +51,6 @@ const maxRaces = 16;
 
 /** Of writes that say nothing of who writes. Kubernetes' name. */
 const unknownManager = 'unknown';
-
-export interface WriteOptions {
-  readonly dryRun?: boolean;
-  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  readonly subresource?: Subresource;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-  /** Of a deletion. Default what the object's finalizers say, or Background. */
-  readonly propagationPolicy?: PropagationPolicy;
-  /** Decides which label keys may be written. Default `user`. */
-  readonly writer?: Writer;
-  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
-  readonly fieldManager?: string;
-  /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
-  readonly warnings?: string[];
-  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
-  readonly leader?: LeaderEpoch;
-}
-
-export interface ApplyOptions extends WriteOptions {
-  readonly fieldManager: string;
-  /** Take fields that others own instead of a 409. */
-  readonly force?: boolean;
-  /** Leave them as they are instead; told which. */
-  readonly onContested?: (contested: readonly FieldCause[]) => void;
-}
-
-export interface CreateOptions extends WriteOptions {
-  /** From the path; Namespaced kinds only. */
-  readonly namespace?: string;
-}
-
-/** Gives the request's object, a fresh one at each call: the rules work in place, and a lost race decides anew. */
-export type BodySource = () => unknown;
-
-export type PatchBody =
-  { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown };
-
-export interface RegistryOptions {
-  readonly commits: GroupCommit;
-  readonly revisions: Revisions;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Uniform in [0, 1); for generated names. */
-  readonly random: () => number;
-  readonly uuid: () => string;
-  readonly serviceDomain: string;
-  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
-  readonly onCommit: (revision: number, bytes: number) => void;
-  /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
-  readonly onOldGeneration: (resource: Resource) => Promise<void>;
-  /** The claim that a leader's lease has in its term. */
-  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
-  /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
-  readonly admit?: (resource: Resource, object: ApiObject) => void;
-  /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
-  readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
-}
 
 /** What a write comes to: a change to commit, or an answer without one. */
 type Verdict =
@@ -121,6 +63,14 @@ interface Admission {
   readonly warnings: string[];
   readonly stored?: Entry;
   readonly lock?: string;
+}
+
+type Propose = (stored: ApiObject, request: WriteRequest) => Proposal<Decision>;
+
+/** What a change proposes of the stored object, and of one that cannot be read; absent: that is a 500. */
+interface Proposals {
+  readonly propose: Propose;
+  readonly ofBroken?: Propose;
 }
 
 /**
@@ -166,9 +116,9 @@ export class Registry {
     const told = onContested === undefined ? {} : { onContested };
     for (let race = 0; race < maxRaces; race += 1) {
       try {
-        return await this.#change(resource, key, options, (stored, request) =>
-          proposeApply(resource.rules, stored, body(), { force, ...request, ...told }),
-        );
+        return await this.#change(resource, key, options, {
+          propose: (stored, request) => proposeApply(resource.rules, stored, body(), { force, ...request, ...told }),
+        });
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
@@ -183,33 +133,52 @@ export class Registry {
 
   /** PUT of the object or of a subresource; 404 when absent, no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, options, (stored, request) =>
-      proposeUpdate(resource.rules, stored, body(), request),
-    );
+    const { rules } = resource;
+    const replace: Propose = (stored, request) =>
+      proposeReplacement(rules, stored, body(), { ...request, uid: this.#options.uuid(), draw: (base) => base });
+    return this.#change(resource, key, options, {
+      propose: (stored, request) => proposeUpdate(rules, stored, body(), request),
+      ...(options.subresource === undefined ? { ofBroken: replace } : {}),
+    });
   }
 
   patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, options, (stored, request) => {
+    const propose: Propose = (stored, request) => {
       const patched =
         patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
       return proposePatch(resource.rules, stored, patched, request);
-    });
+    };
+    return this.#change(resource, key, options, { propose });
   }
 
   async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
     const { storage } = resource;
-    const written = await this.#change(storage, key, options, (stored, request) => {
+    const { rules } = storage;
+    const checked = (stored: ApiObject): ApiObject => {
       checkPreconditions(storage.model, stored, options.preconditions ?? {});
-      return proposeDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
+      return stored;
+    };
+    const written = await this.#change(storage, key, options, {
+      propose: (stored, { now }) => proposeDelete(rules, checked(stored), { now, policy: options.propagationPolicy }),
+      ofBroken: (stored, request) =>
+        proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() }),
     });
     // What is gone is not shown: it must go whether or not it can be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
   }
 
   #stored(resource: Resource, key: ObjectKey): Entry {
-    const entry = resource.cache.get(formatKey(key));
-    if (entry === undefined) throw notFound(resource.model, key.name);
-    return entry;
+    const { cache, model, keyPrefix } = resource;
+    const entry = cache.get(formatKey(key));
+    if (entry !== undefined) return entry;
+    const broken = cache.broken.get(formatKey(key));
+    if (broken === undefined) throw notFound(model, key.name);
+    const { problem } = broken;
+    this.#options.logger.warn(
+      { key: keyPrefix + broken.key, problem },
+      'a request needs an object that cannot be read',
+    );
+    throw brokenObject(model, broken);
   }
 
   #request(options: WriteOptions, warnings: string[], key?: ObjectKey): WriteRequest {
@@ -264,7 +233,7 @@ export class Registry {
       const verdict = await this.#decide(resource, dryRun, (): Verdict => {
         resource.checkCreatable();
         this.#options.admit?.(resource, object);
-        if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
+        if (resource.cache.get(key) !== undefined || resource.cache.broken.has(key)) return { kind: 'taken' };
         return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object, leader }), warnings: [] };
       });
       if (verdict.kind !== 'commit') return undefined;
@@ -285,12 +254,13 @@ export class Registry {
     resource: Resource,
     key: ObjectKey,
     options: WriteOptions,
-    propose: (stored: ApiObject, request: WriteRequest) => Proposal<Decision>,
+    { propose, ofBroken }: Proposals,
   ): Promise<WriteResult> {
     const { dryRun = false, leader } = options;
     const decideNow = (): Verdict | Promise<Verdict> => {
       const warnings = emptyWarnings(options);
-      const entry = this.#stored(resource, key);
+      const broken = ofBroken && resource.cache.broken.get(formatKey(key));
+      const entry = broken ?? this.#stored(resource, key);
       const shown = resource.show(entry);
       const stored = decodeObject(shown.bytes);
       const unchanged = (): Verdict => ({
@@ -305,8 +275,8 @@ export class Registry {
         const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
         return isNothing ? unchanged() : { kind: 'commit', change, warnings };
       };
-      const proposal = propose(stored, this.#request(options, warnings, key));
-      const decided = this.#admit(resource, proposal, { options, warnings, stored: entry });
+      const proposal = (broken ? ofBroken : propose)(stored, this.#request(options, warnings, key));
+      const decided = this.#admit(resource, proposal, { options, warnings, ...(broken ? {} : { stored: entry }) });
       return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
@@ -348,7 +318,9 @@ export class Registry {
   /** What becomes of a proposal; at once where no hooks have a say in it. Others wait, where a lock is given. */
   #admit<R>(resource: Resource, proposal: Proposal<R>, { options, warnings, stored, lock }: Admission): R | Promise<R> {
     const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    if (hooks === undefined) return proposal.conclude(proposal.object);
+    // Nobody can judge the deletion of what cannot be read.
+    const isBlind = proposal.verb === 'delete' && stored === undefined;
+    if (hooks === undefined || isBlind) return proposal.conclude(proposal.object);
     const { dryRun = false, subresource } = options;
     // Plugins may be plain JavaScript.
     const warn = (message: unknown): void => void warnings.push(String(message));
@@ -381,7 +353,7 @@ export class Registry {
         // It may have been read back already, among the changes of others.
         if (revision <= revisions.current) return;
         const entry = createEntry(change.object, { bytes: written.bytes, revision, values });
-        storage.apply({ op: change.op, entry, previous: change.stored });
+        storage.apply({ op: change.op, entry, previous: replacedBy(change) });
         onCommit(revision, data.length);
       });
       if (written !== undefined) return written;
@@ -396,4 +368,9 @@ export class Registry {
       storage.endCommit();
     }
   }
+}
+
+/** What cannot be read comes into being with its replacement, and goes with its deletion. */
+function replacedBy({ op, stored }: PreparedWrite): Entry | undefined {
+  return op !== 'delete' && stored !== undefined && isBroken(stored) ? undefined : stored;
 }

@@ -51,6 +51,8 @@ export class AbsentKinds {
 
   /** In another version, for example. */
   #isRegistered({ group, plural }: StoredKind): boolean {
-    return this.#parts.schemes.list().some(({ descriptor }) => descriptor.group === group && descriptor.plural === plural);
+    return this.#parts.schemes
+      .list()
+      .some(({ descriptor }) => descriptor.group === group && descriptor.plural === plural);
   }
 }
