@@ -21,7 +21,7 @@ export function proposeReplacement(
   const metadata = metadataOf(body);
   requireName({ metadata } as Draft, request);
   const { uid: sent, resourceVersion, version: _version, ...rest } = metadata;
-  const { uid = typeof sent === 'string' && uidPattern.test(sent) ? sent : request.uid } = stored.metadata;
+  const uid = uidOf(stored) ?? (typeof sent === 'string' && uidPattern.test(sent) ? sent : request.uid);
   checkPreconditions(rules.model, withUid(stored, uid), textsIn({ uid: sent, resourceVersion }));
   const proposal = proposeCreate(rules, { ...(body as object), metadata: rest }, { ...request, uid });
   return { ...proposal, conclude: (admitted) => ({ kind: 'write', object: proposal.conclude(admitted) }) };
@@ -34,7 +34,7 @@ export function proposeBrokenDelete(
   request: WriteRequest & { readonly uid: string },
 ): Proposal<Decision> {
   const { now } = request;
-  const { uid = request.uid } = stored.metadata;
+  const uid = uidOf(stored) ?? request.uid;
   const metadata = { ...stored.metadata, uid, version: 0, generation: 0, creationTimestamp: now };
   const object = rules.strategy?.completeNew({ ...stored, metadata }) ?? stored;
   return proposeDelete(rules, object, { now, policy: 'Background' });
@@ -47,6 +47,11 @@ function metadataOf(body: unknown): Sent {
   if (typeof body !== 'object' || body === null || !('metadata' in body)) return {};
   const { metadata } = body;
   return typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? metadata : {};
+}
+
+/** Where it could still be read. */
+function uidOf({ metadata }: ApiObject): string | undefined {
+  return (metadata as Partial<ObjectMeta>).uid;
 }
 
 function withUid(stored: ApiObject, uid: string): ApiObject {

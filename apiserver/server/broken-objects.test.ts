@@ -1,13 +1,15 @@
-import { defineModel } from '@homeostat/controller-runtime/api';
-import type { Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { defineModel, reasonOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../store/sqlite/sqlite-binding.ts';
-import { startApiServer } from './api-server.ts';
+import { startApiServer, startOn } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
+import { SharedDatabase } from './shared-database.fixture.ts';
+import type { ReplicaStore } from './shared-database.fixture.ts';
 
 const spec = { type: 'object', properties: { text: { type: 'string' } } } as const;
 const note: ModelDescriptor = defineModel({
@@ -19,6 +21,21 @@ const note: ModelDescriptor = defineModel({
   indexes: [{ path: 'spec.text', unique: true }],
 });
 const notes = '/apis/notes.example.com/v1/namespaces/default/notes';
+
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+const definition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'boxes.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Cluster',
+    names: { plural: 'boxes', kind: 'Box' },
+    versions: [{ name: 'v1', served: true, storage: true, schema }],
+  },
+};
+const boxes = '/apis/example.com/v1/boxes';
 
 interface Answer {
   readonly status: number;
@@ -243,20 +260,6 @@ describe('a stored object that cannot be read', () => {
   });
 
   it('a definition: its kind is a 503 until it is replaced, and its objects are there again', async () => {
-    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-    const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
-    const definition = {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: 'boxes.example.com' },
-      spec: {
-        group: 'example.com',
-        scope: 'Cluster',
-        names: { plural: 'boxes', kind: 'Box' },
-        versions: [{ name: 'v1', served: true, storage: true, schema }],
-      },
-    };
-    const boxes = '/apis/example.com/v1/boxes';
     await call('POST', definitions, definition);
     await eventually(async () => (await call('GET', boxes)).status === 200);
     await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
@@ -268,10 +271,77 @@ describe('a stored object that cannot be read', () => {
     await eventually(async () => (await call('GET', `${boxes}/one`)).status === 200);
   });
 
-  it('is in an export as it is stored, and goes with its definition or plugin as any other', async () => {
+  it('goes with the definition of its kind', async () => {
+    await call('POST', definitions, definition);
+    await eventually(async () => (await call('GET', boxes)).status === 200);
+    await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
+    await restartWith({ '/registry/example.com/boxes/one': cut });
+    await call('DELETE', `${definitions}/boxes.example.com`);
+    await eventually(async () => (await call('GET', `${definitions}/boxes.example.com`)).status === 404);
+    expect((await call('GET', boxes)).status).to.equal(404);
+    await call('POST', definitions, definition);
+    await eventually(async () => (await call('GET', boxes)).status === 200);
+    expect((await call('GET', `${boxes}/one`)).status).to.equal(404);
+  });
+
+  it('is in an export as it is stored', async () => {
     await call('POST', notes, newNote('one'));
     await restartWith({ [keyOf('one')]: cut });
     const response = await fetch(`${server.url}/export`);
     expect(await response.text()).to.include(`"key":"${keyOf('one')}"`);
+  });
+});
+
+describe('a change of another replica that cannot be read', () => {
+  let database: SharedDatabase;
+  let replicas: readonly ApiServer[];
+  let writer: ReplicaStore;
+
+  beforeEach(async () => {
+    database = new SharedDatabase();
+    writer = database.replica();
+    replicas = [await startOn(database.replica(), { port: 0 }), await startOn(database.replica(), { port: 0 })];
+    for (const { schemeManager } of replicas) schemeManager.register(note);
+    for (const replica of replicas) await replica.whenReady(note);
+  });
+
+  afterEach(async () => {
+    await Promise.all(replicas.map(async (replica) => replica.stop()));
+    await database.close();
+  });
+
+  const reasonAt = async ({ client }: ApiServer, name: string): Promise<unknown> =>
+    client.get(note, name, { namespace: 'default' }).then(
+      () => 'none',
+      (error: unknown) => reasonOf(error),
+    );
+  const namesAt = async ({ client }: ApiServer): Promise<readonly string[]> =>
+    (await client.list(note)).items.map(({ metadata }) => metadata.name).sort();
+
+  it('breaks that object at every replica, and no other, until one of them replaces or deletes it', async () => {
+    const [a, b] = replicas as [ApiServer, ApiServer];
+    for (const name of ['one', 'two', 'three'])
+      await a.client.create(note, newNote(name, {}, { namespace: 'default' }) as ApiObject);
+    const kind = await writer.numberOf('kind:notes.example.com/notes');
+    const data = Buffer.from('{"apiVersion":"notes.example.com/v1",');
+    const { generation } = await writer.claims(kind);
+    for (const name of ['one', 'two']) {
+      const { metadata } = await a.client.get(note, name, { namespace: 'default' });
+      const stored = Number(metadata.resourceVersion);
+      await writer.commit([{ op: 'update', key: keyOf(name), kind, expect: stored, data, generation }]);
+    }
+    for (const replica of replicas) {
+      expect([await reasonAt(replica, 'one'), await reasonAt(replica, 'two')]).to.deep.equal([
+        'InternalError',
+        'InternalError',
+      ]);
+      expect(await namesAt(replica)).to.deep.equal(['three']);
+    }
+    await b.client.update(newNote('one', {}, { namespace: 'default' }) as ApiObject);
+    await a.client.delete(note, 'two', { namespace: 'default' });
+    for (const replica of replicas) {
+      expect(await namesAt(replica)).to.deep.equal(['one', 'three']);
+      expect(await reasonAt(replica, 'two')).to.equal('NotFound');
+    }
   });
 });
