@@ -11,8 +11,11 @@ import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
+import { listLength, listPieces, sendPieces } from './list-stream.ts';
+import { pieceBytes } from './piece-stream.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
@@ -32,6 +35,7 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly memory: AnswerMemory;
   readonly clock: Clock;
 }
 
@@ -117,7 +121,9 @@ export class ResourceHandler {
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
     setWarnings(context, missingFrom(resource, path.namespace));
-    sendList(call, await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query))));
+    const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
+    this.#parts.memory.hold(context.res, memoryOf(list, call));
+    sendList(call, list);
   }
 
   async #create(call: Call): Promise<void> {
@@ -214,7 +220,18 @@ function sendObject({ context, format, view }: Call, bytes: Buffer): void {
 }
 
 function sendList({ context, format, view }: Call, list: ListPage): void {
-  sendBytes(context, view === undefined ? list.toBytes() : view.ofList(list), format);
+  if (view !== undefined) return sendBytes(context, view.ofList(list), format);
+  const text = { head: list.envelope(), field: 'items', entries: list.entries, check: () => list.checkKept() } as const;
+  if (format === 'yaml') return sendBytes(context, Buffer.concat([...listPieces(text)]), format);
+  sendPieces(context, listPieces(text), listLength(text));
+}
+
+/** What answering with a list takes, in bytes. */
+function memoryOf({ entries, isStored }: ListPage, { format, view }: Call): number {
+  if (isStored && view === undefined && format !== 'yaml') return 3 * pieceBytes + 16 * entries.length;
+  let bytes = 0;
+  for (const entry of entries) bytes += entry.bytes.length;
+  return bytes;
 }
 
 function isRead({ method }: Context): boolean {

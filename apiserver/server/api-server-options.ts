@@ -44,6 +44,11 @@ export interface ApiServerOptions {
    * Retry-After. undefined: nothing will serve it again, and they get 404. Default: undefined for each kind.
    */
   readonly awaitedKind?: (kind: { readonly group: string; readonly plural: string }) => string | undefined;
+  /**
+   * Memory of all answers that clients have yet to read, in bytes; beyond it 503 with Retry-After. Lists in JSON are sent from
+   * what is stored, and hardly count. Default 256 MiB.
+   */
+  readonly maxAnswerBytes?: number;
   /** From an event's last occurrence to its deletion. Default an hour. */
   readonly eventTtlMs?: number;
   readonly clock?: Clock;
@@ -70,6 +75,7 @@ export function settingsOf(options: ApiServerOptions): Settings {
     serviceDomain: 'homeostat.internal',
     bookmarkIntervalMs: 60_000,
     maxWatches: 10_000,
+    maxAnswerBytes: 256 * 1024 * 1024,
     eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
     logger: silentLogger,

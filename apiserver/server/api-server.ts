@@ -16,6 +16,7 @@ import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
+import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
 import { tokenCheck } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
@@ -156,10 +157,22 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
-  const resources = new ResourceHandler({ registry, lister, watches, clock });
+  const answers = new AnswerMemory(settings.maxAnswerBytes);
+  const resources = new ResourceHandler({ registry, lister, watches, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = { resources, exports, table, absent, endpoints, reader, metrics, added, live: [health.lasting] };
+  const served = {
+    resources,
+    memory: answers,
+    exports,
+    table,
+    absent,
+    endpoints,
+    reader,
+    metrics,
+    added,
+    live: [health.lasting],
+  };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
   return {
@@ -193,15 +206,17 @@ async function openTls(
 interface Served extends Pick<Parts, 'table' | 'absent' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
+  readonly memory: AnswerMemory;
   readonly reader: ObjectReader;
 }
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, exports, table, absent, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, exports, table, absent, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
+      memory,
       reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
@@ -219,7 +234,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       logger,
       uuid,
     }).callback(),
-    keyPair,
+    { keyPair, clock },
   );
   return listener;
 }
