@@ -241,6 +241,6 @@ function optionsOf({ uid }: Entry): WriteOptions {
 }
 
 function isEstablished({ metadata, status }: CustomResourceDefinition): boolean {
-  const isServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
-  return isServed === true && metadata.deletionTimestamp === undefined;
+  const wasServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
+  return wasServed === true && metadata.deletionTimestamp === undefined;
 }

@@ -161,35 +161,11 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const resources = new ResourceHandler({ registry, lister, watches, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = {
-    resources,
-    memory: answers,
-    exports,
-    table,
-    absent,
-    endpoints,
-    reader,
-    metrics,
-    added,
-    live: [health.lasting],
-  };
+  const shared = { table, absent, exports, endpoints, metrics, added };
+  const served = { ...shared, resources, memory: answers, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
-  return {
-    ...writing,
-    table,
-    absent,
-    watches,
-    exports,
-    schemes,
-    endpoints,
-    admissions,
-    client,
-    metrics,
-    listener,
-    secure,
-    added,
-  };
+  return { ...writing, ...shared, watches, schemes, admissions, client, listener, secure };
 }
 
 async function openTls(
