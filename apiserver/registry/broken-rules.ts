@@ -1,4 +1,5 @@
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { Steps } from '../turns/steps.ts';
 import { proposeDelete } from './delete-rules.ts';
 import type { Proposal } from './proposal.ts';
 import { requireName } from './read-draft.ts';
@@ -12,19 +13,25 @@ const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * PUT of an object whose stored form cannot be read: it becomes what is sent, judged as a creation. It keeps its uid, so
  * that what it owns stays: the uid that can still be read, else the one that is sent. `stored` has name and revision.
  */
-export function proposeReplacement(
+export function* proposeReplacement(
   rules: Rules,
   stored: ApiObject,
-  body: unknown,
+  body: () => unknown,
   request: CreateRequest,
-): Proposal<Decision> {
-  const metadata = metadataOf(body);
+): Steps<Proposal<Decision>> {
+  const sentBody = body();
+  yield;
+  const metadata = metadataOf(sentBody);
   requireName({ metadata } as Draft, request);
   const { uid: sent, resourceVersion, version: _version, ...rest } = metadata;
   const uid = uidOf(stored) ?? (typeof sent === 'string' && uidPattern.test(sent) ? sent : request.uid);
   checkPreconditions(rules.model, withUid(stored, uid), textsIn({ uid: sent, resourceVersion }));
-  const proposal = proposeCreate(rules, { ...(body as object), metadata: rest }, { ...request, uid });
-  return { ...proposal, conclude: (admitted) => ({ kind: 'write', object: proposal.conclude(admitted) }) };
+  const draft = { ...(sentBody as object), metadata: rest };
+  const proposal = yield* proposeCreate(rules, () => draft, { ...request, uid });
+  const conclude = function* (admitted: ApiObject): Steps<Decision> {
+    return { kind: 'write', object: yield* proposal.conclude(admitted) };
+  };
+  return { ...proposal, conclude };
 }
 
 /** DELETE of such an object: it goes at once, since its finalizers are not known. Only what its kind holds stays, declared deleted. */

@@ -1,48 +1,9 @@
-import type { ApiObject, Clock, FieldCause, LeaderEpoch, Logger } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Clock, LeaderEpoch, Logger } from '@homeostat/controller-runtime/api';
 import type { MountedHooks } from '../admission/call-hook.ts';
-import type { PropagationPolicy } from '../index/propagation.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { RequiredClaim } from '../store/store.ts';
-import type { Writer } from './label-keys.ts';
 import type { Resource } from './resource.ts';
 import type { Revisions } from './revisions.ts';
-import type { Subresource } from './write-request.ts';
-
-export interface WriteOptions {
-  readonly dryRun?: boolean;
-  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  readonly subresource?: Subresource;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-  /** Of a deletion. Default what the object's finalizers say, or Background. */
-  readonly propagationPolicy?: PropagationPolicy;
-  /** Decides which label keys may be written. Default `user`. */
-  readonly writer?: Writer;
-  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
-  readonly fieldManager?: string;
-  /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
-  readonly warnings?: string[];
-  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
-  readonly leader?: LeaderEpoch;
-}
-
-export interface ApplyOptions extends WriteOptions {
-  readonly fieldManager: string;
-  /** Take fields that others own instead of a 409. */
-  readonly force?: boolean;
-  /** Leave them as they are instead; told which. */
-  readonly onContested?: (contested: readonly FieldCause[]) => void;
-}
-
-export interface CreateOptions extends WriteOptions {
-  /** From the path; Namespaced kinds only. */
-  readonly namespace?: string;
-}
-
-/** Gives the request's object, a fresh one at each call: the rules work in place, and a lost race decides anew. */
-export type BodySource = () => unknown;
-
-export type PatchBody =
-  { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown };
 
 export interface RegistryOptions {
   readonly commits: GroupCommit;

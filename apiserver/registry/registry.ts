@@ -10,26 +10,24 @@ import {
 import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
+import type { BodySource } from '../decode/body-decoder.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
+import { afterwards, oneStep, runSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import { admitWrite } from './admit-write.ts';
 import { brokenObject } from './broken-object.ts';
 import { proposeBrokenDelete, proposeReplacement } from './broken-rules.ts';
 import { proposeDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { decodeObject, withRevision } from './object-codec.ts';
+import { withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
+import { proposeOn } from './change-proposals.ts';
+import type { Proposals, Propose } from './change-proposals.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
-import type {
-  ApplyOptions,
-  BodySource,
-  CreateOptions,
-  PatchBody,
-  RegistryOptions,
-  WriteOptions,
-} from './registry-options.ts';
+import type { RegistryOptions } from './registry-options.ts';
 import type { Resource } from './resource.ts';
 import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
 import { formatTime } from './time.ts';
@@ -37,11 +35,10 @@ import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
 import { emptyWarnings } from './write-request.ts';
+import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './write-options.ts';
 import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
-import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
+import { deletionAnswer, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
-
-export type { ApplyOptions, BodySource, CreateOptions, PatchBody, RegistryOptions, WriteOptions };
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
@@ -52,6 +49,8 @@ const maxRaces = 16;
 /** Of writes that say nothing of who writes. Kubernetes' name. */
 const unknownManager = 'unknown';
 
+export type { RegistryOptions };
+
 /** What a write comes to: a change to commit, or an answer without one. */
 type Verdict =
   | { readonly kind: 'commit'; readonly change: PreparedWrite; readonly warnings: readonly string[] }
@@ -61,17 +60,14 @@ type Verdict =
 interface Admission {
   readonly options: WriteOptions;
   readonly warnings: string[];
+  /** Each step in a turn of its own. */
+  readonly isLong: boolean;
   readonly stored?: Entry;
   readonly lock?: string;
 }
 
-type Propose = (stored: ApiObject, request: WriteRequest) => Proposal<Decision>;
-
-/** What a change proposes of the stored object, and of one that cannot be read; absent: that is a 500. */
-interface Proposals {
-  readonly propose: Propose;
-  readonly ofBroken?: Propose;
-}
+/** Bytes from which on a stored object is worked on in steps: it takes milliseconds to read. */
+const largeObject = 64 * 1024;
 
 /**
  * Every write of every kind goes through here: the rules decide on the stored object, one commit makes it durable, and
@@ -103,8 +99,10 @@ export class Registry {
       const warnings = emptyWarnings(options);
       let drawn = false;
       const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
-      const proposal = proposeCreate(resource.rules, body(), request);
-      const result = await this.#create(resource, proposal, { options, warnings });
+      const isLong = body.isLarge === true;
+      const proposed = runSteps(proposeCreate(resource.rules, body, request), isLong);
+      const proposal = proposed instanceof Promise ? await proposed : proposed;
+      const result = await this.#create(resource, proposal, { options, warnings, isLong });
       if (result !== undefined) return result;
       if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, keyOf(proposal.object));
     }
@@ -114,18 +112,24 @@ export class Registry {
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { force = false, onContested } = options;
     const told = onContested === undefined ? {} : { onContested };
+    const isLarge = body.isLarge === true;
     for (let race = 0; race < maxRaces; race += 1) {
       try {
-        return await this.#change(resource, key, options, {
-          propose: (stored, request) => proposeApply(resource.rules, stored, body(), { force, ...request, ...told }),
-        });
+        return await this.#change(
+          resource,
+          key,
+          { ...options, isLarge },
+          {
+            propose: (stored, request) => proposeApply(resource.rules, stored, body, { force, ...request, ...told }),
+          },
+        );
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
       const warnings = emptyWarnings(options);
       const request = this.#createRequest(options, warnings, { key });
-      const proposal = proposeApplied(resource.rules, body(), request);
-      const created = await this.#create(resource, proposal, { options, warnings });
+      const proposal = await runSteps(proposeApplied(resource.rules, body, request), isLarge);
+      const created = await this.#create(resource, proposal, { options, warnings, isLong: isLarge });
       if (created !== undefined) return created;
     }
     throw conflict(resource.model, key.name);
@@ -135,20 +139,29 @@ export class Registry {
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
     const { rules } = resource;
     const replace: Propose = (stored, request) =>
-      proposeReplacement(rules, stored, body(), { ...request, uid: this.#options.uuid(), draw: (base) => base });
-    return this.#change(resource, key, options, {
-      propose: (stored, request) => proposeUpdate(rules, stored, body(), request),
-      ...(options.subresource === undefined ? { ofBroken: replace } : {}),
-    });
+      proposeReplacement(rules, stored, body, { ...request, uid: this.#options.uuid(), draw: (base) => base });
+    return this.#change(
+      resource,
+      key,
+      { ...options, isLarge: body.isLarge === true },
+      {
+        propose: (stored, request) => proposeUpdate(rules, stored, body, request),
+        ...(options.subresource === undefined ? { ofBroken: replace } : {}),
+      },
+    );
   }
 
   patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
-    const propose: Propose = (stored, request) => {
-      const patched =
-        patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
-      return proposePatch(resource.rules, stored, patched, request);
-    };
-    return this.#change(resource, key, options, { propose });
+    const patched = (stored: ApiObject): unknown =>
+      patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
+    return this.#change(
+      resource,
+      key,
+      { ...options, isLarge: patch.isLarge === true },
+      {
+        propose: (stored, request) => proposePatch(resource.rules, stored, () => patched(stored), request),
+      },
+    );
   }
 
   async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
@@ -159,9 +172,10 @@ export class Registry {
       return stored;
     };
     const written = await this.#change(storage, key, options, {
-      propose: (stored, { now }) => proposeDelete(rules, checked(stored), { now, policy: options.propagationPolicy }),
+      propose: (stored, { now }) =>
+        oneStep(() => proposeDelete(rules, checked(stored), { now, policy: options.propagationPolicy })),
       ofBroken: (stored, request) =>
-        proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() }),
+        oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
     });
     // What is gone is not shown: it must go whether or not it can be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
@@ -215,26 +229,30 @@ export class Registry {
   async #create(
     resource: Resource,
     proposal: Proposal<ApiObject>,
-    { options, warnings }: { readonly options: WriteOptions; readonly warnings: string[] },
+    { options, warnings, isLong }: Pick<Admission, 'options' | 'warnings' | 'isLong'>,
   ): Promise<WriteResult | undefined> {
     const lock = lockOf(resource, formatKey(keyOf(proposal.object)));
-    const admitted = this.#admit(resource, proposal, { options, warnings, lock });
+    const admitted = this.#admit(resource, proposal, { options, warnings, isLong, lock });
     const object = admitted instanceof Promise ? await admitted : admitted;
     return this.#locks.run(lock, async () => {
-      const created = await this.#commitNew(resource, object, options);
+      const created = await this.#commitNew(resource, object, { ...options, isLong });
       return created === undefined ? undefined : { outcome: 'created', warnings, ...created };
     });
   }
 
-  async #commitNew(resource: Resource, object: ApiObject, options: WriteOptions): Promise<Stored | undefined> {
-    const { dryRun = false, leader } = options;
+  async #commitNew(
+    resource: Resource,
+    object: ApiObject,
+    { dryRun = false, leader, isLong }: WriteOptions & Pick<Admission, 'isLong'>,
+  ): Promise<Stored | undefined> {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
-      const verdict = await this.#decide(resource, dryRun, (): Verdict => {
+      const verdict = await this.#decide(resource, dryRun, () => {
         resource.checkCreatable();
         this.#options.admit?.(resource, object);
         if (resource.cache.get(key) !== undefined || resource.cache.broken.has(key)) return { kind: 'taken' };
-        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object, leader }), warnings: [] };
+        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader }), isLong);
+        return afterwards(prepared, (change): Verdict => ({ kind: 'commit', change, warnings: [] }));
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
@@ -253,31 +271,34 @@ export class Registry {
   async #change(
     resource: Resource,
     key: ObjectKey,
-    options: WriteOptions,
+    options: WriteOptions & { readonly isLarge?: boolean },
     { propose, ofBroken }: Proposals,
   ): Promise<WriteResult> {
     const { dryRun = false, leader } = options;
     const decideNow = (): Verdict | Promise<Verdict> => {
       const warnings = emptyWarnings(options);
+      const request = this.#request(options, warnings, key);
       const broken = ofBroken && resource.cache.broken.get(formatKey(key));
       const entry = broken ?? this.#stored(resource, key);
-      const shown = resource.show(entry);
-      const stored = decodeObject(shown.bytes);
-      const unchanged = (): Verdict => ({
-        kind: 'answer',
-        result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) },
+      const isLong = options.isLarge === true || entry.bytes.length > largeObject;
+      const read = runSteps(
+        proposeOn(resource.show(entry), (stored) => (broken ? ofBroken : propose)(stored, request)),
+        isLong,
+      );
+      return afterwards(read, ({ proposal, unchanged }) => {
+        const conclude = function* (this: Registry, decision: Decision): Steps<Verdict> {
+          const result: WriteResult = { outcome: 'unchanged', warnings, ...unchanged };
+          if (decision.kind === 'none') return { kind: 'answer', result };
+          const op = decision.kind === 'remove' ? 'delete' : 'update';
+          const change = yield* this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
+          // A removal is one, whatever is left of the object.
+          const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
+          return isNothing ? { kind: 'answer', result } : { kind: 'commit', change, warnings };
+        };
+        const admission = { options, warnings, isLong, ...(broken ? {} : { stored: entry }) };
+        const decided = this.#admit(resource, proposal, admission);
+        return afterwards(decided, (decision) => runSteps(conclude.call(this, decision), isLong));
       });
-      const conclude = (decision: Decision): Verdict => {
-        if (decision.kind === 'none') return unchanged();
-        const op = decision.kind === 'remove' ? 'delete' : 'update';
-        const change = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
-        // A removal is one, whatever is left of the object.
-        const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
-        return isNothing ? unchanged() : { kind: 'commit', change, warnings };
-      };
-      const proposal = (broken ? ofBroken : propose)(stored, this.#request(options, warnings, key));
-      const decided = this.#admit(resource, proposal, { options, warnings, ...(broken ? {} : { stored: entry }) });
-      return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
       for (let race = 0; race < maxRaces; race += 1) {
@@ -316,20 +337,21 @@ export class Registry {
   }
 
   /** What becomes of a proposal; at once where no hooks have a say in it. Others wait, where a lock is given. */
-  #admit<R>(resource: Resource, proposal: Proposal<R>, { options, warnings, stored, lock }: Admission): R | Promise<R> {
+  #admit<R>(resource: Resource, proposal: Proposal<R>, admission: Admission): R | Promise<R> {
+    const { options, warnings, isLong, stored, lock } = admission;
     const hooks = this.#options.hooksOf?.(resource.keyPrefix);
     // Nobody can judge the deletion of what cannot be read.
     const isBlind = proposal.verb === 'delete' && stored === undefined;
-    if (hooks === undefined || isBlind) return proposal.conclude(proposal.object);
+    if (hooks === undefined || isBlind) return runSteps(proposal.conclude(proposal.object), isLong);
     const { dryRun = false, subresource } = options;
     // Plugins may be plain JavaScript.
     const warn = (message: unknown): void => void warnings.push(String(message));
-    const write = { resource, dryRun, subresource, warn, ...(stored === undefined ? {} : { stored }) };
+    const write = { resource, dryRun, subresource, warn, isLong, ...(stored === undefined ? {} : { stored }) };
     const admit = async (): Promise<R> => admitWrite(proposal, hooks, { write, around: this.#options });
     return lock === undefined ? admit() : this.#locks.run(lock, admit);
   }
 
-  #prepare(resource: Resource, change: Change): PreparedWrite {
+  #prepare(resource: Resource, change: Change): Steps<PreparedWrite> {
     return prepareWrite(resource, change, (err) => {
       const { kind, group } = resource.model;
       const bug = { kind, group, owner: resource.owner, index: err.index, err };

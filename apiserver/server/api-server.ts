@@ -15,6 +15,7 @@ import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
+import { BodyDecoder } from '../decode/body-decoder.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
@@ -70,6 +71,7 @@ interface Parts {
   readonly absent: AbsentKinds;
   readonly watches: WatchHandler;
   readonly exports: ExportHandler;
+  readonly bodies: BodyDecoder;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -156,12 +158,13 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
+  const bodies = new BodyDecoder(clock);
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const answers = new AnswerMemory(settings.maxAnswerBytes);
-  const resources = new ResourceHandler({ registry, lister, watches, memory: answers, clock });
+  const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const shared = { table, absent, exports, endpoints, metrics, added };
+  const shared = { table, absent, exports, bodies, endpoints, metrics, added };
   const served = { ...shared, resources, memory: answers, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
@@ -179,7 +182,7 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'absent' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'absent' | 'exports' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly memory: AnswerMemory;
@@ -188,12 +191,12 @@ interface Served extends Pick<Parts, 'table' | 'absent' | 'exports' | 'endpoints
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, memory, exports, table, absent, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, bodies, exports, table, absent, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
       memory,
-      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
+      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token)), bodies),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
       refusalOf: (kind) => absent.refusalOf(kind),
@@ -328,12 +331,13 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, secure, watches, exports, endpoints } = this.#parts;
+    const { listener, secure, watches, exports, bodies, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
     exports.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
+    await bodies.close();
     await secure?.renewal.stop();
   }
 
