@@ -22,6 +22,7 @@ import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
 import { applyType, patchTypes, readPatch } from './patch-body.ts';
+import { readPreconditionsHeader } from './preconditions-header.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
 import { isWatchRequest } from './request-verb.ts';
@@ -153,7 +154,8 @@ export class ResourceHandler {
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
-    const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
+    const read = { ...readWriteOptions(call.context, 'PatchOptions'), ...readPreconditionsHeader(call.context) };
+    const options = withSubresource(call.path, read);
     const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.patch(call.resource, key, patch, warned),

@@ -152,16 +152,12 @@ export class Registry {
   }
 
   patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
-    const patched = (stored: ApiObject): unknown =>
-      patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
-    return this.#change(
-      resource,
-      key,
-      { ...options, isLarge: patch.isLarge === true },
-      {
-        propose: (stored, request) => proposePatch(resource.rules, stored, () => patched(stored), request),
-      },
-    );
+    const patched = (stored: ApiObject): unknown => {
+      checkPreconditions(resource.model, stored, options.preconditions ?? {});
+      return patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
+    };
+    const propose: Propose = (stored, request) => proposePatch(resource.rules, stored, () => patched(stored), request);
+    return this.#change(resource, key, { ...options, isLarge: patch.isLarge === true }, { propose });
   }
 
   async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
