@@ -7,7 +7,7 @@ import type { StoredKind } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
 
 /** Why a kind is not served at the moment, in words for its clients; undefined when nothing will serve it. */
-export type AwaitedKind = (kind: StoredKind) => string | undefined;
+type AwaitedKind = (kind: StoredKind) => string | undefined;
 
 export interface AbsentKindsParts {
   readonly store: Pick<Store, 'names'>;
