@@ -13,6 +13,11 @@ interface Lock {
   readonly packages: Record<string, Record<string, unknown>>;
 }
 
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+}
+
 describe('the check of dependencies', () => {
   let folder: string;
 
@@ -25,19 +30,19 @@ describe('the check of dependencies', () => {
   after(() => rm(folder, { recursive: true }));
 
   /** What the check prints, and its exit code, once the lock file was changed. */
-  async function check(change: (lock: Lock) => void): Promise<{ readonly code: number; readonly stdout: string }> {
+  async function check(change: (lock: Lock) => void): Promise<Outcome> {
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;
     change(lock);
     await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lock));
     const checking = run(process.execPath, [join(root, '.ci/dependencies.js'), folder]);
     return checking.then(
       ({ stdout }) => ({ code: 0, stdout }),
-      ({ code, stdout }: { readonly code: number; readonly stdout: string }) => ({ code, stdout }),
+      (error: unknown) => error as Outcome,
     );
   }
 
   it('accepts the lock file of this repository', async () => {
-    expect(await check(() => undefined)).to.deep.equal({ code: 0, stdout: '' });
+    expect(await check(() => undefined)).to.include({ code: 0, stdout: '' });
   });
 
   it('refuses a licence that we may not ship, and takes one of several', async () => {

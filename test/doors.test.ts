@@ -26,7 +26,7 @@ async function lint(planted: Readonly<Record<string, string>>): Promise<Readonly
     const folders = new Set(Object.keys(planted).map((path) => path.split('/')[0] ?? '.'));
     const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
     const linting = run(process.execPath, [oxlint, '--format', 'json', ...folders], { cwd: folder });
-    const { stdout } = await linting.catch((error: { readonly stdout: string }) => error);
+    const { stdout } = await linting.catch((error: unknown) => error as { readonly stdout: string });
     const { diagnostics } = JSON.parse(stdout) as Report;
     const ofDoors = diagnostics.filter(({ code }) => code === 'homeostat(doors)');
     return Object.fromEntries(ofDoors.map(({ filename, message }) => [filename, message]));

@@ -5,11 +5,11 @@ import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { AssetTable } from '../assets/asset-table.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import { answerTogether } from './answer-together.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { requireRead } from './cacheable-answer.ts';
-import { compressLarge } from './compress-large.ts';
 import { debugRoutes } from './debug-pages.ts';
 import type { DebugPage } from './debug-pages.ts';
 import { discoveryRoutes } from './discovery-routes.ts';
@@ -20,6 +20,7 @@ import { errorResponses } from './error-responses.ts';
 import type { ExportHandler } from './export-handler.ts';
 import { healthReport, withoutTrailingSlash } from './health.ts';
 import type { HealthCheck } from './health.ts';
+import { largeAnswers } from './large-answers.ts';
 import { metricsRoute, noteResourcePath, RequestObserver } from './observe-requests.ts';
 import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
@@ -42,6 +43,7 @@ export interface AppParts extends EndpointParts {
   readonly live: readonly HealthCheck[];
   readonly ready: readonly HealthCheck[];
   readonly debug: readonly DebugPage[];
+  readonly memory: AnswerMemory;
   readonly hostNames: readonly string[];
   /** What every request but health has to bear; undefined: all are let in. */
   readonly token: string | undefined;
@@ -53,9 +55,9 @@ export interface AppParts extends EndpointParts {
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(answerTogether());
-  app.use(compressLarge());
   app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
   app.use(errorResponses(parts.logger));
+  app.use(largeAnswers(parts.memory));
   app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
   if (parts.token !== undefined) app.use(bearerToken(parts.token));

@@ -1,8 +1,10 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { BodyDecoder } from '../decode/body-decoder.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
-import type { Registry, WriteOptions } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Lister } from '../registry/lister.ts';
@@ -10,12 +12,16 @@ import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
+import { listLength, listPieces, sendPieces } from './list-stream.ts';
+import { pieceBytes } from './piece-stream.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
 import { applyType, patchTypes, readPatch } from './patch-body.ts';
+import { readPreconditionsHeader } from './preconditions-header.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
 import { isWatchRequest } from './request-verb.ts';
@@ -31,6 +37,8 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly bodies: BodyDecoder;
+  readonly memory: AnswerMemory;
   readonly clock: Clock;
 }
 
@@ -58,7 +66,7 @@ export class ResourceHandler {
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
-    this.#scales = new ScaleHandler(parts.registry);
+    this.#scales = new ScaleHandler(parts.registry, parts.bodies);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -115,13 +123,15 @@ export class ResourceHandler {
 
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
-    sendList(call, await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query))));
+    const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
+    this.#parts.memory.hold(context.res, memoryOf(list, call));
+    sendList(call, list);
   }
 
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     const written = await withWarnings(context, options, (warned) =>
       this.#parts.registry.create(resource, body, withNamespace(path, warned)),
     );
@@ -133,7 +143,7 @@ export class ResourceHandler {
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
     const { context, resource } = call;
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     const written = await withWarnings(context, options, (warned) =>
       this.#parts.registry.update(resource, key, body, warned),
     );
@@ -142,8 +152,9 @@ export class ResourceHandler {
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
-    const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
-    const patch = await readPatch(call.context, objectPatchTypes);
+    const read = { ...readWriteOptions(call.context, 'PatchOptions'), ...readPreconditionsHeader(call.context) };
+    const options = withSubresource(call.path, read);
+    const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.patch(call.resource, key, patch, warned),
     );
@@ -152,7 +163,7 @@ export class ResourceHandler {
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readApplyOptions(call.context));
-    const body = await readAppliedBody(call.context);
+    const body = await readAppliedBody(call.context, this.#parts.bodies);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.apply(call.resource, key, body, warned),
     );
@@ -161,7 +172,7 @@ export class ResourceHandler {
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
-    const options = await readDeleteOptions(call.context);
+    const options = await readDeleteOptions(call.context, this.#parts.bodies);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.delete(call.resource, key, warned),
     );
@@ -174,7 +185,7 @@ export class ResourceHandler {
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
     if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
-    const options = await readDeleteOptions(context);
+    const options = await readDeleteOptions(context, this.#parts.bodies);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
     const { entries } = list;
@@ -212,7 +223,18 @@ function sendObject({ context, format, view }: Call, bytes: Buffer): void {
 }
 
 function sendList({ context, format, view }: Call, list: ListPage): void {
-  sendBytes(context, view === undefined ? list.toBytes() : view.ofList(list), format);
+  if (view !== undefined) return sendBytes(context, view.ofList(list), format);
+  const text = { head: list.envelope(), field: 'items', entries: list.entries, check: () => list.checkKept() } as const;
+  if (format === 'yaml') return sendBytes(context, Buffer.concat([...listPieces(text)]), format);
+  sendPieces(context, listPieces(text), listLength(text));
+}
+
+/** What answering with a list takes, in bytes. */
+function memoryOf({ entries, isStored }: ListPage, { format, view }: Call): number {
+  if (isStored && view === undefined && format !== 'yaml') return 3 * pieceBytes + 16 * entries.length;
+  let bytes = 0;
+  for (const entry of entries) bytes += entry.bytes.length;
+  return bytes;
 }
 
 function isRead({ method }: Context): boolean {
