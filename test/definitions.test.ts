@@ -130,6 +130,28 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.body.details.causes[0].field).to.equal('spec.f0.f3[0].f0.f6');
   });
 
+  it('are served no longer when a name becomes that of another kind, and take their objects with them', async () => {
+    await establish(server);
+    await server.create(widgets, newWidget('a'));
+    const names = { plural: 'gadgets', kind: 'Gadget', singular: 'gadget' };
+    await server.create(definitions, { ...widgetDefinition({ names }), metadata: { name: 'gadgets.shop.example.com' } });
+    await established(server, 'gadgets.shop.example.com');
+    await server.patch(path, { spec: { names: { singular: 'gadget' } } });
+    await eventually(async () => (await conditionOf(server, widgetDefinitionName, 'Established'))?.status === 'False');
+    const absent = await server.get(widgets);
+    expect(absent.status).to.equal(503);
+    expect(absent.body.message).to.include(`CustomResourceDefinition "${widgetDefinitionName}" is not Established`);
+    await server.patch(path, { spec: { names: { singular: 'widget' } } });
+    await established(server, widgetDefinitionName);
+    expect((await server.get(widgets)).body.total).to.equal(1);
+    await server.patch(path, { spec: { names: { singular: 'gadget' } } });
+    await eventually(async () => (await conditionOf(server, widgetDefinitionName, 'Established'))?.status === 'False');
+    await server.delete(path);
+    await eventually(() => gone(path));
+    await establish(server);
+    expect((await server.get(widgets)).body.total).to.equal(0);
+  });
+
   it('change their indexes and their version, which ends watches and keeps objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));

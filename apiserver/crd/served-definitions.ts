@@ -58,6 +58,7 @@ export class ServedDefinitions {
   async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
     const { name } = definition.metadata;
     if (!this.#served.has(name)) await this.#register(withStorageServed(definition));
+    if (!this.#served.has(name)) await this.#register(withStorageServed(withoutSingular(definition)));
     return this.opened(name);
   }
 
@@ -107,6 +108,12 @@ export class ServedDefinitions {
       throw error;
     }
   }
+}
+
+/** Its objects have to go as well when another kind has taken its singular. */
+function withoutSingular(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec } = definition;
+  return { ...definition, spec: { ...spec, names: { ...spec.names, singular: spec.names.plural } } };
 }
 
 /** Values that are frozen in one turn of the event loop: 2 ms. */
