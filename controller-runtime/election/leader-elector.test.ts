@@ -106,7 +106,9 @@ describe('a leader elector', () => {
     const answers = [0, 0.5, 1];
     const settings = electionSettings({ name: 'lock', identity: 'b' }, () => 'uuid');
     const random = (): number => answers.shift() ?? 1;
-    holding.push(new LeaderElector(settings, { client, clock, logger, random }).acquire(signal()).then(() => undefined));
+    holding.push(
+      new LeaderElector(settings, { client, clock, logger, random }).acquire(signal()).then(() => undefined),
+    );
     await clock.advance(10_000);
     expect(tries).to.deep.equal([0, 2000, 5200, 9600]);
   });
