@@ -160,16 +160,20 @@ describe('checkConvergence, of requests that no run makes', () => {
           name: 'invitations',
           async run(signal: AbortSignal) {
             while (!signal.aborted) {
-              const made = client.ensure(Card, 'invitation', { spec: { text: 'come' } });
+              const card = { metadata: { name: 'invitation' }, spec: { text: 'come' } };
+              const made = client.apply(Card, card, { fieldManager: 'invitations' });
               await (isCareful ? made.catch(() => undefined) : made);
               await new Promise<void>((resolve) => clock.setTimeout(resolve, 60_000));
             }
           },
         },
       ];
-    const scenario = cardComesLater;
-    await check({ controllers: [cardOf], runnables: invitations(true), scenario });
-    const error = await failureOf({ controllers: [cardOf], runnables: invitations(false), scenario });
+    const scenario = async (context: ScenarioContext): Promise<void> => {
+      await arrive(context);
+      await context.clock.advance(120_000);
+    };
+    await check({ controllers: [host], runnables: invitations(true), scenario });
+    const error = await failureOf({ controllers: [host], runnables: invitations(false), scenario });
     expect(error.message).to.match(/runnable "invitations": .+ Card invitation .+\(injected\)/);
   });
 });

@@ -63,7 +63,8 @@ export class ControllerProcess {
       // Whoever crashes finishes nothing.
       graceMs: 0,
     });
-    this.#running = this.#manager.run(this.#abort.signal);
+    // In a turn of its own: the first request of a runnable may be where the process crashes.
+    this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 
   /** Nothing is to be done before time passes. */
