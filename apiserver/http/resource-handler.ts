@@ -1,8 +1,10 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { BodyDecoder } from '../decode/body-decoder.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
-import type { Registry, WriteOptions } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Lister } from '../registry/lister.ts';
@@ -19,6 +21,7 @@ import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
 import { applyType, patchTypes, readPatch } from './patch-body.ts';
+import { readPreconditionsHeader } from './preconditions-header.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
 import { isWatchRequest } from './request-verb.ts';
@@ -34,6 +37,7 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly bodies: BodyDecoder;
   readonly memory: AnswerMemory;
   readonly clock: Clock;
 }
@@ -62,7 +66,7 @@ export class ResourceHandler {
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
-    this.#scales = new ScaleHandler(parts.registry);
+    this.#scales = new ScaleHandler(parts.registry, parts.bodies);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -127,7 +131,7 @@ export class ResourceHandler {
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     const written = await withWarnings(context, options, (warned) =>
       this.#parts.registry.create(resource, body, withNamespace(path, warned)),
     );
@@ -139,7 +143,7 @@ export class ResourceHandler {
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
     const { context, resource } = call;
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     const written = await withWarnings(context, options, (warned) =>
       this.#parts.registry.update(resource, key, body, warned),
     );
@@ -148,8 +152,9 @@ export class ResourceHandler {
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
-    const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
-    const patch = await readPatch(call.context, objectPatchTypes);
+    const read = { ...readWriteOptions(call.context, 'PatchOptions'), ...readPreconditionsHeader(call.context) };
+    const options = withSubresource(call.path, read);
+    const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.patch(call.resource, key, patch, warned),
     );
@@ -158,7 +163,7 @@ export class ResourceHandler {
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readApplyOptions(call.context));
-    const body = await readAppliedBody(call.context);
+    const body = await readAppliedBody(call.context, this.#parts.bodies);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.apply(call.resource, key, body, warned),
     );
@@ -167,7 +172,7 @@ export class ResourceHandler {
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
-    const options = await readDeleteOptions(call.context);
+    const options = await readDeleteOptions(call.context, this.#parts.bodies);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.delete(call.resource, key, warned),
     );
@@ -180,7 +185,7 @@ export class ResourceHandler {
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
     if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
-    const options = await readDeleteOptions(context);
+    const options = await readDeleteOptions(context, this.#parts.bodies);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
     const { entries } = list;

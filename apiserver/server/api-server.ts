@@ -15,6 +15,7 @@ import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
+import { BodyDecoder } from '../decode/body-decoder.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
@@ -67,6 +68,7 @@ interface Parts {
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
   readonly exports: ExportHandler;
+  readonly bodies: BodyDecoder;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -150,22 +152,14 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
+  const bodies = new BodyDecoder(clock);
   const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
   const answers = new AnswerMemory(settings.maxAnswerBytes);
-  const resources = new ResourceHandler({ registry, lister, watches, memory: answers, clock });
+  const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = {
-    resources,
-    memory: answers,
-    exports,
-    table,
-    endpoints,
-    reader,
-    metrics,
-    added,
-    live: [health.lasting],
-  };
+  const handlers = { resources, memory: answers, bodies, exports };
+  const served = { ...handlers, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
   return {
@@ -173,6 +167,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
     table,
     watches,
     exports,
+    bodies,
     schemes,
     endpoints,
     admissions,
@@ -195,7 +190,7 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'exports' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly memory: AnswerMemory;
@@ -204,12 +199,12 @@ interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metric
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, memory, exports, table, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, bodies, exports, table, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
       memory,
-      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
+      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token)), bodies),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
       models: () => [...table.models(), ...reviewKinds],
@@ -343,12 +338,13 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, secure, watches, exports, endpoints } = this.#parts;
+    const { listener, secure, watches, exports, bodies, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
     exports.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
+    await bodies.close();
     await secure?.renewal.stop();
   }
 
