@@ -49,6 +49,14 @@ describe('checkConvergence, without drawn faults', () => {
     );
   });
 
+  it('says what a run called after its end, when the missing await is at a read', async () => {
+    const planted = bugs['a missing await at a read that a write follows'];
+    const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
+    expect(error.message).to.equal(
+      'the run without faults failed: the run of guest "ada" ended before its call of status: is an await missing?',
+    );
+  });
+
   it('takes no writes for forgotten that a failed run leaves behind', async () => {
     const both = controller(Guest, {
       async reconcile({ object, client, status }) {
@@ -80,6 +88,20 @@ describe('checkConvergence, of what fails for good without faults', () => {
   it('refuses an error that is not tried again', async () => {
     const error = await failureOf({ controllers: [failing(() => terminal('no such guest'))], scenario: arrive });
     expect(error.message).to.match(/\n {2}guest "ada", 1 failure: no such guest$/);
+  });
+
+  it('refuses a mapping that fails, and a source', async () => {
+    const [watches, sources] = [
+      [on(Card, () => Promise.reject(new Error('no such guest')))],
+      [poll('doorbell', '10s', () => Promise.reject(new Error('no doorbell')))],
+    ];
+    const reconcile: typeof host.reconcile = ({ object, ensure }) => {
+      return ensure(Card, object.metadata.name, {}).then(() => undefined);
+    };
+    const mapping = await failureOf({ controllers: [controller(Guest, { watches, reconcile })], scenario: arrive });
+    expect(mapping.message).to.match(/\n {2}guest, mapping 1 of Card "ada": no such guest$/);
+    const source = await failureOf({ controllers: [controller(Guest, { sources, reconcile })], scenario: arrive });
+    expect(source.message).to.match(/\n {2}guest, source "doorbell": no doorbell$/);
   });
 
   it('refuses a runnable that fails', async () => {
@@ -133,6 +155,19 @@ describe('checkConvergence, of requests that no run makes', () => {
     expect(error.differences).to.deep.equal([
       { object: 'Guest ada', path: 'status.card', expected: 'Hello', found: 'none' },
     ]);
+  });
+
+  it('waits until a mapping that failed has been called again', async () => {
+    const careful = controller(Guest, {
+      watches: [
+        on(Card, async ({ metadata }, { client }) => {
+          const { items } = await client.list(Guest);
+          return items.map((guest) => guest.metadata.name).filter((name) => name === metadata.name);
+        }),
+      ],
+      reconcile,
+    });
+    await check({ controllers: [careful], scenario: cardComesLater });
   });
 
   it('refuses those of sources, and waits until the source has begun again', async () => {
