@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RequestOptions } from '../client/client.ts';
-import { controller } from './controller-definition.ts';
+import { controller, on } from './controller-definition.ts';
 import { Badge, Harness, Person } from './harness.test-support.ts';
 
 const verbs = [
@@ -64,5 +64,31 @@ describe('the requests of a run', () => {
     expect(aborted()).to.deep.equal([]);
     await at.clock.advance(30_000);
     expect(aborted()).to.deep.equal(verbs);
+  });
+
+  it('end with a mapping, too', async () => {
+    let signal: AbortSignal | undefined;
+    const at = new Harness({
+      controllers: [
+        controller(Person, {
+          timeoutMs: '30s',
+          watches: [on(Badge, (_, { client }) => client.get(Person, 'ada').then(() => []))],
+          reconcile() {},
+        }),
+      ],
+    });
+    harness = at;
+    Object.assign(at.client, {
+      get: (_model: unknown, _name: unknown, options: RequestOptions) => {
+        ({ signal } = options);
+        return new Promise<never>(() => {});
+      },
+    });
+    await at.start();
+    await at.client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });
+    await at.holds(() => signal !== undefined);
+    expect(signal?.aborted).to.equal(false);
+    await at.clock.advance(30_000);
+    expect(signal?.aborted).to.equal(true);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { controller, type ControllerOptions } from './controller-definition.ts';
-import { Harness, Person } from './harness.test-support.ts';
+import { controller, on, type ControllerOptions } from './controller-definition.ts';
+import { Badge, Harness, Person } from './harness.test-support.ts';
 
 describe('a status that a controller writes', () => {
   let harness: Harness | undefined;
@@ -34,5 +34,38 @@ describe('a status that a controller writes', () => {
       { generation: 2, greeting: 'ada', observedGeneration: 1 },
       { generation: 2, greeting: 'Ada', observedGeneration: 2 },
     ]);
+  });
+
+  it('keeps the controller from being idle until its answer tells whether its event is of others', async () => {
+    let runs = 0;
+    let answer = (): void => {};
+    const at = harnessFor({
+      // Not awaited: where it is, the run under way keeps the controller from being idle.
+      watches: [
+        on(Badge, (_, { client }) => {
+          const patch = { status: { greeting: 'hi', seen: 1 } };
+          void client.patch(Person, 'ada', { type: 'merge', patch }, { subresource: 'status' });
+          return [];
+        }),
+      ],
+      reconcile: () => void (runs += 1),
+    });
+    await at.person('ada');
+    await at.start();
+    const { client } = at;
+    const patch = client.patch.bind(client);
+    client.patch = async (...given: Parameters<typeof patch>) => {
+      const written = await patch(...given);
+      await new Promise<void>((resolve) => (answer = resolve));
+      // As when another has had a part in what came out.
+      return { ...written, status: {} } as never;
+    };
+    await client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });
+    await at.holds(() => client.informer<Person>(Person).get({ name: 'ada' })?.status?.seen === 1);
+    expect(at.manager.isIdle()).to.equal(false);
+    expect(runs).to.equal(1);
+    answer();
+    await at.idle();
+    expect(runs).to.equal(2);
   });
 });
