@@ -108,7 +108,9 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
 
     it('with an enum of 100,000 values, and find each of 50,000 items in it', async () => {
       const values = times(100_000, (at) => `v${at}`);
-      await serve(definitionOf({ type: 'object', properties: { list: { type: 'array', items: { ...text, enum: values } } } }));
+      await serve(
+        definitionOf({ type: 'object', properties: { list: { type: 'array', items: { ...text, enum: values } } } }),
+      );
       const list = values.slice(-50_000);
       expect((await post({ list })).status).to.equal(201);
       const refused = await post({ list: [...list.slice(1), 'none'] }, '?dryRun=All');
@@ -121,7 +123,9 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       await serve(definitionOf(withProperties(300, (at) => ({ ...text, pattern: pattern(at) }))));
       const all = Object.fromEntries(times(300, (at) => [`p${at}`, `name-${at}`]));
       expect((await post(all)).status).to.equal(201);
-      expect(causeOf(await post({ ...all, p7: 'name-8' }, '?dryRun=All')).message).to.contain(`should match '${pattern(7)}'`);
+      expect(causeOf(await post({ ...all, p7: 'name-8' }, '?dryRun=All')).message).to.contain(
+        `should match '${pattern(7)}'`,
+      );
     });
 
     it('with nested branches, and say what an object misses by the least', async () => {
@@ -160,7 +164,12 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
         '.properties[p81].pattern',
         'the patterns of a definition unfold into at most 100000 states',
       ],
-      ['parentheses 3,000 deep', pattern(`${'('.repeat(1600)}${')'.repeat(1600)}`), '.properties[a].pattern', 'nests too deep'],
+      [
+        'parentheses 3,000 deep',
+        pattern(`${'('.repeat(1600)}${')'.repeat(1600)}`),
+        '.properties[a].pattern',
+        'nests too deep',
+      ],
       [
         '2,001 branches',
         { ...count, oneOf: times(2001, (at) => ({ minimum: at })) },

@@ -134,7 +134,10 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'gadget' };
-    await server.create(definitions, { ...widgetDefinition({ names }), metadata: { name: 'gadgets.shop.example.com' } });
+    await server.create(definitions, {
+      ...widgetDefinition({ names }),
+      metadata: { name: 'gadgets.shop.example.com' },
+    });
     await established(server, 'gadgets.shop.example.com');
     await server.patch(path, { spec: { names: { singular: 'gadget' } } });
     await eventually(async () => (await conditionOf(server, widgetDefinitionName, 'Established'))?.status === 'False');

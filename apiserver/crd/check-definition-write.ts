@@ -28,7 +28,10 @@ function checkName({ metadata, spec }: CustomResourceDefinition): readonly Field
 }
 
 /** What may not change while a definition is stored. */
-export function checkChange(next: CustomResourceDefinition, previous: CustomResourceDefinition): readonly FieldViolation[] {
+export function checkChange(
+  next: CustomResourceDefinition,
+  previous: CustomResourceDefinition,
+): readonly FieldViolation[] {
   const violations = new DefinitionViolations();
   const fixed: (readonly [field: string, before: string, after: string])[] = [
     ['spec.group', previous.spec.group, next.spec.group],

@@ -71,10 +71,7 @@ function checkConversion({ conversion }: DefinitionSpec, violations: DefinitionV
     violations.forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook');
 }
 
-function* checkVersions(
-  versions: readonly DefinitionVersion[],
-  violations: DefinitionViolations,
-): MeasuredWork<void> {
+function* checkVersions(versions: readonly DefinitionVersion[], violations: DefinitionViolations): MeasuredWork<void> {
   if (versions.length > maxVersions) return violations.tooMany('spec.versions', versions.length, maxVersions);
   const stored = versions.filter(({ storage }) => storage);
   if (stored.length !== 1)

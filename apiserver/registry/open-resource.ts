@@ -154,11 +154,7 @@ function replayOnto(resource: Resource, change: Change): void {
 }
 
 /** Fills the watch window. Where a change cannot be read, history begins after it: watchers from before are told 410. */
-function restoreFeed(
-  resource: Resource,
-  { floor, changes }: KindLog,
-  before: ReadonlyMap<number, FeedChange>,
-): void {
+function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
   const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
   const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
   resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));

@@ -5,7 +5,10 @@ import { maxInteger, typesOf } from './translate-schema.ts';
 export const multipleOfPrecision = 9;
 
 /** Bounds that a number must not reach; undefined where there are none. A boolean makes `minimum` or `maximum` exclusive. */
-export function exclusiveBounds(schema: JsonSchema): { readonly above?: number | undefined; readonly below?: number | undefined } {
+export function exclusiveBounds(schema: JsonSchema): {
+  readonly above?: number | undefined;
+  readonly below?: number | undefined;
+} {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   return {
     above: typeof exclusiveMinimum === 'number' ? exclusiveMinimum : exclusiveMinimum === true ? minimum : undefined,

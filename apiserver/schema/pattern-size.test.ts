@@ -6,11 +6,30 @@ import { estimateStates } from './pattern-size.ts';
 const patterns = fc.letrec((tie) => ({
   pattern: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
-    fc.constantFrom('a', '.', 'x9', '[a-z0-9]', '[^]]', '[]a]', '[\\]x]', '\\d', '\\pL', '\\p{Greek}', '\\Qa{9}\\E', '\\{', '$', '\\b'),
+    fc.constantFrom(
+      'a',
+      '.',
+      'x9',
+      '[a-z0-9]',
+      '[^]]',
+      '[]a]',
+      '[\\]x]',
+      '\\d',
+      '\\pL',
+      '\\p{Greek}',
+      '\\Qa{9}\\E',
+      '\\{',
+      '$',
+      '\\b',
+    ),
     fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => `${String(a)}${String(b)}`),
     fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => `${String(a)}|${String(b)}`),
     fc
-      .tuple(fc.constantFrom('(', '(?:', '(?i:', '(?P<n>'), tie('pattern'), fc.constantFrom('', '*', '+?', '?', '{3}', '{2,}', '{0,7}', '{9,'))
+      .tuple(
+        fc.constantFrom('(', '(?:', '(?i:', '(?P<n>'),
+        tie('pattern'),
+        fc.constantFrom('', '*', '+?', '?', '{3}', '{2,}', '{0,7}', '{9,'),
+      )
       .map(([open, inner, repeat]) => `${open}${String(inner)})${repeat}`),
   ),
 })).pattern;

@@ -13,22 +13,30 @@ class PlainPruning {
   prune(value: unknown, schema: JsonSchema | undefined, path: string): unknown {
     if (schema?.['x-kubernetes-preserve-unknown-fields'] === true) return this.#keep(value, schema, path);
     if (Array.isArray(value)) return value.map((item, at) => this.prune(item, schema?.items, `${path}[${at}]`));
-    return this.#fields(value, (name, child, place) => {
-      const declared = this.#declared(schema, name);
-      if (declared !== undefined) return this.prune(child, declared, place);
-      this.removed.push(place);
-      return undefined;
-    }, path);
+    return this.#fields(
+      value,
+      (name, child, place) => {
+        const declared = this.#declared(schema, name);
+        if (declared !== undefined) return this.prune(child, declared, place);
+        this.removed.push(place);
+        return undefined;
+      },
+      path,
+    );
   }
 
   /** Unknown fields stay, in the value and in the items of a list; what is known is pruned by its own schema. */
   #keep(value: unknown, schema: JsonSchema | undefined, path: string): unknown {
     if (schema === undefined) return value;
     if (Array.isArray(value)) return value.map((item, at) => this.#keep(item, schema.items, `${path}[${at}]`));
-    return this.#fields(value, (name, child, place) => {
-      const declared = this.#declared(schema, name);
-      return declared === undefined ? child : this.prune(child, declared, place);
-    }, path);
+    return this.#fields(
+      value,
+      (name, child, place) => {
+        const declared = this.#declared(schema, name);
+        return declared === undefined ? child : this.prune(child, declared, place);
+      },
+      path,
+    );
   }
 
   #declared(schema: JsonSchema | undefined, name: string): JsonSchema | undefined {
@@ -38,7 +46,9 @@ class PlainPruning {
 
   #fields(value: unknown, change: (name: string, child: unknown, path: string) => unknown, path: string): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).map(([name, child]) => [name, change(name, child, join(path, name))] as const);
+    const entries = Object.entries(value).map(
+      ([name, child]) => [name, change(name, child, join(path, name))] as const,
+    );
     return Object.fromEntries(entries.filter(([, child]) => child !== undefined));
   }
 }
@@ -66,7 +76,10 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
       { depthSize: 'medium' },
       fc.record({ type: fc.constantFrom('string', 'integer') }),
       fc.record({ type: fc.constant('object'), properties: fields, ...preserves }, { requiredKeys: ['type'] }),
-      fc.record({ type: fc.constant('object'), additionalProperties: tie('schema'), ...preserves }, { requiredKeys: ['type'] }),
+      fc.record(
+        { type: fc.constant('object'), additionalProperties: tie('schema'), ...preserves },
+        { requiredKeys: ['type'] },
+      ),
       fc.record({ type: fc.constant('array'), items: tie('schema'), ...preserves }, { requiredKeys: ['type'] }),
       fc.record(preserves),
     ),
@@ -94,7 +107,10 @@ describe('Pruner', () => {
     expect(kept).to.be.above(500);
   });
 
-  const item: JsonSchema = { type: 'object', properties: { a: { type: 'string' }, o: { type: 'object', properties: {} } } };
+  const item: JsonSchema = {
+    type: 'object',
+    properties: { a: { type: 'string' }, o: { type: 'object', properties: {} } },
+  };
   const preserved = { 'x-kubernetes-preserve-unknown-fields': true } as const;
 
   it('keeps unknown fields of the items of a list that preserves them, and prunes below the known ones', () => {

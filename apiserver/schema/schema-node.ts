@@ -6,7 +6,16 @@ import { componentOf, identityOfItems, typesOf } from './translate-schema.ts';
 import { ValueSet } from './value-set.ts';
 
 /** A bit for each JSON type that a schema tells apart; `other` is what is not JSON. */
-const typeBits = { null: 1, boolean: 2, integer: 4, fraction: 8, string: 16, array: 32, object: 64, other: 128 } as const;
+const typeBits = {
+  null: 1,
+  boolean: 2,
+  integer: 4,
+  fraction: 8,
+  string: 16,
+  array: 32,
+  object: 64,
+  other: 128,
+} as const;
 
 const anyType = 255;
 
@@ -108,8 +117,7 @@ export class SchemaNode {
     this.maxItems = schema.maxItems ?? Infinity;
     this.identity = identityOfItems(schema);
     const { additionalProperties, items } = schema;
-    this.additional =
-      typeof additionalProperties === 'object' ? new LazyNode(additionalProperties, nodes) : undefined;
+    this.additional = typeof additionalProperties === 'object' ? new LazyNode(additionalProperties, nodes) : undefined;
     this.items = items === undefined ? undefined : new LazyNode(items, nodes);
     this.inPlace = isInPlace(schema) ? new LazyInPlace(schema, nodes) : undefined;
   }
@@ -189,7 +197,10 @@ function isInPlace({ $ref, allOf, anyOf, oneOf, not }: JsonSchema): boolean {
 function typeBitsOf(schema: JsonSchema): number {
   const types = typesOf(schema);
   if (types.length === 0) return anyType;
-  return types.reduce((bits, type) => bits | (type === 'number' ? typeBits.integer | typeBits.fraction : bitOf(type)), 0);
+  return types.reduce(
+    (bits, type) => bits | (type === 'number' ? typeBits.integer | typeBits.fraction : bitOf(type)),
+    0,
+  );
 }
 
 function bitOf(type: string): number {

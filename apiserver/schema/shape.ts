@@ -135,7 +135,8 @@ class LazyShape implements Shape {
     this.isAtomic = schemas.some((schema) => schema['x-kubernetes-map-type'] === 'atomic');
     this.preservesUnknown = schemas.some((schema) => schema['x-kubernetes-preserve-unknown-fields'] === true);
     this.isNullable = schemas.some(({ nullable }) => nullable === true);
-    this.defaultValue = sources.find(({ schema, isCertain }) => isCertain && schema.default !== undefined)?.schema.default;
+    this.defaultValue = sources.find(({ schema, isCertain }) => isCertain && schema.default !== undefined)?.schema
+      .default;
   }
 
   get properties(): ReadonlyMap<string, FieldShape> {

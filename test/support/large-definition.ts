@@ -15,7 +15,7 @@ const fieldsPerObject = 12;
  * with scalars between them and a description everywhere, unless that has no length. `spec.f0` to `spec.f2` are objects, `f3` and `f4`
  * lists of objects, and the others are scalars.
  */
-export function largeSchema(nodes: number, descriptionLength = 60): object {
+function largeSchema(nodes: number, descriptionLength = 60): object {
   const described = descriptionLength === 0 ? {} : { description: 'd'.repeat(descriptionLength) };
   let left = nodes - 2;
   const spec: SchemaNode = { type: 'object', ...described, properties: {} };
