@@ -1,4 +1,4 @@
-import { ApiError, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
+import { isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { RetryQueue } from '../controllers/retry-queue.ts';
 import type { Entry } from '../index/entry.ts';
@@ -117,10 +117,7 @@ export class DefinitionController {
 
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
-    if (entry === undefined) {
-      await this.#deleteLate(name);
-      return this.#forget(name);
-    }
+    if (entry === undefined) return this.#forget(name);
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
@@ -141,14 +138,15 @@ export class DefinitionController {
     this.#served.withdraw(name);
   }
 
-  /** Deletes the objects, then the kind, then lets the definition go. Comes again whenever an object is gone. */
+  /**
+   * Deletes the objects, then the kind, then lets the definition go. Runs again when the last object is gone, and should one
+   * be created meanwhile. Since creations require the definition's claim, memory has all objects that were ever created.
+   */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanupFinalizer)) return;
     const resource = await this.#served.openForCleanup(definition);
     if (resource !== undefined) {
-      refuseCreates(resource, name);
-      // What was being created when that was said is stored before this is, and is deleted with the others.
       await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
       this.#followLeaving(name, resource);
       await this.#deleteAll(resource);
@@ -169,27 +167,15 @@ export class DefinitionController {
     this.#leaving.set(
       name,
       resource.feed.subscribe(({ type }) => {
-        if (type === 'DELETED' && resource.cache.size === 0) this.#enqueue(name);
+        if (type === 'ADDED' || (type === 'DELETED' && resource.cache.size === 0)) this.#enqueue(name);
       }),
     );
-  }
-
-  /** What was being created here when another server, which could not know, let the definition go. */
-  async #deleteLate(name: string): Promise<void> {
-    const resource = this.#served.opened(name);
-    if (resource === undefined) return;
-    refuseCreates(resource, name);
-    // What is decided begins its commit within this turn.
-    await new Promise((resolve) => setImmediate(resolve));
-    await resource.storage.quiet();
-    // With the next definition of the name come objects that are not to go.
-    if (this.#opened().cache.get(name) === undefined) await this.#deleteAll(resource);
   }
 
   async #deleteAll(resource: Resource): Promise<void> {
     await deleteEntries(
       this.#options.registry,
-      { resource, entries: [...resource.cache.entries()] },
+      { resource, entries: [...resource.cache.entries()].filter(({ deletion }) => deletion === undefined) },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
@@ -210,11 +196,6 @@ export class DefinitionController {
   #now(): string {
     return formatTime(this.#options.clock.now());
   }
-}
-
-function refuseCreates(resource: Resource, name: string): void {
-  const message = `create not allowed while custom resource definition ${name} is terminating`;
-  resource.storage.refuseCreates(new ApiError('MethodNotAllowed', message));
 }
 
 /** Not a namesake that came meanwhile. */

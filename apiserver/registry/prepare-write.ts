@@ -2,7 +2,7 @@ import { deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@home
 import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
-import type { Operation } from '../store/store.ts';
+import type { Operation, RequiredClaim } from '../store/store.ts';
 import { checkObjectSize, decodeObject, encodeObject } from './object-codec.ts';
 import type { Resource } from './resource.ts';
 import { duplicateValue, invalid } from './resource-errors.ts';
@@ -13,6 +13,8 @@ export interface Change {
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
+  /** Of a creation: what has to be there when it is committed. */
+  readonly requires?: readonly RequiredClaim[];
 }
 
 /** A change with all that its commit holds. */
@@ -22,6 +24,7 @@ export interface PreparedWrite {
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
+  readonly requires: readonly RequiredClaim[];
   readonly data: Buffer;
   readonly values: Entry['values'];
   /** What the client gets, where that is another version than what is stored. */
@@ -34,13 +37,13 @@ export function prepareWrite(
   change: Change,
   onIndexBug: (error: IndexValueError) => void,
 ): PreparedWrite {
-  const { op, stored, leader } = change;
+  const { op, stored, leader, requires = [] } = change;
   const { object, answer } =
     resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
   const data = encodeObject(object);
   checkObjectSize(data);
   const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
-  return { op, object, answer, leader, data, values, ...(stored === undefined ? {} : { stored }) };
+  return { op, object, answer, leader, requires, data, values, ...(stored === undefined ? {} : { stored }) };
 }
 
 /** Whether a change comes to nothing in the version that objects are stored in, which may hold less. */

@@ -33,7 +33,7 @@ import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
+import { alreadyExists, conflict, formerLeader, notFound, storeUnavailable } from './resource-errors.ts';
 import type { Revisions } from './revisions.ts';
 import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
@@ -99,12 +99,21 @@ export interface RegistryOptions {
   readonly onCommit: (revision: number, bytes: number) => void;
   /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
-  /** The claim that a leader's lease has in its term. */
-  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
-  /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
-  readonly admit?: (resource: Resource, object: ApiObject) => void;
+  readonly leaders: LeaderRules;
+  /**
+   * Returns the claims that the creation of an object requires: of its namespace, and of what declares its kind. Throws
+   * ApiError when the object may not be created where it wants to be. Default: each one may, and requires nothing.
+   */
+  readonly admit?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
   /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
   readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
+}
+
+export interface LeaderRules {
+  /** The claim that a leader's lease has in its term. */
+  readonly claimOf: (leader: LeaderEpoch) => RequiredClaim;
+  /** Whether the lease is held in this term, as memory has it. */
+  readonly isLeading: (leader: LeaderEpoch) => boolean;
 }
 
 /** What a write comes to: a change to commit, or an answer without one. */
@@ -259,15 +268,15 @@ export class Registry {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, (): Verdict => {
-        resource.checkCreatable();
-        this.#options.admit?.(resource, object);
+        const requires = this.#options.admit?.(resource, object) ?? [];
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
-        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object, leader }), warnings: [] };
+        const change = this.#prepare(resource, { op: 'create', object, leader, requires });
+        return { kind: 'commit', change, warnings: [] };
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
       if (typeof written !== 'string') return storedAnswer(verdict.change, written);
-      if (written !== 'generation') return undefined;
+      if (written !== 'generation' && written !== 'requires') return undefined;
     }
     throw conflict(resource.model, object.metadata.name);
   }
@@ -366,9 +375,9 @@ export class Registry {
   async #commit(resource: Resource, change: PreparedWrite, dryRun: boolean): Promise<Written | Refusal> {
     const { data, values } = change;
     if (dryRun) return writtenAs(data, change.stored?.revision);
-    const { commits, revisions, onCommit } = this.#options;
+    const { commits, revisions, onCommit, leaders } = this.#options;
     const { storage } = resource;
-    const operation = operationOf(storage, change, this.#options.leaderClaim);
+    const operation = operationOf(storage, change, leaders.claimOf);
     const createEntry = tracedEntries();
     let written: Written | undefined;
     storage.beginCommit();
@@ -384,6 +393,10 @@ export class Registry {
       if (written !== undefined) return written;
       const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(storage);
+      // Memory has what came before the commit, and so what took the claim away.
+      if (refusal === 'requires' && change.leader !== undefined && !leaders.isLeading(change.leader)) {
+        throw formerLeader(resource.model, change.object.metadata.name, change.leader);
+      }
       return refusal;
     } catch (error) {
       if (storeErrorCodeOf(error) === undefined) throw error;

@@ -5,8 +5,7 @@ import type { Admissions, AdmissionTable } from '../admission/admission-table.ts
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
-import { leaderClaims } from '../builtin/lease-kind.ts';
-import { namespaceAdmission } from '../builtin/namespace-admission.ts';
+import { leaderRules } from '../builtin/lease-kind.ts';
 import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
@@ -42,6 +41,7 @@ import { certificateSource } from '../tls/certificate-source.ts';
 import type { ServerCertificate } from '../tls/tls-options.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
+import { createAdmission } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
@@ -136,7 +136,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = openAdmissions(schemes);
   const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
-  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table), hooksOf };
+  const rules = { admit: createAdmission(table), leaders: leaderRules(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });

@@ -33,8 +33,8 @@ interface Entry {
   readonly reject: (error: unknown) => void;
   /** The key and the claims: what no other operation of the same batch may touch. */
   readonly tokens: readonly string[];
-  /** A claim that others may require in the same batch, and that none may change there. */
-  readonly required: string | undefined;
+  /** Claims that others may require in the same batch, and that none may change there. */
+  readonly required: readonly string[];
   /** Those that were submitted later and touch a token of this one. */
   readonly successors: Entry[];
   /** How many earlier ones this one waits for. */
@@ -91,8 +91,7 @@ export class GroupCommit {
       return Promise.reject(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));
     }
     return new Promise((resolve, reject) => {
-      const { requires } = operation;
-      const required = requires && tokenOf(requires.kind, requires.claim);
+      const required = requiredTokensOf(operation);
       const tokens = tokensOf(operation);
       this.#enqueue({ operation, apply, resolve, reject, tokens, required, successors: [], blockers: 0 });
     });
@@ -126,7 +125,7 @@ export class GroupCommit {
       this.#requiring.delete(token);
       this.#tails.set(token, entry);
     }
-    if (entry.required !== undefined) this.#require(entry, entry.required);
+    for (const claim of entry.required) this.#require(entry, claim);
     this.#queued += 1;
     if (entry.blockers === 0) this.#ready.push(entry);
     if (!this.#maySend()) return;
@@ -302,7 +301,7 @@ export class GroupCommit {
   #release(batch: readonly Entry[]): void {
     for (const entry of batch) {
       for (const token of entry.tokens) if (this.#tails.get(token) === entry) this.#tails.delete(token);
-      if (entry.required !== undefined) this.#forget(entry, entry.required);
+      for (const claim of entry.required) this.#forget(entry, claim);
       for (const successor of entry.successors) {
         successor.blockers -= 1;
         if (successor.blockers === 0) this.#ready.push(successor);
@@ -327,6 +326,12 @@ function tokensOf({ key, kind, unique }: Operation): readonly string[] {
   if (!unique) return [key];
   const claims = [...unique.add, ...unique.remove].map((claim) => tokenOf(kind, claim));
   return [key, ...new Set(claims)];
+}
+
+const none: readonly string[] = [];
+
+function requiredTokensOf({ requires }: Operation): readonly string[] {
+  return requires === undefined ? none : requires.map(({ kind, claim }) => tokenOf(kind, claim));
 }
 
 function tokenOf(kind: number, [index, value]: Claim): string {

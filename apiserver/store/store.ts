@@ -17,8 +17,8 @@ export interface Operation {
    * and does not write. Absent: not checked.
    */
   readonly generation?: number;
-  /** A claim, of any kind, that somebody has to hold when this is committed. Absent: none. */
-  readonly requires?: RequiredClaim;
+  /** Claims, of any kinds, that all have a holder when this is committed. Absent: none. */
+  readonly requires?: readonly RequiredClaim[];
 }
 
 export interface RequiredClaim {

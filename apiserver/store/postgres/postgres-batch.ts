@@ -1,6 +1,5 @@
 import * as commits from './commit-statements.ts';
 import {
-  emptyColumn,
   type OperationColumns,
   operationColumns,
   outcomeOf,
@@ -66,7 +65,7 @@ async function endOf(connection: PostgresConnection, commit: Promise<string>): P
 }
 
 function statementOf({ generations, claims, required }: OperationColumns): sql.Statement {
-  if (required) return commits.commitRequired;
+  if (required) return claims ? commits.commitClaimsRequired : commits.commitRequired;
   if (claims) return commits.commitClaims;
   return generations ? commits.commitOfGenerations : commits.commit;
 }
@@ -78,10 +77,12 @@ function parametersOf(columns: OperationColumns, commitId: string): unknown[] {
   if (!claims && !generations && !required) return parameters;
   const { requirements, kinds: kindsOf, values } = generations ?? { requirements: [], kinds: [], values: [] };
   parameters.push(requirements, kindsOf, values);
-  if (!claims && !required) return parameters;
-  for (const each of [claims?.added ?? emptyColumn(), claims?.removed ?? emptyColumn()]) {
+  for (const each of claims ? [claims.added, claims.removed] : []) {
     parameters.push(each.positions, each.kinds, each.keys, each.indexes, each.values);
   }
-  if (required) parameters.push(required.numbers, required.kinds, required.indexes, required.values);
+  if (required) {
+    const { numbers, sets, kinds: of, indexes, values: wanted } = required;
+    parameters.push(numbers, sets, of, indexes, wanted);
+  }
   return parameters;
 }
