@@ -74,9 +74,9 @@ export class NamespaceController {
     }
   }
 
-  /** Nothing is under way, and no grace ends later. */
+  /** Nothing is under way. A namespace whose grace lasts waits for its time, and does not count. */
   isIdle(): boolean {
-    return this.#queue.isIdle() && [...this.#terminating.values()].every((grace) => grace === undefined);
+    return this.#queue.isIdle();
   }
 
   async stop(): Promise<void> {

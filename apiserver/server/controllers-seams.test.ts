@@ -188,8 +188,6 @@ describe('where a controller of the server meets other writers', () => {
       });
     }
 
-    const idleAfter = ({ server }: Replica): Promise<void> => pass(() => server.isIdle());
-
     async function createNamespace({ server }: Replica): Promise<void> {
       await server.client.create(Namespace, { metadata: { name: 'short' } });
     }
@@ -239,7 +237,10 @@ describe('where a controller of the server meets other writers', () => {
       const late = createPage(b, 'late').catch((error: unknown) => error);
       await eventually(commit.isReached);
       await a.server.client.delete(Namespace, 'short');
-      await pass(() => a.server.isIdle());
+      await pass(async () => {
+        const { metadata } = await a.server.client.get(Page, 'slow', { namespace: 'short' });
+        return metadata.deletionTimestamp !== undefined;
+      });
       letGo(b.store, commit);
       expect(await late).to.include({ reason: 'Forbidden' });
       const patch = { metadata: { finalizers: null } };
@@ -252,7 +253,7 @@ describe('where a controller of the server meets other writers', () => {
       const { letGo } = await createLate(a, b);
       await createNamespace(a);
       await letGo();
-      await Promise.all([a, b].map(idleAfter));
+      await Promise.all([a, b].map(idle));
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['late']);
     });
 
@@ -270,7 +271,7 @@ describe('where a controller of the server meets other writers', () => {
       await createNamespace(a);
       await createPage(a, 'page');
       letGo(b.store, there);
-      await Promise.all([a, b].map(idleAfter));
+      await Promise.all([a, b].map(idle));
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['page']);
     });
 
@@ -284,7 +285,7 @@ describe('where a controller of the server meets other writers', () => {
       letGo(a.store, here);
       await pass(async () => isGone(a));
       letGo(b.store, there);
-      await Promise.all([a, b].map(idleAfter));
+      await Promise.all([a, b].map(idle));
       expect([...a.complaints, ...b.complaints]).to.deep.equal([]);
     });
 
