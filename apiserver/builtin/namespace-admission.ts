@@ -2,7 +2,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { liveClaim } from '../registry/live-claim.ts';
-import type { CreateAdmission } from '../registry/live-claim.ts';
+import type { CreationRule } from '../registry/live-claim.ts';
 import { notFound, resourceName } from '../registry/resource-errors.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import { notReady } from '../registry/resource.ts';
@@ -12,10 +12,11 @@ import { namespaceKind } from './namespace-kind.ts';
  * Objects of Namespaced kinds are created in a namespace that is there, and not being deleted: their creation requires its
  * claim. Throws ApiError NotFound, naming the namespace, Forbidden, or ServiceUnavailable while namespaces are not served yet.
  */
-export function namespaceAdmission(table: ResourceTable): CreateAdmission {
+export function namespaceAdmission(table: ResourceTable): CreationRule {
+  const getNamespaces = table.getterOf(namespaceKind);
   return ({ model }, object) => {
     if (model.scope !== 'Namespaced') return undefined;
-    const namespaces = table.get(namespaceKind);
+    const namespaces = getNamespaces();
     if (namespaces === undefined) throw notReady(namespaceKind);
     return liveClaim(namespaces, admit(model, object, namespaces.cache.get(object.metadata.namespace ?? '')));
   };

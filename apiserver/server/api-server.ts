@@ -49,6 +49,7 @@ import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
+import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
 /** The parts of a server, wired. */
@@ -61,6 +62,8 @@ interface Parts {
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
   readonly events: EventExpiry;
+  readonly health: DatabaseHealth;
+  readonly schemaWatch: SchemaWatch;
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
@@ -117,6 +120,7 @@ async function begin(parts: Parts, settings: Settings): Promise<void> {
   await parts.listener.listen(settings);
   parts.compactor.start();
   parts.follower?.start();
+  if (parts.store.isShared) parts.schemaWatch.start();
   parts.secure?.renewal.start(parts.secure.certificate);
   await parts.namespaces.ensureDefault();
   parts.definitions.start();
@@ -155,7 +159,9 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const served = { resources, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
+  const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
+  const controllers = { collector, namespaces, events, definitions };
+  const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
   return {
     ...writing,
     table,
@@ -244,6 +250,14 @@ export class ApiServer {
   /** Other servers may serve the same database: replicas. */
   get sharesDatabase(): boolean {
     return this.#parts.store.isShared;
+  }
+
+  /**
+   * Resolves when a newer version of this package has upgraded the database, with the error that says so; else it stays
+   * pending. Nothing is written from then on (503), `/readyz` and `/livez` say so, and the server should be stopped.
+   */
+  get outdated(): Promise<Error> {
+    return this.#parts.health.outdated;
   }
 
   /** The kinds that are registered; a registration makes a kind served. */
@@ -339,11 +353,11 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, events, definitions, compactor, commits, follower, store } = this.#parts;
+    const { collector, namespaces, events, definitions, compactor, schemaWatch, commits, follower, store } = this.#parts;
     await this.drain();
     const followed = definitions.stop();
     const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
-    await compactor.stop();
+    await Promise.all([compactor.stop(), schemaWatch.stop()]);
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;

@@ -20,7 +20,10 @@ export interface RunServeOptions extends ConfigSources {
   readonly development?: Development;
 }
 
-/** Serves until a signal, and answers the exit code: 0, 1 when it could not start or an exception escaped, 2 for bad values. */
+/**
+ * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception escaped, or a newer version has
+ * upgraded the database; 2 for bad values.
+ */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
   try {
     return await serve(readConfig(sources), { exit, development });
@@ -48,6 +51,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   try {
     await development?.compile(shutdown.signal);
     const server = await startServer(config, logger);
+    void server.outdated.then((error) => shutdown.fail(error, 'a newer version has upgraded the database: stopping'));
     const { leaderElection, pluginsDir } = config;
     host = new PluginHost({
       server,

@@ -37,9 +37,16 @@ export class Shutdown {
     return this.#controller.signal;
   }
 
-  /** 0, or 1 after an exception. */
+  /** 0, or 1 after an exception or {@link fail}. */
   get exitCode(): number {
     return this.#exitCode;
+  }
+
+  /** Asks for an orderly stop, with exit code 1: what is served cannot go on. */
+  fail(err: unknown, message: string): void {
+    this.#options.logger.error({ err }, message);
+    this.#exitCode = 1;
+    this.#controller.abort();
   }
 
   /** From now on, until {@link dispose}. */

@@ -1,4 +1,5 @@
 import { conflictCodes, operationCodes } from '../operation-codes.ts';
+import { migrations } from './postgres-schema.ts';
 import { channel, type Statement } from './postgres-statements.ts';
 
 /** What a batch may come with beside its operations, as parts of the statement. */
@@ -71,6 +72,9 @@ function requiredFrom(first: number) {
   };
 }
 
+/** A newer program has upgraded the tables. Looked up once, by a statement that begins when the counter is locked. */
+const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema') > ${migrations.length}`;
+
 /**
  * A batch in one statement, which begins, and so looks, after the counter is locked. Every part of it sees the state
  * before it: conflicts are decided before anything is written, and only operations without one get a revision and are
@@ -89,7 +93,7 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
     ), ${g?.decide ?? ''} ${c?.decide ?? ''} ${r?.decide ?? ''} decided AS (
       SELECT i.*, kv.revision AS previous_revision, kv.data AS previous,
         ${c ? 't.holder, t.claim' : 'NULL::text AS holder, NULL::bigint AS claim'},
-        CASE ${r?.conflict ?? ''} ${g?.conflict ?? ''}
+        CASE WHEN ${isNewer} THEN ${conflictCodes.newer} ${r?.conflict ?? ''} ${g?.conflict ?? ''}
              WHEN i.op = ${operationCodes.create} THEN
                CASE WHEN kv.revision IS NOT NULL THEN ${conflictCodes.exists} ${c?.conflict ?? ''} END
              WHEN kv.revision IS NULL THEN ${conflictCodes.notFound}

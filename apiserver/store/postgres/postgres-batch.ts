@@ -8,6 +8,8 @@ import {
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isAfterFailure, isServerError } from './postgres-errors.ts';
 import * as sql from './postgres-statements.ts';
+import { conflictCodes } from '../operation-codes.ts';
+import { StoreError } from '../store-error.ts';
 import type { Committed, Operation } from '../store.ts';
 
 /**
@@ -46,7 +48,11 @@ export async function sendBatch(
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has it') };
   const [counter] = await answers.lock;
-  const outcomes = (await answers.write).map((row) => outcomeOf(row, columns.claims));
+  const rows = await answers.write;
+  if (rows.at(0)?.code === conflictCodes.newer) {
+    return { kind: 'refused', error: new StoreError('refused', 'a newer program has upgraded the tables') };
+  }
+  const outcomes = rows.map((row) => outcomeOf(row, columns.claims));
   return { kind: 'done', before: counter?.revision ?? 0, outcomes };
 }
 
