@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { persons } from './support/models.ts';
+import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
 const events = '/api/v1/namespaces/default/events';
@@ -33,6 +34,23 @@ describe('the built-in kinds', () => {
     expect(Object.keys(reviews.body.paths)).to.include(
       '/apis/authorization.k8s.io/v1/namespaces/{namespace}/localsubjectaccessreviews',
     );
+  });
+
+  it('services can be read, are always an empty list, and cannot be written', async () => {
+    const services = '/api/v1/namespaces/kube-system/services';
+    expect((await server.get(`${services}?labelSelector=kubernetes.io/cluster-service%3Dtrue`)).body.items).to.be.empty;
+    expectRefusal(await server.get(`${services}/a`), { reason: 'NotFound' });
+    const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'a' } };
+    for (const [method, path] of [
+      ['POST', services],
+      ['DELETE', services],
+      ['PUT', `${services}/a`],
+      ['DELETE', `${services}/a`],
+    ] as const) {
+      expectRefusal(await server.request(method, path, { body: service }), { reason: 'MethodNotAllowed' });
+    }
+    const { paths } = (await server.get('/openapi/v3/api/v1')).body;
+    expect(Object.keys(paths[services.replace('kube-system', '{namespace}')])).to.deep.equal(['parameters', 'get']);
   });
 
   it('events are found by what they are about, absent fields by the empty text [compat events]', async () => {

@@ -1,7 +1,7 @@
 import { startApiServer } from '@homeostat/apiserver';
 import { controller, definePlugin, terminal } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
-import { eventually, FakeClock, startTestServer } from 'homeostat/testing';
+import { eventually, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
 import { letter, machine, Person } from './support/models.ts';
@@ -76,7 +76,7 @@ describe('/debug/controllers', () => {
 
   it('says of each key its state, attempts, time, last error and reasons', async () => {
     const clock = new FakeClock();
-    server = await startTestServer({ clock, models: [Person], controllers: [persons] });
+    server = await startTestServer({ clock, models: [Person], controllers: [persons], logger: silentLogger });
     for (const name of ['fails', 'gives-up', 'waits', 'runs']) {
       await server.client.create(Person, { metadata: { name }, spec: { name } });
     }
@@ -105,7 +105,12 @@ describe('/debug/controllers', () => {
 
   it('says of one object where it stands, and how its last runs went', async () => {
     const clock = new FakeClock();
-    server = await startTestServer({ clock, models: [Person, letter], controllers: [persons, letters] });
+    server = await startTestServer({
+      clock,
+      models: [Person, letter],
+      controllers: [persons, letters],
+      logger: silentLogger,
+    });
     for (const name of ['fails', 'fine']) await server.client.create(Person, { metadata: { name }, spec: { name } });
     await server.client.create(letter, {
       metadata: { name: 'x-y', namespace: 'default' },

@@ -133,7 +133,7 @@ describe('discovery [compat discovery]', () => {
       const [core] = body.items;
       expect(core.metadata).to.deep.equal({});
       const resources: readonly { readonly resource: string }[] = core.versions[0].resources;
-      expect(resources.map(({ resource }) => resource)).to.deep.equal(['events', 'namespaces']);
+      expect(resources.map(({ resource }) => resource)).to.deep.equal(['events', 'namespaces', 'services']);
     });
 
     it('says of a review that it can be created alone', async () => {

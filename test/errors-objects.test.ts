@@ -64,7 +64,7 @@ describe('errors: objects', () => {
       `${persons}//`,
       `${persons}/namespaces/here/persons`,
       persons.replace('persons', 'namespaces/here/persons'),
-      letters.replace('letters', 'namespaces/Not_Valid/letters'),
+      letters.replace('letters', 'namespaces/a%2Fb/letters'),
       `${letters}/x`,
       '/apis/people.example.com/v1alpha1/Persons',
     ];

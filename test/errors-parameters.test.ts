@@ -26,7 +26,7 @@ const badLists: readonly Case[] = [
     message: 'size',
     rule: '4.2-size',
   })),
-  ...['limit=-1', 'limit=abc', 'limit=1.5'].map((query) => ({ query, ...badRequest, message: 'limit' })),
+  ...['limit=--1', 'limit=abc', 'limit=1.5'].map((query) => ({ query, ...badRequest, message: 'limit' })),
   ...['limit=1&page=1', 'limit=1&size=1', 'continue=abc&page=2'].map((query) => ({
     query,
     ...badRequest,
@@ -183,6 +183,21 @@ describe('errors: parameters', () => {
   });
 
   after(() => server.stop());
+
+  it('takes a negative limit for none, as kube-apiserver does', async () => {
+    await server.create(persons, person('bob'));
+    const { status, body } = await server.get(`${persons}?limit=-1`);
+    expect([status, body.items.length, body.metadata.continue]).to.deep.equal([200, 2, undefined]);
+  });
+
+  for (const selector of ['fieldSelector=spec.name!=%zz', 'labelSelector=a!=%ff', 'fieldSelector=spec.name!=%']) {
+    it(`refuses ${selector}, which is not percent-encoded UTF-8, and deletes nothing`, async () => {
+      const expected = { ...badRequest, message: `"${selector}" is not valid percent-encoded UTF-8` };
+      expectRefusal(await server.get(`${persons}?${selector}`), expected);
+      expectRefusal(await server.get(`${persons}?limit=5&${selector}`), expected);
+      expectRefusal(await leavesNoTrace(server, () => server.delete(`${persons}?${selector}`)), expected);
+    });
+  }
 
   for (const { query, rule, ...expected } of [...badLists, ...listOptions, ...badWatches]) {
     it(`refuses ${query.slice(0, 80)}${rule === undefined ? '' : ` [spec ${rule}]`}`, async () => {

@@ -59,6 +59,16 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(`${namespaces}?fieldSelector=status.phase=Active`)).body.total).to.be.above(1);
   });
 
+  it('that do not exist hold nothing: 404 of the object, an empty list, 404 of the namespace for a creation', async () => {
+    for (const name of ['nowhere', 'Not_Valid']) {
+      const object = await server.get(`${lettersIn(name)}/hello`);
+      expectRefusal(object, { reason: 'NotFound', message: 'letters.people.example.com "hello" not found' });
+      expect((await server.get(lettersIn(name))).body.items).to.deep.equal([]);
+    }
+    const created = await server.post(lettersIn('nowhere'), newLetter('hello'));
+    expectRefusal(created, { reason: 'NotFound', message: 'namespaces "nowhere" not found' });
+  });
+
   it('have names of at most 63 characters, and the shape of their schema', async () => {
     const long = await server.post(namespaces, namespace('a'.repeat(64)));
     expectRefusal(long, { reason: 'Invalid', causes: ['FieldValueInvalid metadata.name'] });

@@ -159,11 +159,6 @@ describe('objects: metadata', () => {
       expect(put.headers).to.not.have.property('warning');
     });
 
-    it('takes the name from the path where the body has none', async () => {
-      const { status, body } = await server.put(ann, { ...person('ann', { age: 8 }), metadata: {} });
-      expect([status, body.metadata.name, body.spec.age]).to.deep.equal([200, 'ann', 8]);
-    });
-
     it('begins again at version 1 with another uid when a name is used anew', async () => {
       const before = (await server.put(ann, person('ann', { age: 1 }))).body.metadata;
       await server.delete(ann);

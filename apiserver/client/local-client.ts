@@ -36,13 +36,15 @@ import type {
   ObjectList,
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
+import type { BodySource } from '../decode/body-decoder.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
-import type { ApplyOptions as RegistryApplyOptions, BodySource, Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { ApplyOptions as RegistryApplyOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Resource } from '../registry/resource.ts';

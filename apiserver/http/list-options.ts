@@ -38,10 +38,15 @@ function readPage(query: Query): ListRequest['page'] {
 }
 
 function readChunk(query: Query): ListRequest['chunk'] {
-  const limit = integerOf(query, 'limit', 0);
+  const limit = readLimit(query);
   const token = firstOf(query, 'continue');
   if (limit === undefined && token === undefined) return undefined;
   return { limit: limit ?? 0, ...(token === undefined ? {} : { token }) };
+}
+
+/** A limit below 0 is no limit, as with kube-apiserver. */
+function readLimit(query: Query): number | undefined {
+  return /^-\d{1,15}$/.test(firstOf(query, 'limit') ?? '') ? 0 : integerOf(query, 'limit', 0);
 }
 
 function readMatch(query: Query, resourceVersion: string | undefined): Pick<ListRequest, 'exact'> {
@@ -60,7 +65,7 @@ function readMatch(query: Query, resourceVersion: string | undefined): Pick<List
   if (resourceVersion !== undefined) parseRevision(resourceVersion);
   // Kubernetes' old rule: a chunk from a given revision without a match is exactly from it.
   const legacyExact = firstOf(query, 'limit') !== undefined && resourceVersion !== undefined && resourceVersion !== '0';
-  if (match === undefined) return legacyExact && integerOf(query, 'limit', 0) !== 0 ? { exact: true } : {};
+  if (match === undefined) return legacyExact && readLimit(query) !== 0 ? { exact: true } : {};
   const forbidden = forbiddenMatch(match, resourceVersion, token);
   if (forbidden !== undefined) {
     throw refuse(options, 'resourceVersionMatch', {

@@ -1,7 +1,10 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { BodyDecoder } from '../decode/body-decoder.ts';
+import { isReadOnly } from '../builtin/service-kind.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
-import type { Registry, WriteOptions } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Lister } from '../registry/lister.ts';
@@ -9,8 +12,11 @@ import type { ListPage } from '../registry/list-page.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ObjectView } from '../views/object-view.ts';
 import type { Format } from './accept.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
+import { listLength, listPieces, sendPieces } from './list-stream.ts';
+import { pieceBytes } from './piece-stream.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
@@ -30,6 +36,8 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly bodies: BodyDecoder;
+  readonly memory: AnswerMemory;
   readonly clock: Clock;
 }
 
@@ -57,12 +65,13 @@ export class ResourceHandler {
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
-    this.#scales = new ScaleHandler(parts.registry);
+    this.#scales = new ScaleHandler(parts.registry, parts.bodies);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const { deprecation } = resource;
     if (deprecation !== undefined) setWarnings(context, [deprecation]);
+    if (isReadOnly(resource.model) && !isRead(context)) throw methodNotAllowed(context, resource.model);
     if (isWatchRequest(context, path)) return this.#parts.watches.handle(context, path, resource);
     // Before anything is done: a client that cannot read the answer must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
@@ -113,14 +122,18 @@ export class ResourceHandler {
 
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
-    sendList(call, await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query))));
+    const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
+    this.#parts.memory.hold(context.res, memoryOf(list, call));
+    sendList(call, list);
   }
 
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
-    const written = await this.#parts.registry.create(resource, body, withNamespace(path, options));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
+    const written = await withWarnings(context, options, (warned) =>
+      this.#parts.registry.create(resource, body, withNamespace(path, warned)),
+    );
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
     this.#answer(call, written);
@@ -129,28 +142,38 @@ export class ResourceHandler {
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
     const { context, resource } = call;
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
-    this.#answer(call, await this.#parts.registry.update(resource, key, body, options));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
+    const written = await withWarnings(context, options, (warned) =>
+      this.#parts.registry.update(resource, key, body, warned),
+    );
+    this.#answer(call, written);
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
     const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
-    const patch = await readPatch(call.context, objectPatchTypes);
-    this.#answer(call, await this.#parts.registry.patch(call.resource, key, patch, options));
+    const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.patch(call.resource, key, patch, warned),
+    );
+    this.#answer(call, written);
   }
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readApplyOptions(call.context));
-    const body = await readAppliedBody(call.context);
-    const written = await this.#parts.registry.apply(call.resource, key, body, options);
+    const body = await readAppliedBody(call.context, this.#parts.bodies);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.apply(call.resource, key, body, warned),
+    );
     if (written.outcome === 'created') call.context.status = 201;
     this.#answer(call, written);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
-    const options = await readDeleteOptions(call.context);
-    const written = await this.#parts.registry.delete(call.resource, key, options);
+    const options = await readDeleteOptions(call.context, this.#parts.bodies);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.delete(call.resource, key, warned),
+    );
     if (!isHidden(written)) return this.#answer(call, written);
     setWarnings(call.context, written.warnings);
     const status = deleted(call.resource, written);
@@ -160,7 +183,7 @@ export class ResourceHandler {
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
     if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
-    const options = await readDeleteOptions(context);
+    const options = await readDeleteOptions(context, this.#parts.bodies);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
     const { entries } = list;
@@ -178,12 +201,42 @@ export class ResourceHandler {
   }
 }
 
+/** Runs a write. The response to a refused write has the warnings of the write as well, as with Kubernetes. */
+async function withWarnings<T extends WriteOptions>(
+  context: Context,
+  options: T,
+  write: (options: T & WriteOptions) => Promise<WriteResult>,
+): Promise<WriteResult> {
+  const warnings: string[] = [];
+  try {
+    return await write({ ...options, warnings });
+  } catch (error) {
+    setWarnings(context, warnings);
+    throw error;
+  }
+}
+
 function sendObject({ context, format, view }: Call, bytes: Buffer): void {
   sendBytes(context, view === undefined ? bytes : view.ofObject(bytes), format);
 }
 
 function sendList({ context, format, view }: Call, list: ListPage): void {
-  sendBytes(context, view === undefined ? list.toBytes() : view.ofList(list), format);
+  if (view !== undefined) return sendBytes(context, view.ofList(list), format);
+  const text = { head: list.envelope(), field: 'items', entries: list.entries, check: () => list.checkKept() } as const;
+  if (format === 'yaml') return sendBytes(context, Buffer.concat([...listPieces(text)]), format);
+  sendPieces(context, listPieces(text), listLength(text));
+}
+
+/** What answering with a list takes, in bytes. */
+function memoryOf({ entries, isStored }: ListPage, { format, view }: Call): number {
+  if (isStored && view === undefined && format !== 'yaml') return 3 * pieceBytes + 16 * entries.length;
+  let bytes = 0;
+  for (const entry of entries) bytes += entry.bytes.length;
+  return bytes;
+}
+
+function isRead({ method }: Context): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 function keyAt(path: ResourcePath, name: string): ObjectKey {

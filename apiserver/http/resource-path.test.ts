@@ -76,8 +76,10 @@ describe('parseResourcePath', () => {
     }
   });
 
-  it('does not let a namespace break its name rule', () => {
-    expect(parseResourcePath('/apis/g.io/v1/namespaces/a%2Fb/things')).to.equal(undefined);
-    expect(parseResourcePath(`/apis/g.io/v1/namespaces/${'a'.repeat(64)}/things`)).to.equal(undefined);
+  it('refuses a namespace that is more than one segment, and takes any other', () => {
+    for (const odd of ['a%2Fb', '.', '..', 'a%25b']) {
+      expect(parseResourcePath(`/apis/g.io/v1/namespaces/${odd}/things`), odd).to.equal(undefined);
+    }
+    expect(parseResourcePath('/apis/g.io/v1/namespaces/Not_Valid/things')).to.include({ namespace: 'Not_Valid' });
   });
 });

@@ -1,6 +1,9 @@
 import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isNamespaceKind } from '../builtin/namespace-kind.ts';
+import { isReadOnly } from '../builtin/service-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
+
+const readVerbs = ['get', 'list', 'watch'];
 
 const objectVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -23,11 +26,12 @@ const scale: Subresource = {
 /** What can be done with the objects of a kind. Namespaces are deleted one by one. */
 export function verbsOf(model: ModelDescriptor): readonly string[] {
   if (isReview(model)) return ['create'];
+  if (isReadOnly(model)) return readVerbs;
   return isNamespaceKind(model) ? objectVerbs.filter((verb) => verb !== 'deletecollection') : objectVerbs;
 }
 
 export function subresourcesOf(model: ModelDescriptor): readonly Subresource[] {
-  if (isReview(model)) return [];
+  if (isReview(model) || isReadOnly(model)) return [];
   if (isNamespaceKind(model)) return [{ name: 'finalize', verbs: ['update'] }, status];
   return model.scale === undefined ? [status] : [status, scale];
 }

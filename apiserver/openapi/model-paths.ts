@@ -1,6 +1,7 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isNamespaceKind } from '../builtin/namespace-kind.ts';
+import { isReadOnly } from '../builtin/service-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
 import type { ComponentNames } from './component-names.ts';
 import { meta } from './meta-schemas.ts';
@@ -57,6 +58,12 @@ function scopedPaths(
   parameters: readonly Parameter[],
 ): Fragment['paths'] {
   const named: PathItem = { parameters: [...parameters, nameParameter] };
+  if (operations.isReadOnly) {
+    return {
+      [collection]: { ...withParameters(parameters), get: operations.list() },
+      [`${collection}/{name}`]: { ...named, get: operations.get() },
+    };
+  }
   return {
     [collection]: {
       ...withParameters(parameters),
@@ -123,6 +130,10 @@ class ModelOperations {
   /** Namespaces are deleted one by one. */
   get hasDeleteCollection(): boolean {
     return !isNamespaceKind(this.#model);
+  }
+
+  get isReadOnly(): boolean {
+    return isReadOnly(this.#model);
   }
 
   get hasScale(): boolean {

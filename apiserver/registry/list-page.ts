@@ -1,3 +1,4 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ObjectList } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from './resource.ts';
@@ -51,18 +52,18 @@ export class ListPage {
     };
   }
 
-  /** The whole answer as JSON. The stored bytes are copied, never parsed. */
-  toBytes(): Buffer {
-    const head = Buffer.from(`${JSON.stringify(this.envelope()).slice(0, -1)},"items":[`);
-    const parts: Buffer[] = [head];
-    for (const entry of this.entries) {
-      if (parts.length > 1) parts.push(comma);
-      parts.push(entry.bytes);
-    }
-    parts.push(tail);
-    return Buffer.concat(parts);
+  /** Whether the items are the stored bytes; else they were made for this list. */
+  get isStored(): boolean {
+    return this.#parts.resource.view === undefined;
+  }
+
+  /**
+   * Throws ApiError Expired when a change after this list has left the history. Up to then, all that the list keeps in memory
+   * is kept for the history, too, and counted there; from then on, a client that reads slowly would keep it alone.
+   */
+  checkKept(): void {
+    const { resource, revision } = this.#parts;
+    if (revision < resource.feed.floor)
+      throw new ApiError('Expired', `the list of revision ${revision} took too long to read`);
   }
 }
-
-const comma = Buffer.from(',');
-const tail = Buffer.from(']}');

@@ -3,6 +3,9 @@ import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { Operation, RequiredClaim } from '../store/store.ts';
+import { objectLimits, uncountedLength } from '../decode/body-limits.ts';
+import { checkCounts } from '../decode/count-nodes.ts';
+import type { Steps } from '../turns/steps.ts';
 import { checkObjectSize, decodeObject, encodeObject } from './object-codec.ts';
 import type { Resource } from './resource.ts';
 import { duplicateValue, invalid } from './resource-errors.ts';
@@ -32,18 +35,31 @@ export interface PreparedWrite {
 }
 
 /** @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a value that is another's. */
-export function prepareWrite(
+export function* prepareWrite(
   resource: Resource,
   change: Change,
   onIndexBug: (error: IndexValueError) => void,
-): PreparedWrite {
+): Steps<PreparedWrite> {
   const { op, stored, leader, requires = [] } = change;
   const { object, answer } =
     resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
+  yield;
   const data = encodeObject(object);
   checkObjectSize(data);
+  yield;
+  if (op !== 'delete' && isGrowing(data, stored)) checkCounts(withoutManagers(object), objectLimits);
   const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
   return { op, object, answer, leader, requires, data, values, ...(stored === undefined ? {} : { stored }) };
+}
+
+/** Smaller objects cannot pass the limits of counts; one that passed them before may become smaller. */
+function isGrowing({ length }: Buffer, stored: Entry | undefined): boolean {
+  return length > uncountedLength && length > (stored?.bytes.length ?? 0);
+}
+
+/** What clients decide of an object; who owns what has a limit in the object's size. */
+function withoutManagers({ metadata, ...fields }: ApiObject): object {
+  return { ...fields, metadata: { ...metadata, managedFields: undefined } };
 }
 
 /** Whether a change comes to nothing in the version that objects are stored in, which may hold less. */

@@ -1,5 +1,6 @@
 import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import { checkItems } from '../schema/check-items.ts';
 import { badRequest, clip } from './resource-errors.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
@@ -21,6 +22,8 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
     );
   }
   draft.metadata = withoutNulls(metadata as ObjectMeta);
+  checkItems(draft.metadata.finalizers ?? []);
+  checkItems(draft.metadata.ownerReferences ?? []);
   checkPath(draft, request);
   return draft;
 }
@@ -62,8 +65,8 @@ function checkPath(draft: Draft, request: WriteRequest): void {
   }
 }
 
-/** 400: a patched or applied object has to say which one it is. */
+/** An updated, patched or applied object has to name itself, as with kube-apiserver (400). */
 export function requireName(draft: Draft, request: WriteRequest): void {
-  if (draft.metadata.name === undefined)
+  if (draft.metadata.name === undefined || draft.metadata.name === '')
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
 }

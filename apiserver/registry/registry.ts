@@ -7,28 +7,21 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type {
-  ApiError,
-  ApiObject,
-  Clock,
-  FieldCause,
-  LeaderEpoch,
-  Logger,
-  ObjectKey,
-} from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
-import type { PropagationPolicy } from '../index/propagation.ts';
 import type { MountedHooks } from '../admission/call-hook.ts';
+import type { BodySource } from '../decode/body-decoder.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
+import { afterwards, oneStep, runSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import { admitWrite } from './admit-write.ts';
 import { proposeDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { decodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
-import type { Writer } from './label-keys.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
@@ -39,7 +32,9 @@ import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
-import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
+import { emptyWarnings } from './write-request.ts';
+import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './write-options.ts';
+import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
 import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
 
@@ -51,40 +46,6 @@ const maxRaces = 16;
 
 /** Of writes that say nothing of who writes. Kubernetes' name. */
 const unknownManager = 'unknown';
-
-export interface WriteOptions {
-  readonly dryRun?: boolean;
-  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  readonly subresource?: Subresource;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-  /** Of a deletion. Default what the object's finalizers say, or Background. */
-  readonly propagationPolicy?: PropagationPolicy;
-  /** Decides which label keys may be written. Default `user`. */
-  readonly writer?: Writer;
-  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
-  readonly fieldManager?: string;
-  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
-  readonly leader?: LeaderEpoch;
-}
-
-export interface ApplyOptions extends WriteOptions {
-  readonly fieldManager: string;
-  /** Take fields that others own instead of a 409. */
-  readonly force?: boolean;
-  /** Leave them as they are instead; told which. */
-  readonly onContested?: (contested: readonly FieldCause[]) => void;
-}
-
-export interface CreateOptions extends WriteOptions {
-  /** From the path; Namespaced kinds only. */
-  readonly namespace?: string;
-}
-
-/** Gives the request's object, a fresh one at each call: the rules work in place, and a lost race decides anew. */
-export type BodySource = () => unknown;
-
-export type PatchBody =
-  { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown };
 
 export interface RegistryOptions {
   readonly commits: GroupCommit;
@@ -125,8 +86,25 @@ type Verdict =
 interface Admission {
   readonly options: WriteOptions;
   readonly warnings: string[];
+  /** Each step in a turn of its own. */
+  readonly isLong: boolean;
   readonly stored?: Entry;
   readonly lock?: string;
+}
+
+/** Bytes from which on a stored object is worked on in steps: it takes milliseconds to read. */
+const largeObject = 64 * 1024;
+
+interface Proposed {
+  readonly proposal: Proposal<Decision>;
+  /** What is answered when nothing changes. */
+  readonly unchanged: Pick<WriteResult, 'object' | 'bytes'>;
+}
+
+function* proposeOn(shown: Entry, propose: (stored: ApiObject) => Steps<Proposal<Decision>>): Steps<Proposed> {
+  const stored = decodeObject(shown.bytes);
+  yield;
+  return { proposal: yield* propose(stored), unchanged: resultOf(stored, shown) };
 }
 
 /**
@@ -156,11 +134,13 @@ export class Registry {
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
     for (let draws = 1; ; draws += 1) {
-      const warnings: string[] = [];
+      const warnings = emptyWarnings(options);
       let drawn = false;
       const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
-      const proposal = proposeCreate(resource.rules, body(), request);
-      const result = await this.#create(resource, proposal, { options, warnings });
+      const isLong = body.isLarge === true;
+      const proposed = runSteps(proposeCreate(resource.rules, body, request), isLong);
+      const proposal = proposed instanceof Promise ? await proposed : proposed;
+      const result = await this.#create(resource, proposal, { options, warnings, isLong });
       if (result !== undefined) return result;
       if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, keyOf(proposal.object));
     }
@@ -170,18 +150,19 @@ export class Registry {
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { force = false, onContested } = options;
     const told = onContested === undefined ? {} : { onContested };
+    const isLarge = body.isLarge === true;
     for (let race = 0; race < maxRaces; race += 1) {
       try {
-        return await this.#change(resource, key, options, (stored, request) =>
-          proposeApply(resource.rules, stored, body(), { force, ...request, ...told }),
+        return await this.#change(resource, key, { ...options, isLarge }, (stored, request) =>
+          proposeApply(resource.rules, stored, body, { force, ...request, ...told }),
         );
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
-      const warnings: string[] = [];
+      const warnings = emptyWarnings(options);
       const request = this.#createRequest(options, warnings, { key });
-      const proposal = proposeApplied(resource.rules, body(), request);
-      const created = await this.#create(resource, proposal, { options, warnings });
+      const proposal = await runSteps(proposeApplied(resource.rules, body, request), isLarge);
+      const created = await this.#create(resource, proposal, { options, warnings, isLong: isLarge });
       if (created !== undefined) return created;
     }
     throw conflict(resource.model, key.name);
@@ -189,25 +170,27 @@ export class Registry {
 
   /** PUT of the object or of a subresource; 404 when absent, no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, options, (stored, request) =>
-      proposeUpdate(resource.rules, stored, body(), request),
+    return this.#change(resource, key, { ...options, isLarge: body.isLarge === true }, (stored, request) =>
+      proposeUpdate(resource.rules, stored, body, request),
     );
   }
 
   patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, options, (stored, request) => {
-      const patched =
-        patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
-      return proposePatch(resource.rules, stored, patched, request);
-    });
+    const patched = (stored: ApiObject): unknown =>
+      patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
+    return this.#change(resource, key, { ...options, isLarge: patch.isLarge === true }, (stored, request) =>
+      proposePatch(resource.rules, stored, () => patched(stored), request),
+    );
   }
 
   async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
     const { storage } = resource;
-    const written = await this.#change(storage, key, options, (stored, request) => {
-      checkPreconditions(storage.model, stored, options.preconditions ?? {});
-      return proposeDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
-    });
+    const written = await this.#change(storage, key, options, (stored, request) =>
+      oneStep(() => {
+        checkPreconditions(storage.model, stored, options.preconditions ?? {});
+        return proposeDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
+      }),
+    );
     // What is gone is not shown: it must go whether or not it can be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
   }
@@ -252,26 +235,29 @@ export class Registry {
   async #create(
     resource: Resource,
     proposal: Proposal<ApiObject>,
-    { options, warnings }: { readonly options: WriteOptions; readonly warnings: string[] },
+    { options, warnings, isLong }: Pick<Admission, 'options' | 'warnings' | 'isLong'>,
   ): Promise<WriteResult | undefined> {
     const lock = lockOf(resource, formatKey(keyOf(proposal.object)));
-    const admitted = this.#admit(resource, proposal, { options, warnings, lock });
+    const admitted = this.#admit(resource, proposal, { options, warnings, isLong, lock });
     const object = admitted instanceof Promise ? await admitted : admitted;
     return this.#locks.run(lock, async () => {
-      const created = await this.#commitNew(resource, object, options);
+      const created = await this.#commitNew(resource, object, { ...options, isLong });
       return created === undefined ? undefined : { outcome: 'created', warnings, ...created };
     });
   }
 
-  async #commitNew(resource: Resource, object: ApiObject, options: WriteOptions): Promise<Stored | undefined> {
-    const { dryRun = false, leader } = options;
+  async #commitNew(
+    resource: Resource,
+    object: ApiObject,
+    { dryRun = false, leader, isLong }: WriteOptions & Pick<Admission, 'isLong'>,
+  ): Promise<Stored | undefined> {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
-      const verdict = await this.#decide(resource, dryRun, (): Verdict => {
+      const verdict = await this.#decide(resource, dryRun, () => {
         const requires = this.#options.admit?.(resource, object) ?? [];
         if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
-        const change = this.#prepare(resource, { op: 'create', object, leader, requires });
-        return { kind: 'commit', change, warnings: [] };
+        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader, requires }), isLong);
+        return afterwards(prepared, (change): Verdict => ({ kind: 'commit', change, warnings: [] }));
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
@@ -290,30 +276,32 @@ export class Registry {
   async #change(
     resource: Resource,
     key: ObjectKey,
-    options: WriteOptions,
-    propose: (stored: ApiObject, request: WriteRequest) => Proposal<Decision>,
+    options: WriteOptions & { readonly isLarge?: boolean },
+    propose: (stored: ApiObject, request: WriteRequest) => Steps<Proposal<Decision>>,
   ): Promise<WriteResult> {
     const { dryRun = false, leader } = options;
     const decideNow = (): Verdict | Promise<Verdict> => {
-      const warnings: string[] = [];
+      const warnings = emptyWarnings(options);
+      const request = this.#request(options, warnings, key);
       const entry = this.#stored(resource, key);
-      const shown = resource.show(entry);
-      const stored = decodeObject(shown.bytes);
-      const unchanged = (): Verdict => ({
-        kind: 'answer',
-        result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) },
+      const isLong = options.isLarge === true || entry.bytes.length > largeObject;
+      const read = runSteps(
+        proposeOn(resource.show(entry), (stored) => propose(stored, request)),
+        isLong,
+      );
+      return afterwards(read, ({ proposal, unchanged }) => {
+        const conclude = function* (this: Registry, decision: Decision): Steps<Verdict> {
+          const result: WriteResult = { outcome: 'unchanged', warnings, ...unchanged };
+          if (decision.kind === 'none') return { kind: 'answer', result };
+          const op = decision.kind === 'remove' ? 'delete' : 'update';
+          const change = yield* this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
+          // A removal is one, whatever is left of the object.
+          const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
+          return isNothing ? { kind: 'answer', result } : { kind: 'commit', change, warnings };
+        };
+        const decided = this.#admit(resource, proposal, { options, warnings, isLong, stored: entry });
+        return afterwards(decided, (decision) => runSteps(conclude.call(this, decision), isLong));
       });
-      const conclude = (decision: Decision): Verdict => {
-        if (decision.kind === 'none') return unchanged();
-        const op = decision.kind === 'remove' ? 'delete' : 'update';
-        const change = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
-        // A removal is one, whatever is left of the object.
-        const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
-        return isNothing ? unchanged() : { kind: 'commit', change, warnings };
-      };
-      const proposal = propose(stored, this.#request(options, warnings, key));
-      const decided = this.#admit(resource, proposal, { options, warnings, stored: entry });
-      return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
       for (let race = 0; race < maxRaces; race += 1) {
@@ -352,18 +340,19 @@ export class Registry {
   }
 
   /** What becomes of a proposal; at once where no hooks have a say in it. Others wait, where a lock is given. */
-  #admit<R>(resource: Resource, proposal: Proposal<R>, { options, warnings, stored, lock }: Admission): R | Promise<R> {
+  #admit<R>(resource: Resource, proposal: Proposal<R>, admission: Admission): R | Promise<R> {
+    const { options, warnings, isLong, stored, lock } = admission;
     const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    if (hooks === undefined) return proposal.conclude(proposal.object);
+    if (hooks === undefined) return runSteps(proposal.conclude(proposal.object), isLong);
     const { dryRun = false, subresource } = options;
     // Plugins may be plain JavaScript.
     const warn = (message: unknown): void => void warnings.push(String(message));
-    const write = { resource, dryRun, subresource, warn, ...(stored === undefined ? {} : { stored }) };
+    const write = { resource, dryRun, subresource, warn, isLong, ...(stored === undefined ? {} : { stored }) };
     const admit = async (): Promise<R> => admitWrite(proposal, hooks, { write, around: this.#options });
     return lock === undefined ? admit() : this.#locks.run(lock, admit);
   }
 
-  #prepare(resource: Resource, change: Change): PreparedWrite {
+  #prepare(resource: Resource, change: Change): Steps<PreparedWrite> {
     return prepareWrite(resource, change, (err) => {
       const { kind, group } = resource.model;
       const bug = { kind, group, owner: resource.owner, index: err.index, err };

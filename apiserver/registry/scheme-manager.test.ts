@@ -9,7 +9,7 @@ import {
   Schema,
   simpleAttribute,
 } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { IndexSpecs, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { SchemeManager } from './scheme-manager.ts';
 
 @Schema()
@@ -74,6 +74,23 @@ describe('SchemeManager', () => {
       'declared twice',
     );
     expect(manager.list()).to.deep.equal([]);
+  });
+
+  it('refuses a second registration with other indexes, and takes one with the same', () => {
+    const first = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
+    expect(manager.register(Person, undefined, plugin)).to.equal(first);
+    expect(manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin)).to.equal(first);
+    const unique = new IndexSpec({ name: 'spec.name', unique: true, indexFunc: byName.indexFunc });
+    for (const callback of [(specs: IndexSpecs<Person>) => void specs.add(unique), () => undefined]) {
+      expect(() => manager.register(Person, callback, plugin)).to.throw(ModelError, /indexes: .*with other indexes/);
+    }
+    expect(manager.list()).to.deep.equal([first]);
+  });
+
+  it('refuses an index that is added after the callback has returned', () => {
+    let specs: IndexSpecs<Person> | undefined;
+    manager.register(Person, (indexSpecs) => void (specs = indexSpecs), plugin);
+    expect(() => specs?.add(byName)).to.throw(ModelError, 'was added after the callback of register had returned');
   });
 
   it('replaces nothing when the same owner registers the same kind again', () => {

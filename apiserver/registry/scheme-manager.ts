@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeostat/controller-runtime/api';
-import type { ApiObject, GroupVersionKind, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiObject, GroupVersionKind, IndexSpec, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { versionsOfKind } from './kind-versions.ts';
 
 /** One registered kind. Frozen. */
@@ -48,9 +48,8 @@ export class SchemeManager {
   }
 
   /**
-   * Registers a model, with its other versions where it has some (`defineVersions`). The same one again by the same owner changes nothing and answers the first registration; its
-   * callback is not called.
-   * @throws ModelError that names attribute and rule, or both owners; whatever the callback or a listener throws. Then nothing is registered.
+   * Registers a model, with its other versions where it has some (`defineVersions`). The same one again by the same owner changes nothing and returns the first registration.
+   * @throws ModelError that names attribute and rule, or both owners, or that a second registration has other indexes; whatever the callback or a listener throws. Then nothing is registered.
    */
   register<T extends ApiObject>(
     model: Model<T>,
@@ -60,7 +59,10 @@ export class SchemeManager {
     const { owner = serviceOwner, group } = options;
     const declared = descriptorOf(model);
     const existing = this.lookup(declared);
-    if (existing?.owner === owner) return existing as Registration<T>;
+    if (existing?.owner === owner) {
+      checkSameIndexes(existing.descriptor, withIndexes(declared, callback), callback !== undefined);
+      return existing as Registration<T>;
+    }
     if (existing !== undefined) throw takenBy(declared, 'gvk', existing, owner);
     const descriptor = withIndexes(declared, callback);
     checkDescriptor(descriptor, {
@@ -217,12 +219,27 @@ function withIndexes<T extends ApiObject>(
 ): ModelDescriptor<T> {
   const indexSpecs = new IndexSpecs<T>(declared.kind, declared.indexes);
   const returned: unknown = callback?.(indexSpecs);
+  indexSpecs.close();
   if (returned instanceof Promise) {
     // Nobody would hear of what it throws, nor of the indexes that it adds later.
     returned.catch(() => undefined);
     throw new ModelError(declared.kind, 'indexes', 'the callback that declares them must not be asynchronous');
   }
   return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
+}
+
+/** Objects are indexed once. A second registration without a callback may leave out the indexes that the first one added. */
+function checkSameIndexes(before: ModelDescriptor, again: ModelDescriptor, isWhole: boolean): void {
+  const known = before.indexes.map(describeIndex);
+  const given = again.indexes.map(describeIndex);
+  const isSame = given.every((each) => known.includes(each)) && (!isWhole || given.length === known.length);
+  if (isSame) return;
+  const rule = `the model is registered already, with other indexes (${known.join(', ')}; now ${given.join(', ')}); unregister it first`;
+  throw new ModelError(again.kind, 'indexes', rule);
+}
+
+function describeIndex({ name, order, unique }: IndexSpec): string {
+  return `${name} ${order}${unique ? ' unique' : ''}`;
 }
 
 /** The objects of a kind are the same in all versions: one place says how they become each other. */

@@ -54,3 +54,9 @@ export interface CreateRequest extends WriteRequest {
   /** Who owns what, where that is not all the creator's (server-side apply). */
   readonly managedFields?: ManagedFields;
 }
+
+/** Returns the list for the warnings of one decision. A write that is decided again does not repeat earlier warnings. */
+export function emptyWarnings({ warnings = [] }: { readonly warnings?: string[] }): string[] {
+  warnings.length = 0;
+  return warnings;
+}

@@ -1,5 +1,5 @@
 import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
-import type { ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import { unknownFieldMessage } from '../schema/warnings.ts';
 import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
@@ -8,11 +8,22 @@ import { labelKeyCauses } from './label-keys.ts';
 import type { Proposal } from './proposal.ts';
 import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
+import type { Steps } from '../turns/steps.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
+/** The body as a draft. */
+export function* readSteps(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
+  yield;
+  return draft;
+}
+
 /** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
-function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
+function* shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): Steps<void> {
   rules.schema.applyDefaults(draft);
+  yield;
   pruneDraft(rules, draft, request);
 }
 
@@ -53,13 +64,14 @@ function newCauses(
 }
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
-export function proposeCreate(rules: Rules, body: unknown, request: CreateRequest): Proposal<ApiObject> {
-  const draft = readDraft(rules, body, request);
+export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+  const draft = yield* readSteps(rules, body, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
   }
   if (rules.model.subresources.includes('status')) delete draft.status;
-  shapeDraft(rules, draft, request);
+  yield* shapeDraft(rules, draft, request);
+  yield;
   const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
   draft.metadata = {
     name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
@@ -87,14 +99,16 @@ interface Admitted {
   readonly object: Draft;
 }
 
-function finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): ApiObject {
+function* finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): Steps<ApiObject> {
   validateObject(rules, object, { request });
+  yield;
   const { managedFields } = request;
   const entries =
     managedFields === undefined
       ? creatorsFields(rules, object, request)
       : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
   setManagedFields(object, entries);
+  yield;
   rules.validateModel?.(object, undefined);
   return object;
 }
@@ -138,26 +152,27 @@ export function isEmpty(value: object | null | undefined): boolean {
 }
 
 /** PUT of the object or of its status: what becomes of `stored`. */
-export function proposeUpdate(
+export function* proposeUpdate(
   rules: Rules,
   stored: ApiObject,
-  body: unknown,
+  body: () => unknown,
   request: WriteRequest,
-): Proposal<Decision> {
-  const draft = readDraft(rules, body, request);
+): Steps<Proposal<Decision>> {
+  const draft = yield* readSteps(rules, body, request);
+  requireName(draft, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
-  return proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
+  return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
 }
 
 /** PATCH: `body` is the patched object, so an absent status was removed on purpose. */
-export function proposePatch(
+export function* proposePatch(
   rules: Rules,
   stored: ApiObject,
-  body: unknown,
+  body: () => unknown,
   request: WriteRequest,
-): Proposal<Decision> {
-  const draft = readDraft(rules, body, request);
+): Steps<Proposal<Decision>> {
+  const draft = yield* readSteps(rules, body, request);
   const { uid } = draft.metadata;
   requireName(draft, request);
   if (uid !== stored.metadata.uid) {
@@ -166,7 +181,7 @@ export function proposePatch(
   }
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
-  return proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
+  return yield* proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
 }
 
 /** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */
@@ -179,10 +194,16 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
   if (given.resourceVersion !== undefined && given.resourceVersion !== '') {
     if (!/^\d{1,16}$/.test(given.resourceVersion))
       throw badRequest('metadata.resourceVersion: must be a decimal number');
-    if (Number(given.resourceVersion) !== Number(resourceVersion) && given.resourceVersion !== '0')
-      throw conflict(model, name);
+    if (Number(given.resourceVersion) === 0) throw noRevision(model, name);
+    if (Number(given.resourceVersion) !== Number(resourceVersion)) throw conflict(model, name);
   }
   if (given.version !== undefined && given.version !== version) throw conflict(model, name);
+}
+
+/** No object has revision 0. Kubernetes refuses it in an update, so that it does not pass for "whatever is stored". */
+function noRevision(model: ModelDescriptor, name: string): ApiError {
+  const message = 'Invalid value: 0: must be specified for an update';
+  return invalid(model, name, [{ reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
 }
 
 interface Next {
@@ -193,10 +214,11 @@ interface Next {
 }
 
 /** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
-export function proposeNext(rules: Rules, stored: ApiObject, next: Next): Proposal<Decision> {
+export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<Proposal<Decision>> {
   const { subresource } = next.request;
   const proposed = nextObject(rules, stored, next);
-  shapeDraft(rules, proposed, next.request);
+  yield* shapeDraft(rules, proposed, next.request);
+  yield;
   proposed.metadata = nextMetadata(stored, proposed);
   return {
     verb: 'update',
@@ -208,16 +230,19 @@ export function proposeNext(rules: Rules, stored: ApiObject, next: Next): Propos
   };
 }
 
-function decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Decision {
+function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Steps<Decision> {
   const { request, proposed, object } = next;
   const isSame = deepEqual(stored, object);
   const managed = next.manage.entries(stored);
   // No entries are stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
+  yield;
   validateObject(rules, object, { request, stored });
+  yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };
   setManagedFields(object, isSame ? managed : next.manage.afterChange(managed, states));
+  yield;
   const changed = withVersions(stored, object);
   const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
   // What goes is not stored, and must be able to go.

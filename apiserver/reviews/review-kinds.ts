@@ -31,7 +31,7 @@ const subject = {
 } as const;
 
 interface Review {
-  readonly gvk: string;
+  readonly gvk: `${string}/${string}`;
   readonly spec: Readonly<Record<string, object>>;
   readonly scope?: ModelDescriptor['scope'];
 }

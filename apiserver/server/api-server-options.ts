@@ -36,6 +36,11 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** Watches at the same time; beyond it 429. Default 10,000. */
   readonly maxWatches?: number;
+  /**
+   * Memory of all answers that clients have yet to read, in bytes; beyond it 503 with Retry-After. Lists in JSON are sent from
+   * what is stored, and hardly count. Default 256 MiB.
+   */
+  readonly maxAnswerBytes?: number;
   /** From an event's last occurrence to its deletion. Default an hour. */
   readonly eventTtlMs?: number;
   readonly clock?: Clock;
@@ -62,6 +67,7 @@ export function settingsOf(options: ApiServerOptions): Settings {
     serviceDomain: 'homeostat.internal',
     bookmarkIntervalMs: 60_000,
     maxWatches: 10_000,
+    maxAnswerBytes: 256 * 1024 * 1024,
     eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
     logger: silentLogger,

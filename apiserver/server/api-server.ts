@@ -14,7 +14,9 @@ import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
+import { BodyDecoder } from '../decode/body-decoder.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
+import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
 import { tokenCheck } from '../http/bearer-token.ts';
 import type { DebugPage } from '../http/debug-pages.ts';
@@ -69,6 +71,7 @@ interface Parts {
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
   readonly exports: ExportHandler;
+  readonly bodies: BodyDecoder;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -153,11 +156,14 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
+  const bodies = new BodyDecoder(clock);
   const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
-  const resources = new ResourceHandler({ registry, lister, watches, clock });
+  const answers = new AnswerMemory(settings.maxAnswerBytes);
+  const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = { resources, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
+  const handlers = { resources, memory: answers, bodies, exports };
+  const served = { ...handlers, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
   const controllers = { collector, namespaces, events, definitions };
@@ -167,6 +173,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
     table,
     watches,
     exports,
+    bodies,
     schemes,
     endpoints,
     admissions,
@@ -189,19 +196,21 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'exports' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
+  readonly memory: AnswerMemory;
   readonly reader: ObjectReader;
 }
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, exports, table, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, bodies, exports, table, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
-      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
+      memory,
+      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token)), bodies),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
       models: () => [...table.models(), ...reviewKinds],
@@ -217,7 +226,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       logger,
       uuid,
     }).callback(),
-    keyPair,
+    { keyPair, clock },
   );
   return listener;
 }
@@ -343,12 +352,13 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, secure, watches, exports, endpoints } = this.#parts;
+    const { listener, secure, watches, exports, bodies, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
     exports.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
+    await bodies.close();
     await secure?.renewal.stop();
   }
 

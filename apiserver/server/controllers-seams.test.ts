@@ -11,8 +11,11 @@ import type { Gate } from './gate.fixture.ts';
 import { SharedDatabase } from './shared-database.fixture.ts';
 import type { ReplicaStore } from './shared-database.fixture.ts';
 
-const modelOf = (gvk: string, plural: string, scope: 'Cluster' | 'Namespaced' = 'Cluster'): ModelDescriptor =>
-  defineModel({ gvk, plural, scope, schema: { type: 'object', additionalProperties: true } });
+const modelOf = (
+  gvk: `${string}/${string}`,
+  plural: string,
+  scope: 'Cluster' | 'Namespaced' = 'Cluster',
+): ModelDescriptor => defineModel({ gvk, plural, scope, schema: { type: 'object', additionalProperties: true } });
 
 const Note = modelOf('notes.example.com/v1/Note', 'notes');
 const Page = modelOf('notes.example.com/v1/Page', 'pages', 'Namespaced');

@@ -6,9 +6,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { StatusReason } from '@homeostat/controller-runtime/api';
+import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
 import { refusePlainHttp } from './plain-http-refusal.ts';
-import { WaitingAnswers } from './waiting-answers.ts';
+import { RequestTurns } from './request-turns.ts';
+import { StalledReaders } from './stalled-readers.ts';
 
 /** Headers of one request, in bytes. */
 const maxHeaderSize = 16 * 1024;
@@ -46,6 +47,12 @@ export interface KeyPair {
   readonly cert: string;
 }
 
+export interface ListenerOptions {
+  /** HTTPS with it, plain HTTP without. */
+  readonly keyPair?: KeyPair | undefined;
+  readonly clock: Clock;
+}
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** The socket side of the server: limits, malformed requests, and an orderly end. */
@@ -53,16 +60,21 @@ export class HttpListener {
   readonly #server: HttpServer | HttpsServer;
   readonly #tls: HttpsServer | undefined;
   readonly #sockets = new Set<Socket>();
+  readonly #stalled: StalledReaders;
   #url = '';
   #stopping = false;
 
-  /** HTTPS with a key pair, plain HTTP without. */
-  constructor(handler: Handler, keyPair?: KeyPair) {
-    const waiting = new WaitingAnswers();
-    const answer: Handler = (request, response) => {
-      waiting.add(response);
+  constructor(handler: Handler, { keyPair, clock }: ListenerOptions) {
+    this.#stalled = new StalledReaders(this.#sockets, clock);
+    const turns = new RequestTurns();
+    const begin: Handler = (request, response) => {
       if (this.#stopping) response.shouldKeepAlive = false;
       return handler(request, response);
+    };
+    const answer: Handler = (request, response) => {
+      // Without a socket there is another answer before it on the connection.
+      if (response.socket !== null) return begin(request, response);
+      return turns.wait(response, () => begin(request, response));
     };
     this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
@@ -95,6 +107,7 @@ export class HttpListener {
         resolve();
       });
     });
+    this.#stalled.start();
     const address = this.#server.address() as AddressInfo;
     this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
   }
@@ -120,6 +133,7 @@ export class HttpListener {
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);
     await closed;
     clearTimeout(timer);
+    this.#stalled.stop();
   }
 }
 
@@ -146,12 +160,14 @@ function createHttpsServer(answer: Handler, { key, cert }: KeyPair): HttpsServer
 
 /** What is no HTTP at all gets a Status as well, where it can be written. */
 function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const hasFailedHandshake = error.code?.startsWith('ERR_SSL_') === true || error.code?.startsWith('ERR_TLS_') === true;
-  if (!socket.writable || hasFailedHandshake || (socket as Socket).bytesWritten > 0) {
+  // What cut an answer off comes by here as well, with whatever code it has.
+  const code = String(error.code);
+  const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!socket.writable || !isHttp || (socket as Socket).bytesWritten > 0) {
     socket.destroy();
     return;
   }
-  socket.end(malformedResponse(malformedAnswer(error.code)));
+  socket.end(malformedResponse(malformedAnswer(code)));
 }
 
 function malformedResponse({ line, code, reason, message }: MalformedAnswer): string {
@@ -168,7 +184,7 @@ interface MalformedAnswer {
   readonly message: string;
 }
 
-function malformedAnswer(error: string | undefined): MalformedAnswer {
+function malformedAnswer(error: string): MalformedAnswer {
   if (error === 'HPE_HEADER_OVERFLOW') {
     const message = `the headers are larger than ${maxHeaderSize} bytes`;
     return { line: '431 Request Header Fields Too Large', code: 431, reason: 'RequestEntityTooLarge', message };

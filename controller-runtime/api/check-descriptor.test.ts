@@ -153,6 +153,28 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ indexes: [{ ...spec, indexFunc: () => 'x' }] })).rule).to.include('simpleAttribute');
   });
 
+  it('refuses unknown keys of an index, names that no field selector can have, and metadata.namespace', () => {
+    const indexFunc = simpleAttribute(person, () => 'x');
+    const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
+    const misspelt = errorOf(() => check({ indexes: [{ ...spec, uniqe: true }] }));
+    expect(misspelt.message).to.contain('index spec.name: unknown key "uniqe". Did you mean "unique"?');
+    expect(() => new IndexSpec({ name: 'spec.name', uniqe: true, indexFunc } as never)).to.throw(
+      TypeError,
+      'IndexSpec "spec.name": unknown key "uniqe". Did you mean "unique"?',
+    );
+    for (const name of ['a b', 'a,b', 'a=b', '!a', 'a(b)', 'a>b', ' a', 'a!=b', 'in (a)']) {
+      expect(errorOf(() => check({ indexes: [{ ...spec, name }] })).rule, name).to.contain(
+        'no field selector can name',
+      );
+    }
+    expect(errorOf(() => check({ indexes: [{ ...spec, name: 'metadata.namespace' }] })).rule).to.contain(
+      'selects by namespace itself',
+    );
+    for (const name of ['spec.name', 'byName', 'größe', 'in', 'a/b', 'a-b_c']) {
+      expect(() => check({ indexes: [{ ...spec, name }] }), name).not.to.throw();
+    }
+  });
+
   for (const pattern of ['^(?=a)', '^(?!a)', '(?<=a)b', '(a)\\1', '(a{1000}){1000}', '[']) {
     it(`refuses the pattern ${pattern}, naming the field`, () => {
       const error = errorOf(() => check(withField({ type: 'string', pattern })));

@@ -5,6 +5,7 @@ import { IndexSpecs } from './index-specs.ts';
 import { ModelError } from './model-error.ts';
 import type { ModelDescriptor } from './model.ts';
 import { checkDnsLabel, checkDnsSubdomain } from './names.ts';
+import { unknownKeyOf } from './unknown-key.ts';
 import { brokenVersionsRule } from './check-versions.ts';
 
 export interface DescriptorRules {
@@ -99,11 +100,14 @@ function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefi
   return isSaid ? undefined : must(deprecated, 'must be true, or 1 to 256 printable ASCII characters');
 }
 
+const scaleKeys: readonly string[] = ['specReplicasPath', 'statusReplicasPath', 'labelSelectorPath'];
+
 /** Each path leads to a field of its own part of the object, and not into lists. */
 function brokenScaleRule({ scale }: ModelDescriptor): string | undefined {
   if (scale === undefined) return undefined;
   const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
   return (
+    unknownKeyOf(scale, scaleKeys) ??
     brokenScalePath('specReplicasPath', specReplicasPath, ['.spec.']) ??
     brokenScalePath('statusReplicasPath', statusReplicasPath, ['.status.']) ??
     (labelSelectorPath === undefined

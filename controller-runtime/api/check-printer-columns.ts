@@ -2,9 +2,12 @@ import { isPlainObject } from './deep-freeze.ts';
 import { quoteValue } from './field-cause.ts';
 import { JsonPath } from './json-path.ts';
 import type { PrinterColumn } from './model.ts';
+import { unknownKeyOf } from './unknown-key.ts';
 
 /** More columns than this no terminal shows; each is worked out for each row. */
 const maxColumns = 64;
+
+const keys: readonly string[] = ['name', 'type', 'jsonPath', 'format', 'description', 'priority'];
 
 const types: readonly unknown[] = ['integer', 'number', 'string', 'boolean', 'date'];
 
@@ -15,7 +18,9 @@ const formats: readonly unknown[] = 'int32 int64 float double byte date date-tim
 export function brokenColumnRule(columns: readonly PrinterColumn[]): string | undefined {
   if (columns.length > maxColumns) return `at most ${maxColumns} columns`;
   for (const [index, column] of columns.entries()) {
-    const broken = isPlainObject(column) ? brokenRule(column) : 'must be an object with name, type and jsonPath';
+    const broken = isPlainObject(column)
+      ? (unknownKeyOf(column, keys) ?? brokenRule(column))
+      : 'must be an object with name, type and jsonPath';
     if (broken !== undefined) return `column ${index}: ${broken}`;
   }
   return undefined;

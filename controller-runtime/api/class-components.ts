@@ -1,5 +1,6 @@
 import { envelopeFields, envelopeProperties } from './envelope.ts';
 import { isExtensionClass } from './abstract-extension.ts';
+import { quoteValue } from './field-cause.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { ModelError } from './model-error.ts';
 import { readDeclaration, readFields } from './model-metadata.ts';
@@ -81,6 +82,9 @@ export class ClassComponents {
 
   /** Attributes as plain JSON Schema, with classes replaced by references to them. */
   #resolve(attributes: SchemaAttributes, where: string): object {
+    const { requireMode } = attributes;
+    if (requireMode !== undefined && requireMode !== 'REQUIRED' && requireMode !== 'NOT_REQUIRED')
+      throw this.#error(where, `requireMode ${quoteValue(requireMode)} must be REQUIRED or NOT_REQUIRED`);
     const { name: _name, requireMode: _mode, type, items, properties, additionalProperties, ...rest } = attributes;
     return {
       ...(typeof type === 'function' ? { $ref: this.#reference(type, where) } : { type }),

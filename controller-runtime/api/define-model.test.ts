@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Type } from 'typebox';
+import { checkDescriptor } from './check-descriptor.ts';
 import { defineModel } from './define-model.ts';
 import { descriptorOf } from './descriptor.ts';
 import { IndexSpec } from './index-spec.ts';
@@ -130,12 +131,52 @@ describe('defineModel', () => {
     expect([made, made.components, spec, made.indexes].every((each) => Object.isFrozen(each))).to.equal(true);
   });
 
+  it('refuses unknown options of a model and of an index, and suggests the right one', () => {
+    const schema = { type: 'object', properties: { spec: { type: 'object', properties: {} } } } as const;
+    const names = { gvk: 'things.example.com/v1/Thing', plural: 'things', schema } as const;
+    const broken: readonly (readonly [options: object, message: string])[] = [
+      [{ ...names, indexs: [] }, 'model Thing: options: unknown key "indexs". Did you mean "indexes"?'],
+      [{ ...names, group: 'things.example.com' }, 'model Thing: options: unknown key "group".'],
+      [
+        { ...names, indexes: [{ path: 'spec.a', uniqe: true }] },
+        'model Thing: index spec.a: unknown key "uniqe". Did you mean "unique"?',
+      ],
+    ];
+    for (const [options, message] of broken) expect(() => defineModel(options as never)).to.throw(ModelError, message);
+    const column = { name: 'A', type: 'string', jsonPth: '.spec.a' };
+    const withColumn = defineModel({ ...names, printerColumns: [column as never] });
+    expect(() => checkDescriptor(withColumn, { serviceDomain: 'homeostat.internal' })).to.throw(
+      ModelError,
+      'printerColumns: column 0: unknown key "jsonPth". Did you mean "jsonPath"?',
+    );
+  });
+
+  it('refuses a required property that the schema does not have, where an object could never have it', () => {
+    const properties = { name: { type: 'string' } };
+    expect(() => specOf({ type: 'object', properties, required: ['nam'] })).to.throw(
+      ModelError,
+      /Thing\.spec\.field: required names a property .* unknown key "nam"\. Did you mean "name"\?/,
+    );
+    const allowed = [
+      { type: 'object', properties, required: ['other'], additionalProperties: { type: 'string' } },
+      { type: 'object', properties, required: ['other'], 'x-kubernetes-preserve-unknown-fields': true },
+      { type: 'object', properties, anyOf: [{ required: ['name'] }, { required: ['other'] }] },
+    ];
+    for (const field of allowed) expect(() => specOf(field)).not.to.throw();
+    expect(() =>
+      model({ type: 'object', required: ['metadata', 'spec'], properties: { spec: { type: 'object', properties } } }),
+    ).not.to.throw();
+    expect(() =>
+      model({ type: 'object', required: ['spce'], properties: { spec: { type: 'object', properties } } }),
+    ).to.throw(ModelError, 'Did you mean "spec"?');
+  });
+
   const refused: readonly (readonly [what: string, field: object, message: RegExp])[] = [
     ['a field without a type', { description: 'x' }, /Thing\.spec\.field: has no type/],
     [
       'a keyword that is not understood',
       { type: 'string', maxLenght: 3 },
-      /Thing\.spec\.field: "maxLenght" is not a keyword/,
+      /Thing\.spec\.field: "maxLenght" is not a keyword of schemas here; did you mean "maxLength"\?/,
     ],
     [
       'a value that a keyword cannot have',
@@ -183,6 +224,7 @@ describe('defineModel', () => {
       ModelError,
       /"ThingSpec"/,
     );
+    // @ts-expect-error -- the type asks for a slash
     expect(() => defineModel({ gvk: 'Thing', plural: 'things', schema: spec })).to.throw(ModelError, /gvk: must be/);
   });
 

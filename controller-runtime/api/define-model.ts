@@ -13,6 +13,9 @@ import { SchemaNormaliser } from './normalise-schema.ts';
 import { referencedName, referenceTo } from './schema-reference.ts';
 import type { ApiObject } from './object.ts';
 import { pathAttribute } from './path-index.ts';
+import { resourceKeys } from './gvk-options.ts';
+import type { KnownKeywords } from './known-keywords.ts';
+import { unknownKeyOf } from './unknown-key.ts';
 
 /** An index by path; the name of the index is the path. */
 export interface PathIndex<P extends string = string> {
@@ -27,13 +30,15 @@ export type IndexDeclaration<T extends ApiObject> = FieldPath<T> | PathIndex<Fie
 /** Objects that a schema of `{ spec, status }` describes. */
 export type ObjectOf<S> = ApiObject & FromSchema<S>;
 
-type Names = GroupVersionKind | { readonly gvk: string };
+type Names = GroupVersionKind | { readonly gvk: `${string}/${string}` };
+
+const pathIndexKeys: readonly string[] = ['path', 'unique', 'order'];
 
 /** Options of {@link defineModel}: group, version and kind, or `gvk` as `<group>/<version>/<Kind>`. */
 export type ModelOptions<S> = Names &
   ResourceOptions & {
     /** A TypeBox or plain JSON Schema of an object: `spec` and `status`, or (revision 2.9) the fields themselves. */
-    readonly schema: S;
+    readonly schema: S & KnownKeywords<S>;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S>>[];
     /** Rules that the schema cannot say. Default none. */
     readonly validate?: ModelValidation<ObjectOf<S>>;
@@ -46,6 +51,8 @@ export type ModelOptions<S> = Names &
  */
 export function defineModel<const S extends object>(options: ModelOptions<S>): ModelDescriptor<ObjectOf<S>> {
   const names = namesOf(options);
+  const unknown = unknownKeyOf(options, 'gvk' in options ? keysBesideGvk : keysBesideNames);
+  if (unknown !== undefined) throw new ModelError(names.kind, 'options', unknown);
   const components = componentsOf(names.kind, options.schema);
   const indexes = indexesOf<ObjectOf<S>>(names.kind, components, options.indexes ?? []);
   const { validate } = options;
@@ -54,6 +61,10 @@ export function defineModel<const S extends object>(options: ModelOptions<S>): M
     { schemaName: names.kind, components, indexes, validate },
   );
 }
+
+const ownKeys = [...resourceKeys, 'schema', 'indexes', 'validate'];
+const keysBesideGvk: readonly string[] = ['gvk', ...ownKeys];
+const keysBesideNames: readonly string[] = ['group', 'version', 'kind', ...ownKeys];
 
 function namesOf(options: Names): GroupVersionKind {
   if (!('gvk' in options)) return { group: options.group, version: options.version, kind: options.kind };
@@ -135,6 +146,8 @@ function pathIndex<T extends ApiObject>(
   index: PathIndex,
 ): IndexSpec<T> {
   const { path, ...options } = index;
+  const unknown = unknownKeyOf(index, pathIndexKeys);
+  if (unknown !== undefined) throw new ModelError(kind, `index ${path}`, unknown);
   try {
     return new IndexSpec<T>({ ...options, name: path, indexFunc: pathAttribute<T>(components, kind, path) });
   } catch (error) {

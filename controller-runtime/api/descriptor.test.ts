@@ -132,6 +132,18 @@ describe('descriptorOf', () => {
     });
   });
 
+  it('refuses a requireMode that is none, and unknown keys of @GVK', () => {
+    expect(() => describeField({ type: 'string', requireMode: 'required' as never })).to.throw(
+      ModelError,
+      /Thing\.field: requireMode "required" must be REQUIRED or NOT_REQUIRED/,
+    );
+    @GVK({ ...names, plurals: 'things' } as never)
+    class Misspelt extends AbstractExtension {
+      @Schema({ type: 'string' }) field!: string;
+    }
+    expect(() => descriptorOf(Misspelt)).to.throw(ModelError, '@GVK: unknown key "plurals". Did you mean "plural"?');
+  });
+
   it('keeps every attribute of a field', () => {
     const attributes: SchemaAttributes = {
       type: 'array',

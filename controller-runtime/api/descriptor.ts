@@ -1,11 +1,15 @@
 import { isExtensionClass } from './abstract-extension.ts';
 import { ClassComponents, schemaNameOf } from './class-components.ts';
 import { makeDescriptor } from './make-descriptor.ts';
+import { resourceKeys } from './gvk-options.ts';
 import { ModelError } from './model-error.ts';
 import { readDeclaration } from './model-metadata.ts';
 import type { ExtensionClass, Model, ModelDescriptor } from './model.ts';
 import type { ModelValidation } from './model-validation.ts';
 import type { ApiObject } from './object.ts';
+import { unknownKeyOf } from './unknown-key.ts';
+
+const gvkKeys: readonly string[] = ['group', 'version', 'kind', ...resourceKeys];
 
 const descriptors = new WeakMap<ExtensionClass, ModelDescriptor>();
 
@@ -28,6 +32,8 @@ function describeClass<T extends ApiObject>(cls: ExtensionClass<T>): ModelDescri
   if (!isExtensionClass(cls)) throw new ModelError(name, 'class', `the class ${name} must extend AbstractExtension`);
   const gvk = readDeclaration(cls)?.gvk;
   if (gvk === undefined) throw new ModelError(name, 'class', `the class ${name} must bear @GVK`);
+  const unknown = unknownKeyOf(gvk, gvkKeys);
+  if (unknown !== undefined) throw new ModelError(name, '@GVK', unknown);
   const { components } = new ClassComponents(cls);
   const validate = validationOf(cls);
   return makeDescriptor<T>(gvk, { schemaName: schemaNameOf(cls), components, indexes: [], validate });

@@ -26,3 +26,18 @@ export interface ResourceOptions {
 
 /** Attributes of `@GVK` (spec 2.1). */
 export interface GvkOptions extends GroupVersionKind, ResourceOptions {}
+
+/** The keys of {@link ResourceOptions}. */
+export const resourceKeys: readonly (keyof ResourceOptions)[] = [
+  'plural',
+  'singular',
+  'scope',
+  'nameFormat',
+  'subresources',
+  'scale',
+  'shortNames',
+  'categories',
+  'printerColumns',
+  'served',
+  'deprecated',
+];

@@ -1,4 +1,5 @@
 import type { ApiObject } from './object.ts';
+import { unknownKeyOf } from './unknown-key.ts';
 
 /**
  * What an index function answers for an object: its values, encoded as strings whose code point order is the sort
@@ -24,6 +25,9 @@ export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
   readonly indexFunc: IndexAttribute<T>;
 }
 
+/** The keys of {@link IndexSpecOptions}. */
+export const indexKeys: readonly string[] = Object.freeze(['name', 'order', 'unique', 'indexFunc']);
+
 /** Index specification (spec 2.8). Values are strings. */
 export class IndexSpec<T extends ApiObject = ApiObject> {
   readonly name: string;
@@ -31,7 +35,10 @@ export class IndexSpec<T extends ApiObject = ApiObject> {
   readonly unique: boolean;
   readonly indexFunc: IndexAttribute<T>;
 
+  /** @throws TypeError for an unknown key. The other rules are checked where the index is declared. */
   constructor(options: IndexSpecOptions<T>) {
+    const unknown = unknownKeyOf(options, indexKeys);
+    if (unknown !== undefined) throw new TypeError(`IndexSpec "${options.name}": ${unknown}`);
     this.name = options.name;
     this.order = options.order ?? 'ASC';
     this.unique = options.unique ?? false;

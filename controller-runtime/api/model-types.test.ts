@@ -76,6 +76,27 @@ describe('types of models', () => {
     expect(plain.components).to.deep.equal(typebox.components);
   });
 
+  it('refuse a gvk without a slash and a keyword that schemas do not have', () => {
+    const names = { gvk: 'people.example.com/v1alpha1/Person', plural: 'persons' } as const;
+    const spec = { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } } as const;
+    const whole = { type: 'object', properties: { spec } } as const;
+    expect(() => defineModel({ ...names, schema: whole })).not.to.throw();
+    // @ts-expect-error -- the text has no slash
+    expect(() => defineModel({ ...names, gvk: 'nonsense', schema: whole })).to.throw('gvk: must be');
+    const misspelt = {
+      type: 'object',
+      properties: { spec: { ...spec, properties: { name: { type: 'string', maxLenght: 9 } } } },
+    } as const;
+    // @ts-expect-error -- maxLenght is no keyword, however deep it stands
+    expect(() => defineModel({ ...names, schema: misspelt })).to.throw('did you mean "maxLength"?');
+    const inItems = {
+      type: 'object',
+      properties: { tags: { type: 'array', items: { type: 'string', patern: 'x' } } },
+    } as const;
+    // @ts-expect-error -- nor below items
+    expect(() => defineModel({ ...names, schema: inItems })).to.throw('did you mean "pattern"?');
+  });
+
   it('reads intersections, nested objects, unsafe and recursive types', () => {
     const both = Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.Optional(Type.Integer()) })]);
     const unsafe = Type.Unsafe<Date>({ type: 'string' });

@@ -1,12 +1,14 @@
+import { envelopeFields } from './envelope.ts';
 import { isPlainObject } from './deep-freeze.ts';
 import { quoteValue } from './field-cause.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { ModelError } from './model-error.ts';
-import { keywordOf } from './schema-keywords.ts';
+import { keywordNames, keywordOf } from './schema-keywords.ts';
 import type { Keyword } from './schema-keywords.ts';
 import { maxSchemaDepth, SchemaCounter } from './schema-limits.ts';
 import { referenceTo } from './schema-reference.ts';
 import { simplifySchema } from './simplify-schema.ts';
+import { nearestKey, unknownKeyMessage } from './unknown-key.ts';
 
 type RawSchema = Readonly<Record<string, unknown>>;
 
@@ -59,6 +61,7 @@ export class SchemaNormaliser {
     const result: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(simple)) this.#copyKeyword(result, { name, value, place: inner });
     this.#sortRequired(result);
+    if (!place.isBranch) this.#checkRequired(result, place);
     if (!place.isBranch) this.#checkTyped(result, place);
     return result;
   }
@@ -68,7 +71,7 @@ export class SchemaNormaliser {
     if (value === undefined || name === '$defs' || name === 'definitions') return;
     const keyword = keywordOf(name);
     if (keyword === 'ignored') return;
-    if (keyword === undefined) throw this.#error(place, `"${name}" is not a keyword of schemas here`);
+    if (keyword === undefined) throw this.#error(place, `"${name}" is not a keyword of schemas here${hintOf(name)}`);
     result[name] = name === '$ref' ? this.#reference(value, place) : this.#keywordValue(keyword, entry);
   }
 
@@ -131,6 +134,21 @@ export class SchemaNormaliser {
     else schema['required'] = all;
   }
 
+  /** What the schema does not know is pruned, so that an object could never have it. */
+  #checkRequired({ required = [], properties, ...rest }: JsonSchema, place: Place): void {
+    if (properties === undefined || rest['x-kubernetes-preserve-unknown-fields'] === true) return;
+    const isOpen = rest.additionalProperties !== undefined && rest.additionalProperties !== false;
+    const isComposed = [rest.$ref, rest.allOf, rest.anyOf, rest.oneOf].some((part) => part !== undefined);
+    if (isOpen || isComposed) return;
+    const known = [...Object.keys(properties), ...(place.path === this.#root ? envelopeFields : [])];
+    const unknown = required.find((name) => !known.includes(name));
+    if (unknown !== undefined)
+      throw this.#error(
+        place,
+        `required names a property that the schema does not have: ${unknownKeyMessage(unknown, known)}`,
+      );
+  }
+
   #checkTyped(schema: JsonSchema, place: Place): void {
     const isFree =
       schema['x-kubernetes-preserve-unknown-fields'] === true || schema['x-kubernetes-int-or-string'] === true;
@@ -164,6 +182,11 @@ export class SchemaNormaliser {
   #error(place: Place, rule: string): ModelError {
     return new ModelError(this.#model, place.path, rule);
   }
+}
+
+function hintOf(name: string): string {
+  const near = nearestKey(name, keywordNames);
+  return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
 function asObject(value: unknown): RawSchema {

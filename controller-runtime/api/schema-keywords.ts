@@ -71,6 +71,9 @@ const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   'x-kubernetes-map-type': oneOf('granular', 'atomic'),
 };
 
+/** The names of all keywords. */
+export const keywordNames: readonly string[] = Object.freeze(Object.keys(schemaKeywords));
+
 // Annotations that check nothing: left out without a word.
 const silentKeywords = new Set([
   '$id',

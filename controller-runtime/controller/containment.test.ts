@@ -65,6 +65,16 @@ describe("a controller whose author's code", () => {
     );
   });
 
+  it('returns a result with an unknown key takes it for an error that suggests the right one', async () => {
+    const results: object[] = [{ requeueAftr: '1m' }, { metadata: {} }];
+    const at = await startWith({ reconcile: () => results.shift() });
+    await at.clock.advance(1000);
+    expect(at.lines('error').map(({ fields }) => String(fields['err']))).to.deep.equal([
+      'TypeError: the result of a run has an unknown key "requeueAftr". Did you mean "requeueAfter"?',
+      'TypeError: the result of a run has an unknown key "metadata". The keys are after, requeue, requeueAfter.',
+    ]);
+  });
+
   it('throws what has no text is tried again as after any error', async () => {
     const odd: unknown[] = [
       Object.create(null),

@@ -44,11 +44,19 @@ describe('the declaration of a controller', () => {
       [{ timeoutMs: 'soon' }, '"soon" is no duration'],
       [{ reconcile: undefined }, 'reconcile must be'],
       [{ cleanup: 'x' }, 'cleanup must be'],
+      [{ backoff: { baseMS: 5 } }, 'backoff: unknown key "baseMS". Did you mean "baseMs"?'],
       [{ reconcile: { reconcile }, cleanup: reconcile }, 'sees to its finalizers itself'],
     ];
     for (const [options, message] of bad) {
       expect(() => controller(Person, { reconcile, ...options } as never), message).to.throw(message);
     }
+  });
+
+  it('refuses an unknown option, and suggests the right one', () => {
+    expect(() => controller(Person, { reconcile, concurency: 2 } as never)).to.throw(
+      TypeError,
+      'controller "person": unknown key "concurency". Did you mean "concurrency"?',
+    );
   });
 
   it('calls methods of an options object as methods', () => {

@@ -1,4 +1,11 @@
-import { descriptorOf, type ApiObject, type Model, type ModelDescriptor, type ObjectKey } from '../api/index.ts';
+import {
+  descriptorOf,
+  unknownKeyOf,
+  type ApiObject,
+  type Model,
+  type ModelDescriptor,
+  type ObjectKey,
+} from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { checkBackoff, type BackoffOptions } from '../queue/backoff.ts';
 import type { KeySource } from './key-source.ts';
@@ -90,6 +97,7 @@ export function controller<T extends ApiObject>(
   const { backoff = {}, retryLimit = Infinity } = options;
   const deadlineMs = parseDuration(timeoutMs);
   checkName(name);
+  checkKeys(name, options);
   checkCount(name, { concurrency }, 1);
   if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
   checkCount(name, { hotLoopRunsPerMinute }, 1);
@@ -127,6 +135,28 @@ function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFun
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;
   return (context: ReconcileContext<T>) => reconcile.call(options, context);
+}
+
+const optionKeys: readonly string[] = [
+  'name',
+  'owns',
+  'watches',
+  'sources',
+  'resync',
+  'concurrency',
+  'timeoutMs',
+  'backoff',
+  'retryLimit',
+  'predicates',
+  'hotLoopRunsPerMinute',
+  'reconcile',
+  'cleanup',
+] satisfies readonly (keyof ControllerOptions)[];
+
+/** An instance of a class may have fields of its own, which its methods use. */
+function checkKeys(name: string, options: object): void {
+  const unknown = Object.getPrototypeOf(options) === Object.prototype ? unknownKeyOf(options, optionKeys) : undefined;
+  if (unknown !== undefined) throw new TypeError(`controller "${name}": ${unknown}`);
 }
 
 function checkSources(name: string, sources: readonly KeySource[]): void {

@@ -1,4 +1,4 @@
-import { isConflict } from '../api/index.ts';
+import { isConflict, unknownKeyOf } from '../api/index.ts';
 import { parseDuration } from './parse-duration.ts';
 import type { ReconcileResult } from './reconciler.ts';
 import type { ConflictSource } from './run-client.ts';
@@ -12,12 +12,16 @@ export type Outcome =
   | { readonly kind: 'conflict'; readonly error: unknown; readonly source: ConflictSource | undefined }
   | { readonly kind: 'terminal' | 'error' | 'timeout'; readonly error: unknown };
 
-/** What a reconciler's answer asks for. Throws TypeError on what is no answer, RangeError on a delay that is none. */
+const resultKeys: readonly string[] = ['after', 'requeue', 'requeueAfter'];
+
+/** Reads the result of a run. @throws TypeError for what is no result, or has an unknown key; RangeError for a bad delay. */
 export function outcomeOfResult(result: ReconcileResult): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
   if (typeof result !== 'object') {
     throw new TypeError(`a reconciler answers nothing, or an object such as { after: "10m" }, not ${String(result)}`);
   }
+  const unknown = unknownKeyOf(result, resultKeys);
+  if (unknown !== undefined) throw new TypeError(`the result of a run has an ${unknown}`);
   if ('after' in result && result.after !== undefined) return { kind: 'after', delayMs: parseDuration(result.after) };
   if ('requeueAfter' in result && result.requeueAfter !== undefined) {
     const delayMs = parseDuration(result.requeueAfter);

@@ -1,3 +1,5 @@
+import { unknownKeyOf } from '../api/index.ts';
+
 export interface BackoffOptions {
   /** Delay after the first failure. Default 5 ms. */
   readonly baseMs?: number;
@@ -21,8 +23,10 @@ export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, '
   return Math.min(baseMs * 2 ** (Math.max(1, failures) - 1), maxMs);
 }
 
-/** Throws RangeError that names the option it does not like. */
+/** @throws RangeError that names an option with a wrong value; TypeError for an unknown key. */
 export function checkBackoff(options: BackoffOptions): void {
+  const unknown = unknownKeyOf(options, Object.keys(defaults));
+  if (unknown !== undefined) throw new TypeError(`backoff: ${unknown}`);
   const { baseMs, maxMs, perSecond, burst } = { ...defaults, ...options };
   const check = (option: string, value: number, isValid: boolean): void => {
     if (!isValid) throw new RangeError(`backoff.${option} must not be ${value}`);

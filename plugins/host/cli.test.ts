@@ -3,7 +3,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmodSync, readFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -251,6 +251,15 @@ describe('homeostat', () => {
     const [widgets] = (await command.line('ready'))['plugins'] as Line[];
     expect(widgets).to.include({ phase: 'Failed' });
     expect(widgets?.['reason']).to.include('"widgets.example.com" is reserved: example.com and below it');
+  });
+
+  it('refuses a plugin whose manifest names the group of the service, before any of its code runs', async () => {
+    const plugin = await makePlugin('greedy', "throw new Error('the module was loaded');");
+    appendFileSync(join(plugin, 'plugin.yaml'), 'group: x.homeostat.internal\n');
+    const command = run(['serve', '--port', '0', '--database', 'memory:', '--plugin', plugin]);
+    const [greedy] = (await command.line('ready'))['plugins'] as Line[];
+    expect(greedy).to.include({ phase: 'Failed' });
+    expect(greedy?.['reason']).to.include('group: x.homeostat.internal is reserved').and.not.include('was loaded');
   });
 
   it('prints what to try on stderr, when asked for hints', async () => {

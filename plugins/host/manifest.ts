@@ -73,6 +73,21 @@ export function parseManifest(yaml: string): PluginManifest {
   });
 }
 
+/** What a manifest is judged by besides its own rules. */
+export interface HostFacts {
+  readonly version: string;
+  /** The domain of the service's own groups. */
+  readonly serviceDomain: string;
+}
+
+/** Refuses a manifest for another version of the host, or whose group is the service's own. @throws Error that says which. */
+export function checkFits(manifest: PluginManifest, { version, serviceDomain }: HostFacts): void {
+  checkRequires(manifest, version);
+  const { group } = manifest;
+  if (group !== undefined && (group === serviceDomain || group.endsWith(`.${serviceDomain}`)))
+    throw new Error(`plugin.yaml: group: ${group} is reserved: ${serviceDomain} and below it are the service's own`);
+}
+
 /** Refuses a host of the wrong version. */
 export function checkRequires(manifest: PluginManifest, hostVersion: string): void {
   if (semver.satisfies(hostVersion, manifest.requires)) return;

@@ -10,7 +10,7 @@ import { errorText } from './error-text.ts';
 import type { HeldObjects } from './held-objects.ts';
 import { hostVersion } from './host-version.ts';
 import { installedPlugins, openInstalled } from './installed-plugins.ts';
-import { checkRequires } from './manifest.ts';
+import { checkFits } from './manifest.ts';
 import type { PluginManifest } from './manifest.ts';
 import { isBegunInFolder, isFromFolder } from './error-stack.ts';
 import { checkPlugin } from './plugin.ts';
@@ -136,7 +136,7 @@ export class PluginHost {
   add(source: PluginSource): void {
     const { manifest } = source;
     try {
-      checkRequires(manifest, hostVersion());
+      this.#checkFits(manifest);
       const namesake = this.#fleet.get(manifest.name);
       if (namesake !== undefined) throw new Error(`there is a plugin "${manifest.name}" already${from(namesake)}`);
       this.#settings.add(manifest);
@@ -153,7 +153,7 @@ export class PluginHost {
    * or the schema of its settings is none.
    */
   async reload(source: PluginSource): Promise<void> {
-    checkRequires(source.manifest, hostVersion());
+    this.#checkFits(source.manifest);
     const exported = await withDeadline(async () => source.load(), {
       what: 'loading its module',
       timeoutMs: pluginDeadlineMs,
@@ -272,8 +272,13 @@ export class PluginHost {
   }
 
   #check(manifest: PluginManifest): void {
-    checkRequires(manifest, hostVersion());
+    this.#checkFits(manifest);
     this.#settings.add(manifest);
+  }
+
+  #checkFits(manifest: PluginManifest): void {
+    const { serviceDomain } = this.#parts.server.schemeManager;
+    checkFits(manifest, { version: hostVersion(), serviceDomain });
   }
 
   /** A plugin that was installed while the host runs, or repaired. */

@@ -10,6 +10,15 @@ describe('kubectl about the server', () => {
 
   after(() => kubectl?.stop());
 
+  it('cluster-info [compat version]', async () => {
+    const { exit, stdout, stderr } = await kubectl.run('cluster-info');
+    expect([exit, stderr]).to.deep.equal([0, '']);
+    // eslint-disable-next-line no-control-regex -- kubectl colours the line
+    expect(stdout.replace(/\u001b\[[\d;]*m/g, '')).to.match(
+      /^Kubernetes control plane is running at http:\/\/127\.0\.0\.1:\d+\n/,
+    );
+  });
+
   it('api-resources [compat discovery]', async () => {
     const { exit, stdout } = await kubectl.run('api-resources', '--sort-by=name');
     expect(exit).to.equal(0);
@@ -29,6 +38,7 @@ describe('kubectl about the server', () => {
       'selfsubjectreviews                       authentication.k8s.io/v1      false        SelfSubjectReview',
       'selfsubjectrulesreviews                  authorization.k8s.io/v1       false        SelfSubjectRulesReview',
       'subjectaccessreviews                     authorization.k8s.io/v1       false        SubjectAccessReview',
+      'services                    svc          v1                            true         Service',
       'tokenreviews                             authentication.k8s.io/v1      false        TokenReview',
       '',
     ]);

@@ -56,6 +56,13 @@ describe('kubectl writes', () => {
     expect(await kubectl.succeeds('create', '--validate=false', '-f', other)).to.equal(`${ref}/odd2 created\n`);
   });
 
+  it('create --validate=warn prints the warnings of an object that is refused for another reason [compat validation]', async () => {
+    const file = await kubectl.file('both.json', newDemoPerson('both', { bogus: 1, age: 999 }));
+    const { exit, stderr } = await kubectl.run('create', '--validate=warn', '-f', file);
+    expect(exit).to.equal(1);
+    expect(stderr).to.contain('Warning: unknown field "spec.bogus"\n').and.contain('spec.age: Invalid value: 999');
+  });
+
   it('apply -f creates, changes, leaves alone, and takes away what is no longer in the file [compat client-side-apply]', async () => {
     const apply = async (spec: object): Promise<string> =>
       kubectl.succeeds('apply', '-f', await kubectl.file('dan.json', newDemoPerson('dan', spec)));

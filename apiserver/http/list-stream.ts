@@ -1,0 +1,82 @@
+import type { Context } from 'koa';
+import { cutIntoPieces, pieceBytes, PieceStream } from './piece-stream.ts';
+
+/** A list: a JSON object whose last field is an array with an item for each entry. */
+export interface ListText {
+  /** All other fields. At least one. */
+  readonly head: object;
+  readonly field: 'items' | 'rows';
+  readonly entries: readonly { readonly bytes: Buffer }[];
+  /** The JSON of an item, of the JSON of its object. Default: the object itself. */
+  readonly itemOf?: (object: Buffer) => Buffer;
+  /** Called before each piece. Throws when the rest can no longer be sent. */
+  readonly check?: () => void;
+}
+
+/**
+ * The JSON of a list in pieces. A piece ends when it, or the objects that it was made of, exceed {@link pieceBytes}: making
+ * one holds the event loop for a few milliseconds at most, however large the list is. Large items are not copied.
+ */
+export function* listPieces({ head, field, entries, itemOf = asStored, check }: ListText): Generator<Buffer, void> {
+  let parts: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${field}":[`)];
+  let bytes = 0;
+  for (const [index, entry] of entries.entries()) {
+    if (bytes >= pieceBytes) {
+      yield Buffer.concat(parts);
+      check?.();
+      parts = [];
+      bytes = 0;
+    }
+    if (index > 0) parts.push(comma);
+    const item = itemOf(entry.bytes);
+    bytes += Math.max(item.length, entry.bytes.length);
+    if (item.length < pieceBytes) {
+      parts.push(item);
+      continue;
+    }
+    yield Buffer.concat(parts);
+    parts = [];
+    yield* cutIntoPieces(item);
+  }
+  parts.push(tail);
+  yield Buffer.concat(parts);
+}
+
+/** The length of the whole where the items are the objects themselves, in bytes. */
+export function listLength({ head, field, entries }: Omit<ListText, 'itemOf'>): number {
+  const [empty = tail] = listPieces({ head, field, entries: [] });
+  let length = empty.length + Math.max(0, entries.length - 1);
+  for (const { bytes } of entries) length += bytes.length;
+  return length;
+}
+
+/**
+ * Answers with JSON that is made in pieces. What fits into one piece is sent whole; else the client's reading sets the pace.
+ * `length` is that of the whole, in bytes, where it is known; without it the answer is chunked.
+ */
+export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, length?: number): void {
+  if (context.response.status === 404) context.status = 200;
+  context.set('Cache-Control', 'no-cache, private');
+  // Not context.type: it would add a charset, which JSON has none of.
+  context.set('Content-Type', 'application/json');
+  const first = pieces.next().value ?? Buffer.alloc(0);
+  const second = pieces.next();
+  if (second.done === true) {
+    context.body = first;
+    return;
+  }
+  context.body = new PieceStream(together([first, second.value], pieces));
+  if (length !== undefined) context.length = length;
+}
+
+function* together(made: readonly Buffer[], rest: Iterator<Buffer, void>): Generator<Buffer, void> {
+  yield* made;
+  yield* { [Symbol.iterator]: () => rest };
+}
+
+function asStored(object: Buffer): Buffer {
+  return object;
+}
+
+const comma = Buffer.from(',');
+const tail = Buffer.from(']}');

@@ -1,0 +1,29 @@
+import type { JsonSchema } from './json-schema.ts';
+
+type Annotation = '$id' | '$schema' | '$comment' | 'examples' | 'readOnly' | 'writeOnly' | 'externalDocs' | 'xml';
+
+/** Keywords that hold schemas by name, and those that hold one schema, or a list of schemas. */
+type Named = 'properties' | 'patternProperties' | '$defs' | 'definitions';
+type Nested = 'items' | 'additionalProperties' | 'not' | 'allOf' | 'anyOf' | 'oneOf';
+
+type IsKnown<K> = K extends keyof JsonSchema | Named | Annotation | `x-${string}` | `~${string}` ? true : false;
+
+/**
+ * `S` with `never` in place of every keyword that a schema cannot have, so that a misspelt one is an error of the
+ * compiler. TypeBox types have keywords of their own and are left to the check at registration.
+ */
+export type KnownKeywords<S> = S extends { readonly '~kind': unknown }
+  ? unknown
+  : S extends readonly unknown[]
+    ? { readonly [I in keyof S]: KnownKeywords<S[I]> }
+    : S extends object
+      ? {
+          readonly [K in keyof S]: K extends Named
+            ? { readonly [N in keyof S[K]]: KnownKeywords<S[K][N]> }
+            : K extends Nested
+              ? KnownKeywords<S[K]>
+              : IsKnown<K> extends true
+                ? S[K]
+                : never;
+        }
+      : S;

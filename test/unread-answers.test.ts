@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { person, persons } from './support/models.ts';
+import { passCompactions } from './support/pass-time.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+const MiB = 1024 * 1024;
+
+/** Together more than the buffers of a connection take: 4 MiB to send, 6 MiB to receive. */
+const objects = 20;
+
+/** What the sockets, pieces and entries of some tens of answers may take. */
+const allowance = 64 * MiB;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function bytesInUse(): number {
+  collectGarbage();
+  const { external, heapUsed } = process.memoryUsage();
+  return external + heapUsed;
+}
+
+function ask(path: string, headers = ''): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
+}
+
+describe('answers that clients do not read', () => {
+  let server: TestServer;
+  let clock: FakeClock;
+  let sockets: Socket[];
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    sockets = [];
+    const retention = { minAgeMs: 1000, minChanges: 1 };
+    server = await TestServer.start({ clock, retention, maxAnswerBytes: 50 * MiB });
+    for (let index = 0; index < objects; index += 1) await server.create(persons, large(index));
+  });
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await server.stop();
+  });
+
+  /** Random, so that it takes its room compressed, too. */
+  function large(index: number): Record<string, unknown> {
+    return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
+  }
+
+  /** Sends, waits for the head of the answer, and reads no further; answers what came. */
+  async function begin(text: string): Promise<{ readonly socket: Socket; readonly head: string }> {
+    const socket = server.connect();
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.write(text);
+    await once(socket, 'readable');
+    return { socket, head: String(socket.read(100)) };
+  }
+
+  /** All bytes that still come, until there are so many, or the connection ends. */
+  async function rest(socket: Socket, most = Number.POSITIVE_INFINITY): Promise<number> {
+    let bytes = 0;
+    const over = new Promise<void>((resolve) => {
+      if (socket.closed) resolve();
+      socket.on('close', resolve);
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes >= most) resolve();
+      });
+    });
+    await over;
+    return bytes;
+  }
+
+  async function inFlight(): Promise<number> {
+    const { text } = await server.get('/metrics');
+    return Number(/^apiserver_current_inflight_requests\{request_kind="readOnly"\} (\d+)/m.exec(text)?.[1]);
+  }
+
+  for (const encoding of ['identity', 'gzip'])
+    it(`are made as they are read, and not before: lists, ${encoding}`, async () => {
+      const before = bytesInUse();
+      await Promise.all(Array.from({ length: 20 }, () => begin(ask(persons, `Accept-Encoding: ${encoding}\r\n`))));
+      expect(bytesInUse() - before).to.be.below(allowance);
+      const { body } = await server.get(persons);
+      expect(body.items).to.have.length(objects);
+    });
+
+  it('are no more than one on a connection, however many requests it has sent', async () => {
+    const before = bytesInUse();
+    await begin(ask(persons).repeat(700));
+    // Its own, and that of the metrics.
+    expect(await inFlight()).to.be.at.most(2);
+    expect(bytesInUse() - before).to.be.below(allowance);
+  });
+
+  it('are all sent in the end to a client that begins to read', async () => {
+    const { length } = Buffer.from((await server.get(persons)).text);
+    const count = 5;
+    const { socket } = await begin(ask(persons).repeat(count));
+    expect(await rest(socket, count * length)).to.be.at.least(count * length);
+  });
+
+  it('are cut off when the client has read nothing for a minute', async () => {
+    const whole = (await server.get(persons)).text.length;
+    const { socket } = await begin(ask(persons));
+    // The system's buffers fill up meanwhile, and take everything until they are full.
+    for (let passed = 0; passed < 60; passed += 1) await clock.advance(5000);
+    expect(await rest(socket)).to.be.below(whole);
+  });
+
+  it('are not cut off while the client reads, however slowly', async () => {
+    const whole = (await server.get(persons)).text.length;
+    const { socket } = await begin(ask(persons));
+    let bytes = 0;
+    while (bytes < whole - MiB) {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) await once(socket, 'readable');
+      else bytes += chunk.length;
+      await clock.advance(500);
+    }
+    expect(socket.destroyed).to.equal(false);
+  });
+
+  it('are cut off when history has gone past them: they alone would keep what was changed since', async () => {
+    const whole = (await server.get(persons)).text.length;
+    const { socket } = await begin(ask(persons));
+    for (let index = 0; index < objects; index += 1) await server.put(`${persons}/p${index}`, large(index));
+    await passCompactions(clock, 1);
+    expect(await rest(socket)).to.be.below(whole);
+  });
+
+  it('share a bound: beyond it 503 and Retry-After, until one is read or has gone', async () => {
+    const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+    const path = `${persons}?includeObject=Object`;
+    const unread = [];
+    for (let count = 0; count < 2; count += 1) unread.push(await begin(ask(path, `Accept: ${table.accept}\r\n`)));
+    for (const { head } of unread) expect(head).to.match(/^HTTP\/1\.1 200 /);
+    const refused = await server.get(path, table);
+    expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'yet to read' });
+    expect(refused.headers['retry-after']).to.equal('1');
+    expect((await server.get(persons)).status).to.equal(200);
+    expect((await server.patch(`${persons}/p1`, { spec: { age: 5 } })).status).to.equal(200);
+    for (const { socket } of unread) socket.destroy();
+    await eventually(async () => (await server.get(path, table)).status === 200);
+  });
+});
