@@ -137,7 +137,7 @@ export class NamespaceController {
   }
 
   #forgetAll(): void {
-    for (const name of [...this.#terminating.keys()]) this.#forget(name);
+    for (const name of this.#terminating.keys()) this.#forget(name);
   }
 
   async #handle(name: string): Promise<void> {

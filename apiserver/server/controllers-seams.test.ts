@@ -223,8 +223,8 @@ describe('where a controller of the server meets other writers', () => {
 
     it('takes nothing that another server, which had not heard, creates in it when it has gone', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      const { letGo } = await createLate(a, b);
-      const failed: unknown = await letGo().catch((error: unknown) => error);
+      const late = await createLate(a, b);
+      const failed: unknown = await late.letGo().catch((error: unknown) => error);
       expect(failed).to.include({ reason: 'NotFound', message: 'namespaces "short" not found' });
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal([]);
     });
@@ -253,9 +253,9 @@ describe('where a controller of the server meets other writers', () => {
 
     it('leaves to the next one of its name what another server, which had not heard, creates', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      const { letGo } = await createLate(a, b);
+      const late = await createLate(a, b);
       await createNamespace(a);
-      await letGo();
+      await late.letGo();
       await Promise.all([a, b].map(idle));
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['late']);
     });

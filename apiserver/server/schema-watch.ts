@@ -24,7 +24,9 @@ export class SchemaWatch {
   }
 
   start(): void {
-    this.#timer = this.#options.clock.setTimeout(() => (this.#asking = this.#ask()), intervalMs);
+    this.#timer = this.#options.clock.setTimeout(() => {
+      this.#asking = this.#ask();
+    }, intervalMs);
     this.#timer.unref?.();
   }
 
