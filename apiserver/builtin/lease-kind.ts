@@ -1,6 +1,6 @@
 import { defineModel, formatKey, IndexSpec } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { LeaderRules } from '../registry/registry.ts';
+import type { LeaderRules } from '../registry/registry-options.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import { notReady } from '../registry/resource.ts';
 import type { Resource } from '../registry/resource.ts';

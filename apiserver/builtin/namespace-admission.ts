@@ -1,6 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
+import { brokenObject } from '../registry/broken-object.ts';
 import { liveClaim } from '../registry/live-claim.ts';
 import type { CreationRule } from '../registry/live-claim.ts';
 import { notFound, resourceName } from '../registry/resource-errors.ts';
@@ -18,7 +19,10 @@ export function namespaceAdmission(table: ResourceTable): CreationRule {
     if (model.scope !== 'Namespaced') return undefined;
     const namespaces = getNamespaces();
     if (namespaces === undefined) throw notReady(namespaceKind);
-    return liveClaim(namespaces, admit(model, object, namespaces.cache.get(object.metadata.namespace ?? '')));
+    const { namespace = '' } = object.metadata;
+    const broken = namespaces.cache.broken.get(namespace);
+    if (broken !== undefined) throw brokenObject(namespaces.model, broken);
+    return liveClaim(namespaces, admit(model, object, namespaces.cache.get(namespace)));
   };
 }
 

@@ -181,7 +181,8 @@ export class NamespaceController {
   #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
     const namespaced = this.#options.table.served().filter(({ model }) => model.scope === 'Namespaced');
     return namespaced.flatMap((resource) => {
-      const entries = entriesIn(resource, name);
+      const broken = [...resource.cache.broken.values()].filter(({ namespace }) => namespace === name);
+      const entries = [...entriesIn(resource, name), ...broken];
       return entries.length === 0 ? [] : [[resource, entries] as const];
     });
   }

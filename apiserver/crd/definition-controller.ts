@@ -9,10 +9,11 @@ import type { WriteOptions } from '../registry/write-options.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import { formatTime } from '../registry/time.ts';
 import { checkDefinitionWrite } from './check-definition-write.ts';
 import { checkServable } from './check-servable.ts';
-import { cleanupFinalizer } from './definition.ts';
+import { cleanupFinalizer, isServed } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
 import { definitionModel } from './definition-model.ts';
 import { statusOf, terminatingStatus } from './definition-status.ts';
@@ -93,6 +94,19 @@ export class DefinitionController {
     return this.#queue.isIdle();
   }
 
+  /** Why a kind that was served before is not: its definition cannot be served as it is now. */
+  awaited({ group, plural }: StoredKind): string | undefined {
+    const name = `${plural}.${group}`;
+    if (this.#definitions?.cache.broken.has(name) === true)
+      return `CustomResourceDefinition "${name}" cannot be read; replace it by PUT, or delete it`;
+    const entry = this.#definitions?.cache.get(name);
+    if (entry === undefined || entry.deletion !== undefined) return undefined;
+    const { spec, status } = decodeObject<CustomResourceDefinition>(entry.bytes);
+    if (!isServed(spec)) return undefined;
+    const established = status?.conditions?.find(({ type }) => type === 'Established');
+    return `CustomResourceDefinition "${name}" is not Established: ${established?.message ?? 'it has not been looked at yet'}`;
+  }
+
   async stop(): Promise<void> {
     for (const unsubscribe of [...this.#unsubscribe, ...this.#leaving.values()]) unsubscribe();
     await this.#queue.stop();
@@ -151,7 +165,7 @@ export class DefinitionController {
       await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
       this.#followLeaving(name, resource);
       await this.#deleteAll(resource);
-      if (resource.cache.size > 0) return;
+      if (hasObjects(resource)) return;
     }
     this.#forget(name);
     const current = this.#opened().cache.get(name);
@@ -168,15 +182,16 @@ export class DefinitionController {
     this.#leaving.set(
       name,
       resource.feed.subscribe(({ type }) => {
-        if (type === 'ADDED' || (type === 'DELETED' && resource.cache.size === 0)) this.#enqueue(name);
+        if (type === 'ADDED' || (type === 'DELETED' && !hasObjects(resource))) this.#enqueue(name);
       }),
     );
   }
 
   async #deleteAll(resource: Resource): Promise<void> {
+    const undeclared = [...resource.cache.entries()].filter(({ deletion }) => deletion === undefined);
     await deleteEntries(
       this.#options.registry,
-      { resource, entries: [...resource.cache.entries()].filter(({ deletion }) => deletion === undefined) },
+      { resource, entries: [...undeclared, ...resource.cache.broken.values()] },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
@@ -199,12 +214,16 @@ export class DefinitionController {
   }
 }
 
+function hasObjects({ cache }: Resource): boolean {
+  return cache.size + cache.broken.size > 0;
+}
+
 /** Not a namesake that came meanwhile. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? asService : { ...asService, preconditions: { uid } };
 }
 
 function isEstablished({ metadata, status }: CustomResourceDefinition): boolean {
-  const isServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
-  return isServed === true && metadata.deletionTimestamp === undefined;
+  const wasServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
+  return wasServed === true && metadata.deletionTimestamp === undefined;
 }

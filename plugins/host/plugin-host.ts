@@ -3,6 +3,8 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
+import { AwaitedKinds } from './awaited-kinds.ts';
+import type { KindNames, KnownPlugin } from './awaited-kinds.ts';
 import type { PluginManagers } from './controllers-page.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { withDeadline } from './deadline.ts';
@@ -74,6 +76,7 @@ export class PluginHost {
   readonly #fleet: PluginFleet;
   readonly #objects: PluginObjects;
   readonly #settings: SettingsObjects;
+  readonly #awaited: AwaitedKinds;
   /** Those that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
@@ -90,6 +93,7 @@ export class PluginHost {
     const { leaderElection = server.sharesDatabase } = options;
     const times = leaderElection === true ? {} : leaderElection;
     this.#parts = { server, clock, logger };
+    this.#awaited = new AwaitedKinds(server.schemeManager);
     this.#pluginsDir = options.pluginsDir;
     const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
     this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
@@ -216,6 +220,16 @@ export class PluginHost {
     if (this.#started === undefined) return 'plugins have not been loaded yet';
     const waiting = this.statuses().filter(({ phase }) => !settled.includes(phase));
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
+  }
+
+  /** Why a kind that was served before is not served now; undefined when no plugin will serve it again. */
+  awaitedKind(kind: KindNames): string | undefined {
+    if (!this.#isReady) return 'plugins are being started';
+    const known = this.#fleet.instances.map(({ manifest: { name, group }, state: { phase } }): KnownPlugin => {
+      return { name, phase, group, isEnabled: this.#fleet.isEnabled(name) };
+    });
+    const refused = [...this.#refused.values()].map((plugin) => ({ ...plugin, group: undefined, isEnabled: true }));
+    return this.#awaited.reasonOf(kind, [...known, ...refused]);
   }
 
   /** The plugin whose files an error comes from, as far as its stack tells. */

@@ -1,7 +1,8 @@
 import { startApiServer } from '@homeostat/apiserver';
-import type { ApiServer } from '@homeostat/apiserver';
+import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { join } from 'node:path';
+import { pluginHostOptions } from './awaited-kinds.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { ConfigSources, ServeConfig } from './config.ts';
 import { controllersPage } from './controllers-page.ts';
@@ -50,7 +51,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   shutdown.listen();
   try {
     await development?.compile(shutdown.signal);
-    const server = await startServer(config, logger);
+    const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
     void server.outdated.then((error) => shutdown.fail(error, 'a newer version has upgraded the database: stopping'));
     const { leaderElection, pluginsDir } = config;
     host = new PluginHost({
@@ -72,9 +73,9 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   }
 }
 
-async function startServer(config: ServeConfig, logger: Logger): Promise<ApiServer> {
+async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>): Promise<ApiServer> {
   try {
-    return await startApiServer({ ...config, logger });
+    return await startApiServer({ ...config, ...parts });
   } catch (error) {
     // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
     if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
@@ -92,7 +93,6 @@ interface Serving {
 
 async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
   const { server, host, logger, development, signal } = serving;
-  server.addReadyCheck({ name: 'plugins', check: () => host.readinessProblem() });
   server.addDebugPage(controllersPage(() => host.managers()));
   logger.info({ url: server.url }, 'listening');
   const stopped = new Promise<void>((resolve) => {

@@ -68,6 +68,11 @@ export class PostgresReader {
     checkSchemaRow(await this.#query<{ version: number }>(sql.getSchema), 'the database');
   }
 
+  async names(prefix: string): Promise<readonly string[]> {
+    const rows = await this.#query<{ name: string }>(sql.listNames, [prefix]);
+    return rows.map(({ name }) => name);
+  }
+
   async claims(kind: number): Promise<StoredClaims> {
     return storedClaims(await this.#query<ClaimRow>(sql.listKindClaims, [kind]));
   }
