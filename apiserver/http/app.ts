@@ -11,7 +11,7 @@ import { assetRoutes } from './asset-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { requireRead } from './cacheable-answer.ts';
 import { debugRoutes } from './debug-pages.ts';
-import type { DebugPage } from './debug-pages.ts';
+import type { DebugPage } from './debug-page.ts';
 import { discoveryRoutes } from './discovery-routes.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';

@@ -18,8 +18,8 @@ import { BodyDecoder } from '../decode/body-decoder.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
-import { tokenCheck } from '../http/bearer-token.ts';
-import type { DebugPage } from '../http/debug-pages.ts';
+import { tokenCheck } from '../http/check-token.ts';
+import type { DebugPage } from '../http/debug-page.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
@@ -56,6 +56,11 @@ import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
+/** What requests are handled by: not its class, since the types of koa, which that names, are not published. */
+interface Closable {
+  close(): void;
+}
+
 /** The parts of a server, wired. */
 interface Parts {
   readonly store: Store;
@@ -72,8 +77,8 @@ interface Parts {
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly absent: AbsentKinds;
-  readonly watches: WatchHandler;
-  readonly exports: ExportHandler;
+  readonly watches: Closable;
+  readonly exports: Closable;
   readonly bodies: BodyDecoder;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
@@ -188,7 +193,8 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'absent' | 'exports' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'absent' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+  readonly exports: ExportHandler;
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly memory: AnswerMemory;

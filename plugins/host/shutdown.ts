@@ -62,6 +62,12 @@ export class Shutdown {
     process.off('uncaughtException', this.#onException);
   }
 
+  /** Asks for an orderly stop, with exit code 1. */
+  fail(): void {
+    this.#exitCode = 1;
+    this.#controller.abort();
+  }
+
   readonly #onSignal = (signal: ShutdownSignal): void => {
     if (this.signal.aborted) {
       this.#options.logger.warn({ signal }, 'a second signal: exit at once');
@@ -83,7 +89,6 @@ export class Shutdown {
       return;
     }
     this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody caught an exception: stopping');
-    this.#exitCode = 1;
-    this.#controller.abort();
+    this.fail();
   };
 }
