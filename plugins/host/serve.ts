@@ -57,7 +57,10 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   try {
     await development?.compile(shutdown.signal);
     const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
-    void server.outdated.then((error) => shutdown.fail(error, 'a newer version has upgraded the database: stopping'));
+    void server.outdated.then((err) => {
+      logger.error({ err }, 'a newer version has upgraded the database: stopping');
+      shutdown.fail();
+    });
     const { leaderElection, pluginsDir } = config;
     const fail = (): void => shutdown.fail();
     const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;

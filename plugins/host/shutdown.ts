@@ -42,13 +42,6 @@ export class Shutdown {
     return this.#exitCode;
   }
 
-  /** Asks for an orderly stop, with exit code 1: what is served cannot go on. */
-  fail(err: unknown, message: string): void {
-    this.#options.logger.error({ err }, message);
-    this.#exitCode = 1;
-    this.#controller.abort();
-  }
-
   /** From now on, until {@link dispose}. */
   listen(): void {
     for (const signal of Object.keys(exitCodes)) process.on(signal, this.#onSignal);
