@@ -16,7 +16,10 @@ export function refuseImpersonation(): Middleware {
     for (const name in context.headers) {
       if (!name.startsWith(prefix)) continue;
       discardRest(context.req);
-      throw new ApiError('Forbidden', `impersonation is not supported by this server: send no header ${clip(header(name))}`);
+      throw new ApiError(
+        'Forbidden',
+        `impersonation is not supported by this server: send no header ${clip(header(name))}`,
+      );
     }
     return next();
   };

@@ -82,7 +82,10 @@ export class RequestObserver {
     };
   }
 
-  #count(context: Context, { durationMs, failure }: { readonly durationMs: number; readonly failure?: Failure | undefined }): void {
+  #count(
+    context: Context,
+    { durationMs, failure }: { readonly durationMs: number; readonly failure?: Failure | undefined },
+  ): void {
     const asked = askedOf(context);
     const series = this.#seriesOf(asked);
     const statusCode = statusOf(context, failure);

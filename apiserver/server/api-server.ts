@@ -362,7 +362,8 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, events, definitions, compactor, schemaWatch, commits, follower, store } = this.#parts;
+    const { collector, namespaces, events, definitions, compactor, schemaWatch, commits, follower, store } =
+      this.#parts;
     await this.drain();
     const followed = definitions.stop();
     const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);

@@ -175,7 +175,9 @@ describe('CustomResourceDefinitions and replicas', () => {
     commit.open();
     const refusal = await late;
     expect(refusal.status).to.equal(405);
-    expect(await refusal.text()).to.include(`create not allowed while custom resource definition ${name} is terminating`);
+    expect(await refusal.text()).to.include(
+      `create not allowed while custom resource definition ${name} is terminating`,
+    );
     store.isDeaf = false;
     const slow = { apiVersion: 'shop.example.com/v1', kind: 'Widget', metadata: { name: 'slow' } };
     const put = { ...slow, metadata: { ...slow.metadata, finalizers: [] } };

@@ -57,12 +57,9 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   try {
     await development?.compile(shutdown.signal);
     const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
-    void server.outdated.then((err) => {
-      logger.error({ err }, 'a newer version has upgraded the database: stopping');
-      shutdown.fail();
-    });
     const { leaderElection, pluginsDir } = config;
     const fail = (): void => shutdown.fail();
+    void failWhenOutdated(server, { logger, fail });
     const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
     host = new PluginHost({
       server,
@@ -92,6 +89,15 @@ async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>
     if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
     throw error;
   }
+}
+
+async function failWhenOutdated(
+  server: ApiServer,
+  { logger, fail }: { readonly logger: Logger; readonly fail: () => void },
+): Promise<void> {
+  const err = await server.outdated;
+  logger.error({ err }, 'a newer version has upgraded the database: stopping');
+  fail();
 }
 
 interface Serving {

@@ -1,10 +1,5 @@
 import * as commits from './commit-statements.ts';
-import {
-  type OperationColumns,
-  operationColumns,
-  outcomeOf,
-  type OutcomeRow,
-} from './operation-columns.ts';
+import { type OperationColumns, operationColumns, outcomeOf, type OutcomeRow } from './operation-columns.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isAfterFailure, isServerError } from './postgres-errors.ts';
 import * as sql from './postgres-statements.ts';
