@@ -1,5 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { liveIndex } from '../registry/live-claim.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
 const text = { type: 'string' } as const;
@@ -124,6 +125,7 @@ export const definitionModel: ModelDescriptor<CustomResourceDefinition> = define
   singular: 'customresourcedefinition',
   nameFormat: 'subdomain',
   subresources: ['status'],
+  indexes: [liveIndex],
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
   printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],

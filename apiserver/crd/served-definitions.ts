@@ -148,9 +148,16 @@ function withStorageServed(definition: CustomResourceDefinition): CustomResource
   return { ...definition, spec: { ...spec, versions } };
 }
 
-/** No plugin has such a name. */
+/** No plugin has a name with a colon. */
+const ownerPrefix = 'crd:';
+
 function ownerOf(name: string): string {
-  return `crd:${name}`;
+  return ownerPrefix + name;
+}
+
+/** The name of the definition that owns a kind; undefined where a plugin or the service owns it. */
+export function definitionOf(owner: string): string | undefined {
+  return owner.startsWith(ownerPrefix) ? owner.slice(ownerPrefix.length) : undefined;
 }
 
 const conflicts: Readonly<Record<string, string>> = {
