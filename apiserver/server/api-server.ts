@@ -214,6 +214,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
+      serviceDomain: settings.serviceDomain,
       token,
       clock,
       logger,
