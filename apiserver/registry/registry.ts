@@ -10,7 +10,7 @@ import {
 import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { MountedHooks } from '../admission/call-hook.ts';
-import type { BodySource } from '../decode/body-decoder.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { RequiredClaim } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';

@@ -15,7 +15,7 @@ import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { BodyDecoder } from '../decode/body-decoder.ts';
+import { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
@@ -68,7 +68,7 @@ interface Parts {
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
   readonly exports: ExportHandler;
-  readonly bodies: BodyDecoder;
+  readonly bodies: BodyCodec;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -152,7 +152,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
-  const bodies = new BodyDecoder(clock);
+  const bodies = new BodyCodec(clock);
   const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
   const answers = new AnswerMemory(settings.maxAnswerBytes);
   const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
