@@ -52,6 +52,7 @@ export { controller, on } from './controller/controller-definition.ts';
 export type {
   ControllerDefinition,
   ControllerOptions,
+  MapContext,
   MapFunction,
   MappedKeys,
   WatchSource,

@@ -140,9 +140,12 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     await server.create(widgets, newWidget('a'));
     await server.patch(path, { spec: { versions: [widgetVersion({ schema: tooLarge })] } });
     await eventually(async () => (await conditionOf(server, widgetDefinitionName, 'Established'))?.status === 'False');
-    expect(await gone(widgets)).to.equal(true);
+    const absent = await server.get(widgets);
+    expect(absent.status).to.equal(503);
+    expect(absent.body.message).to.include(`CustomResourceDefinition "${widgetDefinitionName}" is not Established`);
     await server.delete(path);
     await eventually(() => gone(path));
+    expect(await gone(widgets)).to.equal(true);
     await establish(server);
     expect((await server.get(widgets)).body.total).to.equal(0);
   });

@@ -2,6 +2,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { RegistryOptions } from '../registry/registry.ts';
+import { brokenObject } from '../registry/broken-object.ts';
 import { notFound, resourceName } from '../registry/resource-errors.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import { notReady } from '../registry/resource.ts';
@@ -16,7 +17,10 @@ export function namespaceAdmission(table: ResourceTable): NonNullable<RegistryOp
     if (model.scope !== 'Namespaced') return;
     const namespaces = table.get(namespaceKind);
     if (namespaces === undefined) throw notReady(namespaceKind);
-    admit(model, object, namespaces.cache.get(object.metadata.namespace ?? ''));
+    const { namespace = '' } = object.metadata;
+    const broken = namespaces.cache.broken.get(namespace);
+    if (broken !== undefined) throw brokenObject(namespaces.model, broken);
+    admit(model, object, namespaces.cache.get(namespace));
   };
 }
 

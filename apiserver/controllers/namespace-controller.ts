@@ -118,7 +118,7 @@ export class NamespaceController {
 
   #isGone(name: string): boolean {
     const namespaces = this.#options.table.get(namespaceKind);
-    return namespaces !== undefined && namespaces.cache.get(name) === undefined;
+    return namespaces !== undefined && namespaces.cache.get(name) === undefined && !namespaces.cache.broken.has(name);
   }
 
   async #handle(name: string): Promise<void> {
@@ -163,7 +163,8 @@ export class NamespaceController {
   #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
     const namespaced = this.#options.table.served().filter(({ model }) => model.scope === 'Namespaced');
     return namespaced.flatMap((resource) => {
-      const entries = entriesIn(resource, name);
+      const broken = [...resource.cache.broken.values()].filter(({ namespace }) => namespace === name);
+      const entries = [...entriesIn(resource, name), ...broken];
       return entries.length === 0 ? [] : [[resource, entries] as const];
     });
   }

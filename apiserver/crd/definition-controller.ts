@@ -9,10 +9,11 @@ import type { WriteOptions } from '../registry/write-options.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import { formatTime } from '../registry/time.ts';
 import { checkDefinitionWrite } from './check-definition-write.ts';
 import { checkServable } from './check-servable.ts';
-import { cleanupFinalizer } from './definition.ts';
+import { cleanupFinalizer, isServed } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
 import { definitionModel } from './definition-model.ts';
 import { statusOf, terminatingStatus } from './definition-status.ts';
@@ -93,6 +94,19 @@ export class DefinitionController {
     return this.#queue.isIdle();
   }
 
+  /** Why a kind that was served before is not: its definition cannot be served as it is now. */
+  awaited({ group, plural }: StoredKind): string | undefined {
+    const name = `${plural}.${group}`;
+    if (this.#definitions?.cache.broken.has(name) === true)
+      return `CustomResourceDefinition "${name}" cannot be read; replace it by PUT, or delete it`;
+    const entry = this.#definitions?.cache.get(name);
+    if (entry === undefined || entry.deletion !== undefined) return undefined;
+    const { spec, status } = decodeObject<CustomResourceDefinition>(entry.bytes);
+    if (!isServed(spec)) return undefined;
+    const established = status?.conditions?.find(({ type }) => type === 'Established');
+    return `CustomResourceDefinition "${name}" is not Established: ${established?.message ?? 'it has not been looked at yet'}`;
+  }
+
   async stop(): Promise<void> {
     for (const unsubscribe of [...this.#unsubscribe, ...this.#leaving.values()]) unsubscribe();
     await this.#queue.stop();
@@ -153,7 +167,7 @@ export class DefinitionController {
       await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
       this.#followLeaving(name, resource);
       await this.#deleteAll(resource);
-      if (resource.cache.size > 0) return;
+      if (hasObjects(resource)) return;
     }
     this.#forget(name);
     const current = this.#opened().cache.get(name);
@@ -170,7 +184,7 @@ export class DefinitionController {
     this.#leaving.set(
       name,
       resource.feed.subscribe(({ type }) => {
-        if (type === 'DELETED' && resource.cache.size === 0) this.#enqueue(name);
+        if (type === 'DELETED' && !hasObjects(resource)) this.#enqueue(name);
       }),
     );
   }
@@ -190,7 +204,7 @@ export class DefinitionController {
   async #deleteAll(resource: Resource): Promise<void> {
     await deleteEntries(
       this.#options.registry,
-      { resource, entries: [...resource.cache.entries()] },
+      { resource, entries: [...resource.cache.entries(), ...resource.cache.broken.values()] },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
@@ -213,6 +227,10 @@ export class DefinitionController {
   }
 }
 
+function hasObjects({ cache }: Resource): boolean {
+  return cache.size + cache.broken.size > 0;
+}
+
 function refuseCreates(resource: Resource, name: string): void {
   const message = `create not allowed while custom resource definition ${name} is terminating`;
   resource.storage.refuseCreates(new ApiError('MethodNotAllowed', message));
@@ -224,6 +242,6 @@ function optionsOf({ uid }: Entry): WriteOptions {
 }
 
 function isEstablished({ metadata, status }: CustomResourceDefinition): boolean {
-  const isServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
-  return isServed === true && metadata.deletionTimestamp === undefined;
+  const wasServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
+  return wasServed === true && metadata.deletionTimestamp === undefined;
 }

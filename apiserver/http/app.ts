@@ -11,7 +11,7 @@ import { assetRoutes } from './asset-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { requireRead } from './cacheable-answer.ts';
 import { debugRoutes } from './debug-pages.ts';
-import type { DebugPage } from './debug-pages.ts';
+import type { DebugPage } from './debug-page.ts';
 import { discoveryRoutes } from './discovery-routes.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
@@ -30,6 +30,7 @@ import { requestId } from './request-id.ts';
 import { pathNotFound, refuseMethod } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
+import type { ResourcePath } from './resource-path.ts';
 import type { ReviewHandler } from './review-handler.ts';
 
 export interface AppParts extends EndpointParts {
@@ -38,6 +39,8 @@ export interface AppParts extends EndpointParts {
   readonly exports: ExportHandler;
   /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
   readonly find: (group: string, version: string, plural: string) => Resource | undefined;
+  /** The 503 of a kind that is not served at the moment; undefined for one that does not exist. */
+  readonly refusalOf: (kind: Pick<ResourcePath, 'group' | 'plural'>) => ApiError | undefined;
   readonly models: () => readonly ModelDescriptor[];
   readonly assets: AssetTable;
   readonly live: readonly HealthCheck[];
@@ -72,7 +75,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
   app.use(docsRoutes());
   app.use(assetRoutes(parts.assets));
-  app.use(() => Promise.reject(pathNotFound()));
+  app.use((context) => Promise.reject(absenceOf(context.path, parts)));
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
   return app;
@@ -97,6 +100,12 @@ function resourceRoutes(parts: AppParts): Middleware {
     if (resource === undefined) return parts.reviews.handle(context, path, model);
     return parts.resources.handle(context, path, resource);
   };
+}
+
+/** The path of a kind that plugins or definitions will serve again is not gone. */
+function absenceOf(path: string, { refusalOf }: AppParts): ApiError {
+  const kind = parseResourcePath(path);
+  return (kind && refusalOf(kind)) ?? pathNotFound();
 }
 
 /** Lists and watches of a Namespaced kind may span all namespaces; everything else names one. */

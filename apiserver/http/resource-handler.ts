@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { BodyCodec } from '../decode/body-codec.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
+import { resourceName } from '../registry/resource-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { WriteOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
@@ -21,6 +22,7 @@ import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
 import { applyType, patchTypes, readPatch } from './patch-body.ts';
+import { readPreconditionsHeader } from './preconditions-header.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
 import { isWatchRequest } from './request-verb.ts';
@@ -122,6 +124,7 @@ export class ResourceHandler {
 
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
+    setWarnings(context, missingFrom(resource, path.namespace));
     const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
     this.#parts.memory.hold(context.res, memoryOf(list));
     this.#sendList(call, list);
@@ -151,7 +154,8 @@ export class ResourceHandler {
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
-    const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
+    const read = { ...readWriteOptions(call.context, 'PatchOptions'), ...readPreconditionsHeader(call.context) };
+    const options = withSubresource(call.path, read);
     const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.patch(call.resource, key, patch, warned),
@@ -243,6 +247,21 @@ function bytesOf(entries: ListPage['entries']): number {
 
 function isRead({ method }: Context): boolean {
   return method === 'GET' || method === 'HEAD';
+}
+
+/** Names in one warning: clients show it to people. */
+const maxNamed = 5;
+
+/** What a list has to say of stored objects that it leaves out because they cannot be read. */
+function missingFrom({ cache, model }: Resource, namespace: string | undefined): readonly string[] {
+  if (cache.broken.size === 0) return [];
+  const broken = [...cache.broken.values()].filter((entry) => namespace === undefined || entry.namespace === namespace);
+  if (broken.length === 0) return [];
+  const names = broken.slice(0, maxNamed).map(({ key }) => `"${key}"`);
+  const more = broken.length > maxNamed ? ', …' : '';
+  return [
+    `not listed, since they cannot be read: ${broken.length} of ${resourceName(model)}: ${names.join(', ')}${more}`,
+  ];
 }
 
 function keyAt(path: ResourcePath, name: string): ObjectKey {

@@ -58,11 +58,18 @@ export function allocateFrom(bytes: number): Allocate {
 /** Memory of an object's own: `Buffer.from` would pin blocks of a shared pool. */
 const allocateOne: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** The bytes to serve. */
+/** Stored bytes are no object. The message says nothing of their content, which may be secret. */
+export class BrokenObjectError extends Error {
+  override readonly name = 'BrokenObjectError';
+}
+
+/** The bytes to serve. @throws BrokenObjectError for bytes without metadata. */
 export function withRevision(stored: Uint8Array, revision: number, allocate: Allocate = allocateOne): Buffer {
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   // apiVersion and kind were checked against the model: they hold no quote, so the first match is the real one.
-  const at = source.indexOf(metadataMarker) + metadataMarker.length;
+  const marker = source.indexOf(metadataMarker);
+  if (marker < 0) throw new BrokenObjectError('what is stored is not an object with metadata');
+  const at = marker + metadataMarker.length;
   const field = `"resourceVersion":"${revision}",`;
   const bytes = allocate(source.length + field.length);
   source.copy(bytes, 0, 0, at);
@@ -97,7 +104,7 @@ export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
   return Buffer.concat([startOf(apiVersion), source.subarray(source.indexOf('",') + 2)]);
 }
 
-/** A fresh, unfrozen object for one request to work on. */
+/** A fresh, unfrozen object for one request to work on; the bytes are those of an object. */
 export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
   return JSON.parse(bytes.toString('utf8')) as T;
 }

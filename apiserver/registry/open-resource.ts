@@ -1,6 +1,9 @@
 import { defaultIndexes } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
+import type { BrokenEntry } from '../index/broken-entry.ts';
 import { ChangeFeed } from '../index/change-feed.ts';
+import type { FeedChange } from '../index/change-feed.ts';
 import { History } from '../index/history.ts';
 import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
@@ -15,8 +18,8 @@ import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
 import type { Revisions } from './revisions.ts';
 import type { Registration } from './scheme-manager.ts';
-import { lenientEntry } from './stored-entry.ts';
-import type { UnservedLog } from './unserved-log.ts';
+import { lenientEntry, putEntry } from './stored-entry.ts';
+import type { KindLog, UnservedLog } from './unserved-log.ts';
 import { upgradeTo } from './upgrade.ts';
 import type { Upgrade } from './upgrade.ts';
 import type { Rules } from './write-request.ts';
@@ -37,6 +40,8 @@ export interface OpenParts {
   readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
   /** Objects indexed so far; called after each page. */
   readonly onProgress: (indexed: number) => void;
+  /** Told of each stored object that cannot be read. */
+  readonly onBroken: (entry: BrokenEntry) => void;
 }
 
 /**
@@ -75,11 +80,8 @@ export async function openResource(
     const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
     if (!isAligned || place.isLost()) continue;
     replay(revisions.current);
-    const { floor, changes } = log.take(kindNumber);
-    resource.feed.restore(
-      floor,
-      changes.map((change) => restore(resource, change)),
-    );
+    restoreFeed(resource, log.take(kindNumber));
+    for (const entry of cache.broken.values()) parts.onBroken(entry);
     serve(resource);
     return resource;
   }
@@ -134,20 +136,31 @@ async function createResource({ descriptor: model, owner }: Registration, parts:
 }
 
 /** Brings an object up to date that was read before, or after, the change. */
-function replayOnto(resource: Resource, { op, key, data, revision }: Change): void {
+function replayOnto(resource: Resource, change: Change): void {
   const { cache, keyPrefix } = resource;
-  const name = key.slice(keyPrefix.length);
-  const present = cache.get(name);
+  const { op, revision } = change;
+  const name = change.key.slice(keyPrefix.length);
+  const present = cache.get(name) ?? cache.broken.get(name);
   if (present !== undefined && present.revision >= revision) return;
   if (op === 'delete') cache.remove(name);
-  else cache.put(lenientEntry(resource, { data, revision }));
+  else putEntry(cache, lenientEntry(resource, change));
+}
+
+/** Fills the watch window. Where a change cannot be read, history begins after it: watchers from before are told 410. */
+function restoreFeed(resource: Resource, { floor, changes }: KindLog): void {
+  const restored = changes.map((change) => restore(resource, change));
+  const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
+  resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));
 }
 
 /** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
-function restore(resource: Resource, { op, key, data, revision, previous }: Change): ReturnType<typeof feedChange> {
+function restore(resource: Resource, change: Change): FeedChange {
   const { cache, keyPrefix } = resource;
-  const before = previous === undefined ? undefined : lenientEntry(resource, previous);
+  const { op, key, revision } = change;
+  const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
-  const entry = present?.revision === revision ? present : lenientEntry(resource, { data, revision });
-  return feedChange(op, entry, before);
+  const entry = present?.revision === revision ? present : lenientEntry(resource, change);
+  // What nobody could read comes into being with the next change.
+  const isNew = op !== 'delete' && before !== undefined && isBroken(before);
+  return feedChange(op, entry, isNew ? undefined : before);
 }

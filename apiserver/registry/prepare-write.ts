@@ -1,5 +1,6 @@
 import { deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { Operation } from '../store/store.ts';
@@ -98,7 +99,7 @@ function checkedForm(resource: Resource, object: ApiObject, stored: Entry | unde
       causes.map((cause) => inVersion(cause, version)),
     );
   }
-  rules.validateModel?.(next, stored === undefined ? undefined : decodeObject(stored.bytes));
+  rules.validateModel?.(next, stored === undefined || isBroken(stored) ? undefined : decodeObject(stored.bytes));
   return { object: next, answer: resource.view?.fromStorage(next) };
 }
 

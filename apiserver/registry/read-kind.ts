@@ -16,7 +16,7 @@ export interface ReadParts {
 }
 
 /**
- * A kind's objects with the values of their indexes. Each is as it was at some moment of the reading, and what comes or
+ * A kind's objects with the values of their indexes; a BrokenEntry for each that cannot be read. Each is as it was at some moment of the reading, and what comes or
  * goes meanwhile may be there or not. Rejects with IndexBuildError where an index cannot read an object, or it is stored in
  * a version that it cannot be converted from.
  */

@@ -1,6 +1,8 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { EventEmitter } from 'eventemitter3';
+import type { BrokenEntry } from '../index/broken-entry.ts';
+import { keyPrefixOf } from '../store/object-key.ts';
 import { versionsOfKind } from './kind-versions.ts';
 import { openResource, otherRulesOf, rulesOf } from './open-resource.ts';
 import type { OpenParts } from './open-resource.ts';
@@ -23,7 +25,10 @@ interface Slot {
   indexed: number;
 }
 
-export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug'> & {
+export type ResourceTableOptions = Omit<
+  OpenParts,
+  'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug' | 'onBroken'
+> & {
   readonly schemes: SchemeManager;
   readonly logger: Logger;
 };
@@ -111,6 +116,11 @@ export class ResourceTable extends EventEmitter<TableEvents> {
       onUnreadable: (err: unknown) =>
         logger.warn({ err, kind, group, owner }, 'a stored object cannot be shown in another version'),
       onValidateBug: this.#validateBugLog(registration),
+      onBroken: ({ key, problem }: BrokenEntry) =>
+        logger.error(
+          { key: keyPrefixOf(registration.descriptor) + key, kind, group, owner, problem },
+          'a stored object cannot be read, and is left out of lists; replace it by PUT, or delete it',
+        ),
       onProgress: (indexed: number) => {
         const slot = this.#checkPresent(slotOf());
         slot.indexed = indexed;

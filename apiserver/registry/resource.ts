@@ -1,5 +1,6 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { ChangeFeed, FeedChange } from '../index/change-feed.ts';
 import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
@@ -166,6 +167,8 @@ export class Resource {
     for (const entry of entries) {
       const known = gone.get(entry.key);
       gone.delete(entry.key);
+      // Whoever knew it keeps what it knew: that it broke is no change of the object.
+      if (isBroken(entry)) continue;
       if (known?.revision === entry.revision) continue;
       const isAnother = known !== undefined && known.uid !== entry.uid;
       if (isAnother) differences.push(feedChange('delete', { ...known, revision }, known));

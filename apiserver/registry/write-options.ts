@@ -1,4 +1,4 @@
-import type { FieldCause, LeaderEpoch } from '@homeostat/controller-runtime/api';
+import type { FieldCause, LeaderEpoch, Preconditions } from '@homeostat/controller-runtime/api';
 import type { PropagationPolicy } from '../index/propagation.ts';
 import type { Writer } from './label-keys.ts';
 import type { Subresource } from './write-request.ts';
@@ -7,7 +7,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   readonly subresource?: Subresource;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Of a deletion or a patch: the stored object must have these (409 otherwise). */
+  readonly preconditions?: Preconditions;
   /** Of a deletion. Default what the object's finalizers say, or Background. */
   readonly propagationPolicy?: PropagationPolicy;
   /** Decides which label keys may be written. Default `user`. */

@@ -173,13 +173,14 @@ export function* proposePatch(
   request: WriteRequest,
 ): Steps<Proposal<Decision>> {
   const draft = yield* readSteps(rules, body, request);
-  const { uid } = draft.metadata;
+  const { uid, ...revisions } = draft.metadata;
   requireName(draft, request);
+  // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
+  checkPreconditions(rules.model, stored, revisions);
   if (uid !== stored.metadata.uid) {
     const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
     throw invalid(rules.model, stored.metadata.name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message }]);
   }
-  checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
 }

@@ -19,8 +19,8 @@ import { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
-import { tokenCheck } from '../http/bearer-token.ts';
-import type { DebugPage } from '../http/debug-pages.ts';
+import { tokenCheck } from '../http/check-token.ts';
+import type { DebugPage } from '../http/debug-page.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
@@ -37,11 +37,13 @@ import { SchemeManager } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/database-url.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import { CertificateRenewal } from '../tls/certificate-renewal.ts';
 import { certificateSource } from '../tls/certificate-source.ts';
 import type { ServerCertificate } from '../tls/tls-options.ts';
+import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
 import { createEndpoints } from './create-endpoints.ts';
@@ -52,6 +54,11 @@ import { openMemory } from './memory.ts';
 import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { sampleServer } from './server-metrics.ts';
+
+/** What requests are handled by: not its class, since the types of koa, which that names, are not published. */
+interface Closable {
+  close(): void;
+}
 
 /** The parts of a server, wired. */
 interface Parts {
@@ -66,8 +73,9 @@ interface Parts {
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
-  readonly watches: WatchHandler;
-  readonly exports: ExportHandler;
+  readonly absent: AbsentKinds;
+  readonly watches: Closable;
+  readonly exports: Closable;
   readonly bodies: BodyCodec;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
@@ -117,6 +125,7 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
 async function begin(parts: Parts, settings: Settings): Promise<void> {
   await openBuiltinKinds(parts);
   await parts.definitions.open();
+  await parts.absent.open();
   await parts.listener.listen(settings);
   parts.compactor.start();
   parts.follower?.start();
@@ -151,32 +160,20 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
-  const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
+  const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
+  const absent = new AbsentKinds({ store, schemes, table, awaited });
+  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
   const bodies = new BodyCodec(clock);
-  const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
+  const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const answers = new AnswerMemory(settings.maxAnswerBytes);
   const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const handlers = { resources, memory: answers, bodies, exports };
-  const served = { ...handlers, table, endpoints, reader, metrics, added, live: [health.lasting] };
+  const shared = { table, absent, exports, bodies, endpoints, metrics, added };
+  const served = { ...shared, resources, memory: answers, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
-  return {
-    ...writing,
-    table,
-    watches,
-    exports,
-    bodies,
-    schemes,
-    endpoints,
-    admissions,
-    client,
-    metrics,
-    listener,
-    secure,
-    added,
-  };
+  return { ...writing, ...shared, watches, schemes, admissions, client, listener, secure };
 }
 
 async function openTls(
@@ -190,7 +187,8 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'absent' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+  readonly exports: ExportHandler;
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly memory: AnswerMemory;
@@ -199,7 +197,7 @@ interface Served extends Pick<Parts, 'table' | 'exports' | 'bodies' | 'endpoints
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, memory, bodies, exports, table, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, bodies, exports, table, absent, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
@@ -207,6 +205,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token)), bodies),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
+      refusalOf: (kind) => absent.refusalOf(kind),
       models: () => [...table.models(), ...reviewKinds],
       live,
       ...added,

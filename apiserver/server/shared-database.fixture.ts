@@ -97,6 +97,10 @@ export class ReplicaStore implements Store {
     return this.#store.numberOf(name);
   }
 
+  async names(prefix: string): Promise<readonly string[]> {
+    return this.#store.names(prefix);
+  }
+
   claims(kind: number): ReturnType<Store['claims']> {
     return this.#store.claims(kind);
   }

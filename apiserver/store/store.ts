@@ -133,6 +133,8 @@ export interface Store {
   compact(upTo: number, maxRows: number): Promise<number>;
   /** The durable number of a name (`kind:<group>/<plural>`, `index:…`), made at first use; from 1. */
   numberOf(name: string): Promise<number>;
+  /** Every name that has a number and begins with `prefix`, in no particular order. */
+  names(prefix: string): Promise<readonly string[]>;
   /** Of one moment; locks nothing. */
   claims(kind: number): Promise<StoredClaims>;
   /**

@@ -1,4 +1,13 @@
-import type { ApiObject, LeaderEpoch, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
+import type {
+  ApiObject,
+  LeaderEpoch,
+  Model,
+  NewObject,
+  ObjectKey,
+  ObjectList,
+  Preconditions,
+  WatchEvent,
+} from '../api/index.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 
 export interface RequestOptions {
@@ -54,7 +63,7 @@ export interface WatchOptions extends NamespaceOptions {
 }
 
 export interface DeleteOptions extends WriteOptions {
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly preconditions?: Preconditions;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
 }
 
@@ -71,6 +80,8 @@ export type JsonPatchOperation =
 export interface PatchOptions extends WriteOptions {
   /** `status`: touch status only. */
   readonly subresource?: 'status';
+  /** Rejects with Conflict unless the stored object has this uid and resourceVersion. Default none. */
+  readonly preconditions?: Preconditions;
 }
 
 export interface ApplyOptions extends WriteOptions {

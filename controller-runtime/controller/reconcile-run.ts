@@ -2,7 +2,7 @@ import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '.
 import type { Client } from '../client/client.ts';
 import type { EventWriter } from '../events/event-recorder.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
-import type { CacheView } from './cache-view.ts';
+import type { CacheView, Target } from './cache-view.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
 import { ensureDependent } from './ensure-dependent.ts';
 import { writeFinalizers } from './finalizer-writes.ts';
@@ -16,8 +16,8 @@ import { writeStatus } from './write-status.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
-  /** Of the definition's model. */
-  readonly kindId: string;
+  /** Of the definition's model; the key is added. */
+  readonly ownKind: Omit<Target, 'key'>;
   readonly client: Client;
   readonly clock: Clock;
   readonly view: CacheView;
@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly reconcileID: string;
   /** Knows the run already. */
   readonly logger: Logger;
+  /** Called when the run outlasts its timeout; it goes on until it ends. */
+  readonly onTimeout: (error: Error) => void;
 }
 
 /** One run of one key, from reading the object to the outcome. */
@@ -42,33 +44,29 @@ export class ReconcileRun {
   /** Its signal is made when it is first asked for: that costs as much as all the rest of a run that does nothing. */
   readonly #abort = new AbortController();
   #timer: Timer | undefined;
+  #timeout: Error | undefined;
 
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
     this.#options = options;
-    const { client, view, statusWrites } = parts;
+    const { client, view, statusWrites, ownKind } = parts;
     const { reconcileID } = options;
-    this.#client = new RunClient({ client, reconcileID, abort: this.#abort, view, statusWrites });
+    const { kindId: ownKindId } = ownKind;
+    this.#client = new RunClient({ client, reconcileID, abort: this.#abort, view, statusWrites, ownKindId });
   }
 
   /**
    * Never rejects. A run that outlasts its timeout is told by its signal, and is waited for nonetheless: to give its
-   * key to another run before it has ended would be two runs at once.
+   * key to another run before it has ended would be two runs at once. The same goes for its writes.
    */
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
-    const { timeoutMs } = definition;
-    let timeout: Error | undefined;
-    this.#timer = clock.setTimeout(() => {
-      timeout = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
-      this.#abort.abort(timeout);
-    }, timeoutMs);
+    this.#timer = clock.setTimeout(() => this.#onTimeout(), definition.timeoutMs);
     try {
-      const outcome = outcomeOfResult(await this.#reconcile());
-      return timeout === undefined ? outcome : { kind: 'timeout', error: timeout };
-    } catch (error) {
-      if (timeout !== undefined) return { kind: 'timeout', error: timeout };
-      return outcomeOfError(error, this.#client.conflictSource(error));
+      const outcome = await this.#tryReconcile();
+      const answered = this.#endClient(outcome);
+      if (answered !== undefined) await answered;
+      return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } finally {
       clock.clearTimeout(this.#timer);
     }
@@ -78,13 +76,48 @@ export class ReconcileRun {
   abandon(reason: Error): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#abort.abort(reason);
+    void this.#client.end(() => reason);
+  }
+
+  #onTimeout(): void {
+    const { timeoutMs } = this.#parts.definition;
+    const error = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
+    this.#timeout = error;
+    this.#abort.abort(error);
+    void this.#client.end(() => error);
+    this.#options.onTimeout(error);
+  }
+
+  async #tryReconcile(): Promise<Outcome> {
+    try {
+      return outcomeOfResult(await this.#reconcile());
+    } catch (error) {
+      return outcomeOfError(error, this.#client.conflictSource(error));
+    }
+  }
+
+  /** Requests beyond a run that threw may be the rest of a Promise.all; beyond one that returned they are a mistake. */
+  #endClient(outcome: Outcome): Promise<void> | undefined {
+    const hasFailed = 'error' in outcome;
+    const { inFlight: writes } = this.#client;
+    if (writes > 0 && !hasFailed)
+      this.#options.logger.warn({ writes }, 'a run returned before its writes were answered: is an await missing?');
+    return this.#client.end(() => this.#lateError(hasFailed));
+  }
+
+  #lateError(hasFailed: boolean): Error {
+    const { item, logger } = this.#options;
+    const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
+    const err = new Error(`${run}: is an await missing? Its client takes no more requests`);
+    if (!hasFailed) logger.error({ err }, 'a request came after its run');
+    return err;
   }
 
   async #reconcile(): Promise<ReconcileResult> {
-    const { definition, kindId, view } = this.#parts;
+    const { definition, ownKind, view } = this.#parts;
     const { reconcile } = definition;
     const request = this.#request();
-    const object = view.read({ kindId, key: request.key });
+    const object = view.read({ kindId: ownKind.kindId, cacheId: ownKind.cacheId, key: request.key });
     this.#watchHotLoop(object);
     if (typeof reconcile !== 'function') return reconcile.reconcile(request);
     if (object === undefined) return undefined;

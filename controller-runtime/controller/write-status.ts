@@ -24,6 +24,7 @@ export async function writeStatus({ client, view, model, object }: StatusParts, 
   const present = view.newest(object);
   const before: unknown = Reflect.get(present, 'status') ?? {};
   if (deepEqual(applyMergePatch(before, status), before)) return present;
-  const options = { subresource: 'status', ...(namespace === undefined ? {} : { namespace }) } as const;
-  return client.patch(model, name, { type: 'merge', patch: { metadata: { uid }, status } }, options);
+  const scope = namespace === undefined ? {} : { namespace };
+  const options = { subresource: 'status', preconditions: { uid }, ...scope } as const;
+  return client.patch(model, name, { type: 'merge', patch: { status } }, options);
 }

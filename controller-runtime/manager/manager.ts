@@ -219,7 +219,8 @@ export class Manager {
 
   /** What is wrong with a manager that had better be restarted; undefined when nothing is. */
   healthProblem(): string | undefined {
-    return this.#candidacy?.healthProblem();
+    const ofControllers = [...this.#controllers.values()].map((controller) => controller.healthProblem());
+    return this.#candidacy?.healthProblem() ?? ofControllers.find((problem) => problem !== undefined);
   }
 
   /** Why it is not ready; undefined when it is. A manager that waits for another leader to go is ready. */

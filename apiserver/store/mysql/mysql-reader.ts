@@ -62,6 +62,11 @@ export class MysqlReader {
     return kinds.sort((a, b) => Buffer.compare(a.key, b.key)).map(({ kind }) => kind);
   }
 
+  async names(prefix: string): Promise<readonly string[]> {
+    const [rows = []] = await this.#read(sql.listNames(prefix));
+    return rows.map(([name]) => String(name));
+  }
+
   async claims(kind: number): Promise<StoredClaims> {
     const [rows = []] = await this.#read(sql.listKindClaims(kind));
     return storedClaims(rows);

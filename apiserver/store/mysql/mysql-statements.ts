@@ -172,6 +172,8 @@ export const findAnyRow = 'SELECT kind FROM kv LIMIT 1';
 export const dropLog = 'DELETE FROM log';
 
 export const getNumber = (name: string): string => `SELECT id FROM number WHERE name = ${hex(name)}`;
+export const listNames = (prefix: string): string =>
+  `SELECT name FROM number WHERE LEFT(name, ${prefix.length}) = ${hex(prefix)}`;
 export const addNumber = (name: string): string =>
   `INSERT INTO number (id, name) SELECT COALESCE(MAX(id), 0) + 1, ${hex(name)} FROM number`;
 

@@ -123,6 +123,10 @@ class MysqlStore implements Store {
     return this.#committer.setClaims(kind, claims);
   }
 
+  async names(prefix: string): Promise<readonly string[]> {
+    return this.#read((reader) => reader.names(prefix));
+  }
+
   async claims(kind: number): Promise<StoredClaims> {
     return this.#read((reader) => reader.claims(kind));
   }

@@ -62,6 +62,11 @@ export class PostgresReader {
     return found;
   }
 
+  async names(prefix: string): Promise<readonly string[]> {
+    const rows = await this.#query<{ name: string }>(sql.listNames, [prefix]);
+    return rows.map(({ name }) => name);
+  }
+
   async claims(kind: number): Promise<StoredClaims> {
     return storedClaims(await this.#query<ClaimRow>(sql.listKindClaims, [kind]));
   }

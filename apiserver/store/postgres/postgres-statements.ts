@@ -80,6 +80,7 @@ export const setClaims = `INSERT INTO homeostat_uniq (kind, idx, value, key)
   ON CONFLICT (kind, idx, value) DO UPDATE SET key = excluded.key`;
 
 export const getNumber = 'SELECT id FROM homeostat_number WHERE name = $1';
+export const listNames = 'SELECT name FROM homeostat_number WHERE starts_with(name, $1)';
 export const addNumber = `INSERT INTO homeostat_number (id, name)
   SELECT coalesce(max(id), 0) + 1, $1 FROM homeostat_number RETURNING id`;
 

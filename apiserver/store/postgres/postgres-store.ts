@@ -127,6 +127,11 @@ class PostgresStore implements Store {
     return this.#writer.transaction((connection) => setClaims(connection, kind, wanted));
   }
 
+  async names(prefix: string): Promise<readonly string[]> {
+    this.#check();
+    return this.#reader.names(prefix);
+  }
+
   async claims(kind: number): Promise<StoredClaims> {
     this.#check();
     return this.#reader.claims(kind);

@@ -26,6 +26,7 @@ export interface SqliteCalls {
   changes: { request: { readonly after: number; readonly limit: number }; answer: PackedPage };
   compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
   numberOf: { request: { readonly name: string }; answer: number };
+  names: { request: { readonly prefix: string }; answer: readonly string[] };
   claims: { request: { readonly kind: number }; answer: StoredClaims };
   setClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };

@@ -119,6 +119,10 @@ class SqliteStore implements Store {
     return this.#opened().call('numberOf', { name });
   }
 
+  async names(prefix: string): Promise<readonly string[]> {
+    return this.#opened().call('names', { prefix });
+  }
+
   async claims(kind: number): Promise<StoredClaims> {
     return this.#opened().call('claims', { kind });
   }

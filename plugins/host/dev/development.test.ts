@@ -147,7 +147,7 @@ describe('Development', () => {
     await told('not reloaded: not a plugin: "modles" is unknown');
     await write('dist/index.js', mainOf("size: { type: 'string' }"));
     await write('plugin.yaml', 'name: shop\nversion: one\n');
-    await told('plugin.yaml: version: must be a version');
+    await told('plugin.yaml:2: version: must be a version such as 1.0.0');
     await write('plugin.yaml', 'name: shop\nversion: 1.0.0\nrequires: ^99.0.0\n');
     await told('not reloaded: requires homeostat ^99.0.0');
     await write('plugin.yaml', 'name: market\nversion: 1.0.0\n');
