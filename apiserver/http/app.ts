@@ -26,6 +26,7 @@ import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { queryEncoding } from './query-encoding.ts';
 import { allOf } from './query.ts';
+import { refuseImpersonation } from './impersonation.ts';
 import { requestId } from './request-id.ts';
 import { pathNotFound, refuseMethod } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
@@ -54,16 +55,17 @@ export interface AppParts extends EndpointParts {
   readonly metrics: Metrics;
 }
 
-/** Every middleware, in order: what is observed of it, errors, request id, limits, authentication, routes. */
+/** Every middleware, in order: errors, request id, how responses leave, metrics, who asks, routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
+  app.use(errorResponses(parts.logger));
+  app.use(requestId(parts.uuid));
   app.use(answerTogether());
   app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
-  app.use(errorResponses(parts.logger));
   app.use(largeAnswers(parts.memory));
-  app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
   if (parts.token !== undefined) app.use(bearerToken(parts.token));
+  app.use(refuseImpersonation());
   app.use(queryEncoding());
   app.use(resourceRoutes(parts));
   app.use(endpointRoutes(parts));

@@ -72,7 +72,6 @@ export class Resource {
   #commits = 0;
   #isClosed = false;
   #refusal: ApiError | undefined;
-  #createRefusal: ApiError | undefined;
   readonly #whenQuiet: (() => void)[] = [];
 
   constructor(parts: ResourceParts, other?: Other) {
@@ -185,17 +184,6 @@ export class Resource {
     this.#refusal = reason;
   }
 
-  /** Lets nobody create any more, for a reason; what is there can be changed and deleted. */
-  refuseCreates(reason: ApiError): void {
-    this.#createRefusal = reason;
-  }
-
-  /** @throws ApiError, the reason of {@link refuseCreates}. */
-  checkCreatable(): void {
-    const refusal = this.storage.#createRefusal;
-    if (refusal !== undefined) throw refusal;
-  }
-
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
   beginCommit(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
@@ -205,7 +193,7 @@ export class Resource {
 
   /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
   checkServed(): void {
-    if (this.isClosed) throw new ApiError('NotFound', `${resourceName(this.model)} are no longer served`);
+    if (this.isClosed) throw notServed(this.model);
   }
 
   endCommit(): void {
@@ -299,6 +287,11 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
   const { revision } = entry;
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
+}
+
+/** 404: the kind was served, and is not any more. */
+export function notServed(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  return new ApiError('NotFound', `${resourceName(model)} are no longer served`);
 }
 
 /** 503: the kind is known, and not served yet. */

@@ -5,8 +5,7 @@ import type { Admissions, AdmissionTable } from '../admission/admission-table.ts
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
-import { leaderClaims } from '../builtin/lease-kind.ts';
-import { namespaceAdmission } from '../builtin/namespace-admission.ts';
+import { leaderRules } from '../builtin/lease-kind.ts';
 import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
@@ -46,6 +45,7 @@ import type { ServerCertificate } from '../tls/tls-options.ts';
 import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
+import { createAdmission } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
@@ -53,6 +53,7 @@ import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
+import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
 /** What requests are handled by: not its class, since the types of koa, which that names, are not published. */
@@ -70,6 +71,8 @@ interface Parts {
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
   readonly events: EventExpiry;
+  readonly health: DatabaseHealth;
+  readonly schemaWatch: SchemaWatch;
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
@@ -129,6 +132,7 @@ async function begin(parts: Parts, settings: Settings): Promise<void> {
   await parts.listener.listen(settings);
   parts.compactor.start();
   parts.follower?.start();
+  if (parts.store.isShared) parts.schemaWatch.start();
   parts.secure?.renewal.start(parts.secure.certificate);
   await parts.namespaces.ensureDefault();
   parts.definitions.start();
@@ -148,7 +152,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = openAdmissions(schemes);
   const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
-  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table), hooksOf };
+  const rules = { admit: createAdmission(table), leaders: leaderRules(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
@@ -172,7 +176,9 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const shared = { table, absent, exports, bodies, endpoints, metrics, added };
   const served = { ...shared, resources, memory: answers, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
+  const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
+  const controllers = { collector, namespaces, events, definitions };
+  const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
   return { ...writing, ...shared, watches, schemes, admissions, client, listener, secure };
 }
 
@@ -252,6 +258,14 @@ export class ApiServer {
   /** Other servers may serve the same database: replicas. */
   get sharesDatabase(): boolean {
     return this.#parts.store.isShared;
+  }
+
+  /**
+   * Resolves when a newer version of this package has upgraded the database, with the error that says so; else it stays
+   * pending. Nothing is written from then on (503), `/readyz` and `/livez` say so, and the server should be stopped.
+   */
+  get outdated(): Promise<Error> {
+    return this.#parts.health.outdated;
   }
 
   /** The kinds that are registered; a registration makes a kind served. */
@@ -348,11 +362,12 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, events, definitions, compactor, commits, follower, store } = this.#parts;
+    const { collector, namespaces, events, definitions, compactor, schemaWatch, commits, follower, store } =
+      this.#parts;
     await this.drain();
     const followed = definitions.stop();
     const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
-    await compactor.stop();
+    await Promise.all([compactor.stop(), schemaWatch.stop()]);
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;

@@ -23,7 +23,10 @@ export interface RunServeOptions extends ConfigSources {
   readonly development?: Development;
 }
 
-/** Serves until a signal, and answers the exit code: 0, 1 when it could not start or an exception escaped, 2 for bad values. */
+/**
+ * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception escaped, or a newer version has
+ * upgraded the database; 2 for bad values.
+ */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
   // A mistake in a plugin is named by the line that its author wrote, not by the one that the compiler made of it.
   process.setSourceMapsEnabled(true);
@@ -56,6 +59,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
     const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
     const { leaderElection, pluginsDir } = config;
     const fail = (): void => shutdown.fail();
+    void failWhenOutdated(server, { logger, fail });
     const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
     host = new PluginHost({
       server,
@@ -85,6 +89,15 @@ async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>
     if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
     throw error;
   }
+}
+
+async function failWhenOutdated(
+  server: ApiServer,
+  { logger, fail }: { readonly logger: Logger; readonly fail: () => void },
+): Promise<void> {
+  const err = await server.outdated;
+  logger.error({ err }, 'a newer version has upgraded the database: stopping');
+  fail();
 }
 
 interface Serving {
