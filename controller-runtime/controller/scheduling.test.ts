@@ -1,22 +1,10 @@
 import { expect } from 'chai';
-import { controller, type ControllerOptions } from './controller-definition.ts';
-import { Harness, Person } from './harness.test-support.ts';
+import { eachHarness, Person } from './harness.test-support.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('when a controller runs', () => {
-  let harness: Harness | undefined;
-
-  const harnessFor = (options: ControllerOptions<Person>): Harness => {
-    harness = new Harness({ controllers: [controller(Person, options)] });
-    return harness;
-  };
-
-  afterEach(async () => {
-    await harness?.stop();
-    expect(harness?.clock.pendingTimers ?? 0).to.equal(0);
-    harness = undefined;
-  });
+  const harnessFor = eachHarness();
 
   it('lets changes go before the objects that a resync brings', async () => {
     const runs: string[] = [];

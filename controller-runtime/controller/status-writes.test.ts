@@ -1,19 +1,9 @@
 import { expect } from 'chai';
-import { controller, on, type ControllerOptions } from './controller-definition.ts';
-import { Badge, Harness, Person } from './harness.test-support.ts';
+import { on } from './controller-definition.ts';
+import { Badge, eachHarness, Person } from './harness.test-support.ts';
 
 describe('a status that a controller writes', () => {
-  let harness: Harness | undefined;
-
-  const harnessFor = (options: ControllerOptions<Person>): Harness => {
-    harness = new Harness({ controllers: [controller(Person, options)] });
-    return harness;
-  };
-
-  afterEach(async () => {
-    await harness?.stop();
-    harness = undefined;
-  });
+  const harnessFor = eachHarness();
 
   it('has the generation that the run was given, though the cache has a newer one by then', async () => {
     const written: unknown[] = [];
