@@ -195,7 +195,13 @@ describe('Development', () => {
   it('says why a version fails at its start, and starts the one that repairs it', async () => {
     await develop();
     const main = mainOf("size: { type: 'string' }");
-    await write('dist/index.js', main.replace('export default definePlugin({', "export default definePlugin({ start() { throw new Error('no'); },"));
+    await write(
+      'dist/index.js',
+      main.replace(
+        'export default definePlugin({',
+        "export default definePlugin({ start() { throw new Error('no'); },",
+      ),
+    );
     await told('shop 1.0.0 is Failed: no (dist/index.js:');
     lines.length = 0;
     await write('dist/index.js', main);
@@ -222,7 +228,9 @@ describe('Development', () => {
 
   it('says that it serves an earlier build where there are errors at the start, until they are mended', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
-    expect(first).to.deep.equal(['there are errors: dist/index.js of an earlier build is served until they are mended']);
+    expect(first).to.deep.equal([
+      'there are errors: dist/index.js of an earlier build is served until they are mended',
+    ]);
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('index.ts', mainOf("size: { type: 'string' }, colour: { type: 'string' }"));
     await told('+ spec.colour');
@@ -231,9 +239,7 @@ describe('Development', () => {
   it('says that it serves nothing where there are errors at the start, and no earlier build', async () => {
     const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
     await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
-    expect(first).to.deep.equal([
-      'there are errors, and no earlier build: the plugin is served once they are mended',
-    ]);
+    expect(first).to.deep.equal(['there are errors, and no earlier build: the plugin is served once they are mended']);
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });
 
