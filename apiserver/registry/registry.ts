@@ -10,7 +10,7 @@ import {
 import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
-import type { BodySource } from '../decode/body-decoder.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { afterwards, oneStep, runSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';

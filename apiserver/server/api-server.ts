@@ -15,7 +15,7 @@ import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { definitionJudge } from '../crd/definition-judge.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { BodyDecoder } from '../decode/body-decoder.ts';
+import { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
@@ -80,7 +80,7 @@ interface Parts {
   readonly absent: AbsentKinds;
   readonly watches: Closable;
   readonly exports: Closable;
-  readonly bodies: BodyDecoder;
+  readonly bodies: BodyCodec;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -169,7 +169,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
-  const bodies = new BodyDecoder(clock);
+  const bodies = new BodyCodec(clock);
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const answers = new AnswerMemory(settings.maxAnswerBytes);
   const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
@@ -222,6 +222,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
+      serviceDomain: settings.serviceDomain,
       token,
       clock,
       logger,
