@@ -56,7 +56,11 @@ const values = times(90_000, (at) => `v${at}`);
 const hostile: readonly (readonly [name: string, definition: object, spec?: Schema])[] = [
   ['1.2 MB and 10,505 schemas', largeDefinition(10_505, 72), { f0: { f0: { f5: 'text', f6: 1 } } }],
   ['55,000 schemas', largeDefinition(55_000, 0), { f0: { f0: { f5: 'text', f6: 1 } } }],
-  ['4,900 properties', definitionOf(withProperties(4900, () => text)), Object.fromEntries(times(4900, (at) => [`p${at}`, 'x']))],
+  [
+    '4,900 properties',
+    definitionOf(withProperties(4900, () => text)),
+    Object.fromEntries(times(4900, (at) => [`p${at}`, 'x'])),
+  ],
   ['9,900 properties', definitionOf(withProperties(9900, () => text))],
   ['an enum of 90,000 values', definitionOf(listOf({ ...text, enum: values })), { list: values }],
   [
@@ -64,7 +68,10 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
     definitionOf(withProperties(300, (at) => ({ ...text, pattern: `^[a-z]([-a-z0-9]{0,61}[a-z0-9])?-${at}$` }))),
     Object.fromEntries(times(300, (at) => [`p${at}`, `name-${at}`])),
   ],
-  ['300 patterns that multiply', definitionOf(withProperties(300, (at) => ({ ...text, pattern: `((x{10}){10}){10}${at}` })))],
+  [
+    '300 patterns that multiply',
+    definitionOf(withProperties(300, (at) => ({ ...text, pattern: `((x{10}){10}){10}${at}` }))),
+  ],
   [
     'a pattern of 4,000 states',
     definitionOf(withProperties(1, () => ({ ...text, pattern: '^([a-z]{1,40}-){1,24}(b[a-z]{1,40}-){1,22}$' }))),
@@ -108,8 +115,7 @@ describe('the event loop is not held', () => {
         headers: { 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-    const isEstablished = async (): Promise<boolean> =>
-      (await send('GET', `${widgets}?limit=1`)).status === 200;
+    const isEstablished = async (): Promise<boolean> => (await send('GET', `${widgets}?limit=1`)).status === 200;
 
     /** What it takes to write the definition, to serve it, and to write its first object. */
     async function stallOf(definition: object, spec: Schema | undefined): Promise<number> {
@@ -144,9 +150,16 @@ describe('the event loop is not held', () => {
     const first = await startApiServer({ database, port: 0 });
     for (let at = 0; at < count; at += 1) {
       const names = { plural: `things${at}`, kind: `Thing${at}` };
-      const { metadata, ...definition } = { ...widgetDefinition({ names }), metadata: { name: `things${at}.shop.example.com` } };
+      const { metadata, ...definition } = {
+        ...widgetDefinition({ names }),
+        metadata: { name: `things${at}.shop.example.com` },
+      };
       const { spec } = largeDefinition(2000, 60) as { spec: { versions: unknown } };
-      const body = { ...definition, metadata, spec: { ...(definition as { spec: object }).spec, versions: spec.versions } };
+      const body = {
+        ...definition,
+        metadata,
+        spec: { ...(definition as { spec: object }).spec, versions: spec.versions },
+      };
       const headers = { 'content-type': 'application/json' };
       const { status } = await fetch(first.url + definitions, { method: 'POST', headers, body: JSON.stringify(body) });
       expect(status).to.equal(201);
