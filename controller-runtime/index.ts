@@ -93,4 +93,4 @@ export { isTerminal, terminal } from './controller/terminal-error.ts';
 export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';
 export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';
-export type { Runnable } from './manager/runnable.ts';
+export type { Runnable, RunnableContext } from './manager/runnable.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
+import { containLogger } from '@homeostat/controller-runtime/telemetry';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
 import { checkToken } from '../http/bearer-token.ts';
@@ -70,12 +71,12 @@ export function settingsOf(options: ApiServerOptions): Settings {
     maxAnswerBytes: 256 * 1024 * 1024,
     eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
-    logger: silentLogger,
     random: Math.random,
     uuid: randomUUID,
     token: undefined,
     tls: undefined,
     ...options,
+    logger: containLogger(options.logger ?? silentLogger),
     retention: { ...defaultRetention, ...options.retention },
   };
 }

@@ -101,9 +101,9 @@ export class ControllerProcess {
   }
 
   #noting(runnable: Runnable): Runnable {
-    const run: Runnable['run'] = async (signal) => {
+    const run: Runnable['run'] = async (signal, context) => {
       try {
-        await runnable.run(signal);
+        await runnable.run(signal, context);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         if (!signal.aborted) this.#failedRunnables.push(`runnable "${runnable.name}": ${reason}`);
