@@ -7,27 +7,29 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiError, ApiObject, Clock, LeaderEpoch, Logger, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
-import type { MountedHooks } from '../admission/call-hook.ts';
-import type { BodySource } from '../decode/body-decoder.ts';
-import type { GroupCommit } from '../store/group-commit.ts';
-import type { RequiredClaim } from '../store/store.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { afterwards, oneStep, runSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
 import { admitWrite } from './admit-write.ts';
+import { brokenObject } from './broken-object.ts';
+import { proposeBrokenDelete, proposeReplacement } from './broken-rules.ts';
 import { proposeDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { decodeObject, withRevision } from './object-codec.ts';
+import { withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
+import { proposeOn } from './change-proposals.ts';
+import type { Proposals, Propose } from './change-proposals.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
+import type { RegistryOptions } from './registry-options.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
-import type { Revisions } from './revisions.ts';
+import { alreadyExists, conflict, formerLeader, notFound, storeUnavailable } from './resource-errors.ts';
 import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
@@ -35,7 +37,7 @@ import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from '
 import { emptyWarnings } from './write-request.ts';
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './write-options.ts';
 import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
-import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
+import { deletionAnswer, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
 
 /** Names drawn for a generateName before giving up. */
@@ -47,26 +49,7 @@ const maxRaces = 16;
 /** Of writes that say nothing of who writes. Kubernetes' name. */
 const unknownManager = 'unknown';
 
-export interface RegistryOptions {
-  readonly commits: GroupCommit;
-  readonly revisions: Revisions;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Uniform in [0, 1); for generated names. */
-  readonly random: () => number;
-  readonly uuid: () => string;
-  readonly serviceDomain: string;
-  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
-  readonly onCommit: (revision: number, bytes: number) => void;
-  /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
-  readonly onOldGeneration: (resource: Resource) => Promise<void>;
-  /** The claim that a leader's lease has in its term. */
-  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
-  /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
-  readonly admit?: (resource: Resource, object: ApiObject) => void;
-  /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
-  readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
-}
+export type { RegistryOptions };
 
 /** What a write comes to: a change to commit, or an answer without one. */
 type Verdict =
@@ -85,18 +68,6 @@ interface Admission {
 
 /** Bytes from which on a stored object is worked on in steps: it takes milliseconds to read. */
 const largeObject = 64 * 1024;
-
-interface Proposed {
-  readonly proposal: Proposal<Decision>;
-  /** What is answered when nothing changes. */
-  readonly unchanged: Pick<WriteResult, 'object' | 'bytes'>;
-}
-
-function* proposeOn(shown: Entry, propose: (stored: ApiObject) => Steps<Proposal<Decision>>): Steps<Proposed> {
-  const stored = decodeObject(shown.bytes);
-  yield;
-  return { proposal: yield* propose(stored), unchanged: resultOf(stored, shown) };
-}
 
 /**
  * Every write of every kind goes through here: the rules decide on the stored object, one commit makes it durable, and
@@ -124,11 +95,12 @@ export class Registry {
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
+    await resource.whenWritable();
     for (let draws = 1; ; draws += 1) {
       const warnings = emptyWarnings(options);
       let drawn = false;
       const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
-      const isLong = body.isLarge === true;
+      const isLong = body.isLarge === true || resource.takesLong;
       const proposed = runSteps(proposeCreate(resource.rules, body, request), isLong);
       const proposal = proposed instanceof Promise ? await proposed : proposed;
       const result = await this.#create(resource, proposal, { options, warnings, isLong });
@@ -141,11 +113,16 @@ export class Registry {
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { force = false, onContested } = options;
     const told = onContested === undefined ? {} : { onContested };
-    const isLarge = body.isLarge === true;
+    const isLarge = body.isLarge === true || resource.takesLong;
     for (let race = 0; race < maxRaces; race += 1) {
       try {
-        return await this.#change(resource, key, { ...options, isLarge }, (stored, request) =>
-          proposeApply(resource.rules, stored, body, { force, ...request, ...told }),
+        return await this.#change(
+          resource,
+          key,
+          { ...options, isLarge },
+          {
+            propose: (stored, request) => proposeApply(resource.rules, stored, body, { force, ...request, ...told }),
+          },
         );
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
@@ -161,8 +138,17 @@ export class Registry {
 
   /** PUT of the object or of a subresource; 404 when absent, no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, { ...options, isLarge: body.isLarge === true }, (stored, request) =>
-      proposeUpdate(resource.rules, stored, body, request),
+    const { rules } = resource;
+    const replace: Propose = (stored, request) =>
+      proposeReplacement(rules, stored, body, { ...request, uid: this.#options.uuid(), draw: (base) => base });
+    return this.#change(
+      resource,
+      key,
+      { ...options, isLarge: body.isLarge === true },
+      {
+        propose: (stored, request) => proposeUpdate(rules, stored, body, request),
+        ...(options.subresource === undefined ? { ofBroken: replace } : {}),
+      },
     );
   }
 
@@ -171,27 +157,39 @@ export class Registry {
       checkPreconditions(resource.model, stored, options.preconditions ?? {});
       return patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
     };
-    return this.#change(resource, key, { ...options, isLarge: patch.isLarge === true }, (stored, request) =>
-      proposePatch(resource.rules, stored, () => patched(stored), request),
-    );
+    const propose: Propose = (stored, request) => proposePatch(resource.rules, stored, () => patched(stored), request);
+    return this.#change(resource, key, { ...options, isLarge: patch.isLarge === true }, { propose });
   }
 
   async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
     const { storage } = resource;
-    const written = await this.#change(storage, key, options, (stored, request) =>
-      oneStep(() => {
-        checkPreconditions(storage.model, stored, options.preconditions ?? {});
-        return proposeDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
-      }),
-    );
+    const { rules } = storage;
+    const checked = (stored: ApiObject): ApiObject => {
+      checkPreconditions(storage.model, stored, options.preconditions ?? {});
+      return stored;
+    };
+    const written = await this.#change(storage, key, options, {
+      propose: (stored, { now }) =>
+        oneStep(() => proposeDelete(rules, checked(stored), { now, policy: options.propagationPolicy })),
+      ofBroken: (stored, request) =>
+        oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
+    });
     // What is gone is not shown: it must go whether or not it can be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
   }
 
   #stored(resource: Resource, key: ObjectKey): Entry {
-    const entry = resource.cache.get(formatKey(key));
-    if (entry === undefined) throw notFound(resource.model, key.name);
-    return entry;
+    const { cache, model, keyPrefix } = resource;
+    const entry = cache.get(formatKey(key));
+    if (entry !== undefined) return entry;
+    const broken = cache.broken.get(formatKey(key));
+    if (broken === undefined) throw notFound(model, key.name);
+    const { problem } = broken;
+    this.#options.logger.warn(
+      { key: keyPrefix + broken.key, problem },
+      'a request needs an object that cannot be read',
+    );
+    throw brokenObject(model, broken);
   }
 
   #request(options: WriteOptions, warnings: string[], key?: ObjectKey): WriteRequest {
@@ -247,16 +245,15 @@ export class Registry {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, () => {
-        resource.checkCreatable();
-        this.#options.admit?.(resource, object);
-        if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
-        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader }), isLong);
+        const requires = this.#options.admit?.(resource, object) ?? [];
+        if (resource.cache.get(key) !== undefined || resource.cache.broken.has(key)) return { kind: 'taken' };
+        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader, requires }), isLong);
         return afterwards(prepared, (change): Verdict => ({ kind: 'commit', change, warnings: [] }));
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
       if (typeof written !== 'string') return storedAnswer(verdict.change, written);
-      if (written !== 'generation') return undefined;
+      if (written !== 'generation' && written !== 'requires') return undefined;
     }
     throw conflict(resource.model, object.metadata.name);
   }
@@ -271,16 +268,17 @@ export class Registry {
     resource: Resource,
     key: ObjectKey,
     options: WriteOptions & { readonly isLarge?: boolean },
-    propose: (stored: ApiObject, request: WriteRequest) => Steps<Proposal<Decision>>,
+    { propose, ofBroken }: Proposals,
   ): Promise<WriteResult> {
     const { dryRun = false, leader } = options;
     const decideNow = (): Verdict | Promise<Verdict> => {
       const warnings = emptyWarnings(options);
       const request = this.#request(options, warnings, key);
-      const entry = this.#stored(resource, key);
-      const isLong = options.isLarge === true || entry.bytes.length > largeObject;
+      const broken = ofBroken && resource.cache.broken.get(formatKey(key));
+      const entry = broken ?? this.#stored(resource, key);
+      const isLong = options.isLarge === true || entry.bytes.length > largeObject || resource.takesLong;
       const read = runSteps(
-        proposeOn(resource.show(entry), (stored) => propose(stored, request)),
+        proposeOn(resource.show(entry), (stored) => (broken ? ofBroken : propose)(stored, request)),
         isLong,
       );
       return afterwards(read, ({ proposal, unchanged }) => {
@@ -293,11 +291,13 @@ export class Registry {
           const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
           return isNothing ? { kind: 'answer', result } : { kind: 'commit', change, warnings };
         };
-        const decided = this.#admit(resource, proposal, { options, warnings, isLong, stored: entry });
+        const admission = { options, warnings, isLong, ...(broken ? {} : { stored: entry }) };
+        const decided = this.#admit(resource, proposal, admission);
         return afterwards(decided, (decision) => runSteps(conclude.call(this, decision), isLong));
       });
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
+      await resource.whenWritable();
       for (let race = 0; race < maxRaces; race += 1) {
         const verdict = await this.#decide(resource, dryRun, decideNow);
         if (verdict.kind === 'answer') return verdict.result;
@@ -337,7 +337,9 @@ export class Registry {
   #admit<R>(resource: Resource, proposal: Proposal<R>, admission: Admission): R | Promise<R> {
     const { options, warnings, isLong, stored, lock } = admission;
     const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    if (hooks === undefined) return runSteps(proposal.conclude(proposal.object), isLong);
+    // Nobody can judge the deletion of what cannot be read.
+    const isBlind = proposal.verb === 'delete' && stored === undefined;
+    if (hooks === undefined || isBlind) return runSteps(proposal.conclude(proposal.object), isLong);
     const { dryRun = false, subresource } = options;
     // Plugins may be plain JavaScript.
     const warn = (message: unknown): void => void warnings.push(String(message));
@@ -358,9 +360,9 @@ export class Registry {
   async #commit(resource: Resource, change: PreparedWrite, dryRun: boolean): Promise<Written | Refusal> {
     const { data, values } = change;
     if (dryRun) return writtenAs(data, change.stored?.revision);
-    const { commits, revisions, onCommit } = this.#options;
+    const { commits, revisions, onCommit, leaders } = this.#options;
     const { storage } = resource;
-    const operation = operationOf(storage, change, this.#options.leaderClaim);
+    const operation = operationOf(storage, change, leaders.claimOf);
     const createEntry = tracedEntries();
     let written: Written | undefined;
     storage.beginCommit();
@@ -370,12 +372,16 @@ export class Registry {
         // It may have been read back already, among the changes of others.
         if (revision <= revisions.current) return;
         const entry = createEntry(change.object, { bytes: written.bytes, revision, values });
-        storage.apply({ op: change.op, entry, previous: change.stored });
+        storage.apply({ op: change.op, entry, previous: replacedBy(change) });
         onCommit(revision, data.length);
       });
       if (written !== undefined) return written;
       const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(storage);
+      // Memory has what came before the commit, and so what took the claim away.
+      if (refusal === 'requires' && change.leader !== undefined && !leaders.isLeading(change.leader)) {
+        throw formerLeader(resource.model, change.object.metadata.name, change.leader);
+      }
       return refusal;
     } catch (error) {
       if (storeErrorCodeOf(error) === undefined) throw error;
@@ -385,4 +391,9 @@ export class Registry {
       storage.endCommit();
     }
   }
+}
+
+/** What cannot be read comes into being with its replacement, and goes with its deletion. */
+function replacedBy({ op, stored }: PreparedWrite): Entry | undefined {
+  return op !== 'delete' && stored !== undefined && isBroken(stored) ? undefined : stored;
 }

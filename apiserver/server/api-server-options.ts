@@ -4,7 +4,8 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { containLogger } from '@homeostat/controller-runtime/telemetry';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
-import { checkToken } from '../http/bearer-token.ts';
+import { checkToken } from '../http/check-token.ts';
+import type { HealthCheck } from '../http/health.ts';
 import { defaultRetention } from '../registry/compactor.ts';
 import type { Retention } from '../registry/compactor.ts';
 import type { TlsOptions } from '../tls/tls-options.ts';
@@ -37,6 +38,13 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** Watches at the same time; beyond it 429. Default 10,000. */
   readonly maxWatches?: number;
+  /** Checks of `/readyz`, from the first request on; {@link ApiServer.addReadyCheck} adds more later. Default none. */
+  readonly readyChecks?: readonly HealthCheck[];
+  /**
+   * Why a kind that was served before is not served at the moment, in words for its clients: they get 503 with
+   * Retry-After. undefined: nothing will serve it again, and they get 404. Default: undefined for each kind.
+   */
+  readonly awaitedKind?: (kind: { readonly group: string; readonly plural: string }) => string | undefined;
   /**
    * Memory of all answers that clients have yet to read, in bytes; beyond it 503 with Retry-After. Lists in JSON are sent from
    * what is stored, and hardly count. Default 256 MiB.
@@ -73,6 +81,8 @@ export function settingsOf(options: ApiServerOptions): Settings {
     clock: systemClock,
     random: Math.random,
     uuid: randomUUID,
+    readyChecks: [],
+    awaitedKind: () => undefined,
     token: undefined,
     tls: undefined,
     ...options,

@@ -5,6 +5,7 @@ import type { Client, ControllerDefinition } from '@homeostat/controller-runtime
 import type { Model } from '@homeostat/controller-runtime/api';
 import { errorLogger, settle } from '@homeostat/controller-runtime/testing';
 import type { SettleOptions } from '@homeostat/controller-runtime/testing';
+import { pluginHostOptions } from '../awaited-kinds.ts';
 import { controllersPage } from '../controllers-page.ts';
 import { PluginHost } from '../plugin-host.ts';
 import type { PluginHostOptions, PluginStatus } from '../plugin-host.ts';
@@ -51,13 +52,16 @@ export interface TestServer {
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { plugins = [], models = [], controllers = [], leaderElection, ...rest } = options;
   const { clock, logger = errorLogger, token } = options;
-  const server = await startApiServer({ database: 'memory:', port: 0, ...rest, logger });
+  const made: { host?: PluginHost } = {};
+  const own = { database: 'memory:', port: 0, ...pluginHostOptions(() => made.host) };
+  const server = await startApiServer({ ...own, ...rest, logger });
   const host = new PluginHost({
     server,
     ...(clock === undefined ? {} : { clock }),
     logger,
     ...(leaderElection === undefined ? {} : { leaderElection }),
   });
+  made.host = host;
   server.addDebugPage(controllersPage(() => host.managers()));
   const stop = async (): Promise<void> => {
     await host.stop();
