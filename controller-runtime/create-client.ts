@@ -7,7 +7,7 @@ import { HttpReads } from './client/http-reads.ts';
 import { HttpTransport } from './client/http-transport.ts';
 import { trustingFetch } from './client/trusting-fetch.ts';
 import { systemClock } from './clock/system-clock.ts';
-import { containLogger } from './telemetry/contain-logger.ts';
+import { containLogger } from './client/contain-logger.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 export interface HttpClientOptions {

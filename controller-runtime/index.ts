@@ -21,6 +21,7 @@ export { createClient } from './create-client.ts';
 export type { HttpClientOptions } from './create-client.ts';
 export { readKubeconfig } from './client/kubeconfig.ts';
 export type { KubeconfigAccess, KubeconfigOptions } from './client/kubeconfig.ts';
+export { containLogger } from './client/contain-logger.ts';
 export { createOrUpdate } from './client/create-or-update.ts';
 export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or-update.ts';
 export { ensureObject } from './client/ensure.ts';

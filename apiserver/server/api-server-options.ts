@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '@homeostat/controller-runtime';
+import { containLogger, systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
-import { containLogger } from '@homeostat/controller-runtime/telemetry';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
 import { checkToken } from '../http/check-token.ts';

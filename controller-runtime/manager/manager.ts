@@ -9,7 +9,7 @@ import type { RunRecord } from '../controller/run-history.ts';
 import { electionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
 import { LeaderClient } from '../election/leader-client.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
-import { containLogger } from '../telemetry/contain-logger.ts';
+import { containLogger } from '../client/contain-logger.ts';
 import { createLeaderStatus } from '../telemetry/leader-status.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { startProcessMetrics } from '../telemetry/process-metrics.ts';

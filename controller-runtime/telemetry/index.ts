@@ -1,5 +1,4 @@
 // Metrics and traces: what the parts of a program tell of themselves.
-export { containLogger } from './contain-logger.ts';
 export { Counter, Gauge, Histogram } from './instruments.ts';
 export { metricsContentType } from './metric-text.ts';
 export { Metrics } from './metrics.ts';
