@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { allSteps } from '../turns/steps.ts';
 import { portableSchema } from './portable-schema.ts';
 
 const convert = (schema: JsonSchema): unknown =>
-  portableSchema(schema, (reference) => (reference.endsWith('Known') ? 'a.Known' : undefined));
+  allSteps(portableSchema(schema, (reference) => (reference.endsWith('Known') ? 'a.Known' : undefined)));
 const reference = { $ref: '#/components/schemas/a.Known' };
 
 describe('portableSchema', () => {
