@@ -1,5 +1,5 @@
 import type { Steps } from '../turns/steps.ts';
-import { joinMembers, membersOf } from './document-piece.ts';
+import { concatenated, joinMembers, membersOf } from './document-piece.ts';
 import type { DocumentPiece } from './document-piece.ts';
 import { metaSchemas } from './meta-schemas.ts';
 import { OperationIds } from './operation-id.ts';
@@ -23,11 +23,11 @@ export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]
   const head = membersOf({ openapi: '3.0.3', info, tags: tagsOf(pieces) });
   const schemas = [...pieces.map((piece) => piece.schemas), Buffer.from(membersOf(metaSchemas))];
   yield;
-  return Buffer.concat([
+  return yield* concatenated([
     Buffer.from(`{${head},"paths":{`),
-    joinMembers(paths),
+    ...joinMembers(paths),
     Buffer.from('},"components":{"schemas":{'),
-    joinMembers(schemas),
+    ...joinMembers(schemas),
     Buffer.from(`},"responses":${JSON.stringify(errorResponses)}}}`),
   ]);
 }

@@ -67,6 +67,16 @@ describe('portableSchema', () => {
     expect(convert({ type: 'string', pattern: '(?i)a(?P<x>b)' })).to.deep.equal({ type: 'string' });
   });
 
+  it('takes a step every 500 schemas, wherever they stand', () => {
+    const list = Array.from({ length: 600 }, (): JsonSchema => ({ type: 'string' }));
+    const properties = Object.fromEntries(list.map((each, at) => [`p${at}`, each]));
+    const schema: JsonSchema = { properties, allOf: list, items: { not: { additionalProperties: { anyOf: list } } } };
+    const steps = portableSchema(schema, () => undefined);
+    let count = 1;
+    while (steps.next().done !== true) count += 1;
+    expect(count).to.equal(4);
+  });
+
   it('drops what OpenAPI 3.0 forbids: unknown keywords, unknown types, empty lists, arrays without items', () => {
     const odd = { type: 'null', required: [], anyOf: [], oneOf: [], patternProperties: {}, $defs: {} };
     expect(convert(odd as unknown as JsonSchema)).to.deep.equal({});

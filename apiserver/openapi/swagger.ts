@@ -1,5 +1,5 @@
 import type { Steps } from '../turns/steps.ts';
-import { joinMembers, membersOf } from './document-piece.ts';
+import { concatenated, joinMembers, membersOf } from './document-piece.ts';
 import type { DocumentPiece } from './document-piece.ts';
 import { tagsOf } from './document.ts';
 import type { DocumentInfo } from './document.ts';
@@ -31,11 +31,11 @@ export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[])
   }
   definitions.push(Buffer.from(membersOf(mapValues(metaSchemas, plainSchema))));
   yield;
-  return Buffer.concat([
+  return yield* concatenated([
     Buffer.from(`{${membersOf({ swagger: '2.0', info, tags: tagsOf(pieces) })},"paths":{`),
-    joinMembers(paths),
+    ...joinMembers(paths),
     Buffer.from('},"definitions":{'),
-    joinMembers(definitions),
+    ...joinMembers(definitions),
     Buffer.from(`},"responses":${JSON.stringify(mapValues(errorResponses, response))}}`),
   ]);
 }
