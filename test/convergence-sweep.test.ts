@@ -49,6 +49,14 @@ describe('checkConvergence, without drawn faults', () => {
     );
   });
 
+  it('says what a run called after its end, when the missing await is at a read', async () => {
+    const planted = bugs['a missing await at a read that a write follows'];
+    const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
+    expect(error.message).to.equal(
+      'the run without faults failed: the run of guest "ada" ended before its call of status: is an await missing?',
+    );
+  });
+
   it('takes no writes for forgotten that a failed run leaves behind', async () => {
     const both = controller(Guest, {
       async reconcile({ object, client, status }) {
@@ -80,6 +88,20 @@ describe('checkConvergence, of what fails for good without faults', () => {
   it('refuses an error that is not tried again', async () => {
     const error = await failureOf({ controllers: [failing(() => terminal('no such guest'))], scenario: arrive });
     expect(error.message).to.match(/\n {2}guest "ada", 1 failure: no such guest$/);
+  });
+
+  it('refuses a mapping that fails, and a source', async () => {
+    const [watches, sources] = [
+      [on(Card, () => Promise.reject(new Error('no such guest')))],
+      [poll('doorbell', '10s', () => Promise.reject(new Error('no doorbell')))],
+    ];
+    const reconcile: typeof host.reconcile = ({ object, ensure }) => {
+      return ensure(Card, object.metadata.name, {}).then(() => undefined);
+    };
+    const mapping = await failureOf({ controllers: [controller(Guest, { watches, reconcile })], scenario: arrive });
+    expect(mapping.message).to.match(/\n {2}guest, mapping 1 of Card "ada": no such guest$/);
+    const source = await failureOf({ controllers: [controller(Guest, { sources, reconcile })], scenario: arrive });
+    expect(source.message).to.match(/\n {2}guest, source "doorbell": no doorbell$/);
   });
 
   it('refuses a runnable that fails', async () => {
@@ -135,6 +157,19 @@ describe('checkConvergence, of requests that no run makes', () => {
     ]);
   });
 
+  it('waits until a mapping that failed has been called again', async () => {
+    const careful = controller(Guest, {
+      watches: [
+        on(Card, async ({ metadata }, { client }) => {
+          const { items } = await client.list(Guest);
+          return items.map((guest) => guest.metadata.name).filter((name) => name === metadata.name);
+        }),
+      ],
+      reconcile,
+    });
+    await check({ controllers: [careful], scenario: cardComesLater });
+  });
+
   it('refuses those of sources, and waits until the source has begun again', async () => {
     const polling = (isCareless: boolean) =>
       controller(Guest, {
@@ -160,16 +195,20 @@ describe('checkConvergence, of requests that no run makes', () => {
           name: 'invitations',
           async run(signal: AbortSignal) {
             while (!signal.aborted) {
-              const made = client.ensure(Card, 'invitation', { spec: { text: 'come' } });
+              const card = { metadata: { name: 'invitation' }, spec: { text: 'come' } };
+              const made = client.apply(Card, card, { fieldManager: 'invitations' });
               await (isCareful ? made.catch(() => undefined) : made);
               await new Promise<void>((resolve) => clock.setTimeout(resolve, 60_000));
             }
           },
         },
       ];
-    const scenario = cardComesLater;
-    await check({ controllers: [cardOf], runnables: invitations(true), scenario });
-    const error = await failureOf({ controllers: [cardOf], runnables: invitations(false), scenario });
+    const scenario = async (context: ScenarioContext): Promise<void> => {
+      await arrive(context);
+      await context.clock.advance(120_000);
+    };
+    await check({ controllers: [host], runnables: invitations(true), scenario });
+    const error = await failureOf({ controllers: [host], runnables: invitations(false), scenario });
     expect(error.message).to.match(/runnable "invitations": .+ Card invitation .+\(injected\)/);
   });
 });

@@ -1,4 +1,4 @@
-import { ApiError, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
+import { isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { RetryQueue } from '../controllers/retry-queue.ts';
 import type { Entry } from '../index/entry.ts';
@@ -132,10 +132,7 @@ export class DefinitionController {
 
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
-    if (entry === undefined) {
-      await this.#deleteLate(name);
-      return this.#forget(name);
-    }
+    if (entry === undefined) return this.#forget(name);
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
@@ -156,14 +153,15 @@ export class DefinitionController {
     this.#served.withdraw(name);
   }
 
-  /** Deletes the objects, then the kind, then lets the definition go. Comes again whenever an object is gone. */
+  /**
+   * Deletes the objects, then the kind, then lets the definition go. Runs again when the last object is gone, and should one
+   * be created meanwhile. Since creations require the definition's claim, memory has all objects that were ever created.
+   */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanupFinalizer)) return;
     const resource = await this.#served.openForCleanup(definition);
     if (resource !== undefined) {
-      refuseCreates(resource, name);
-      // What was being created when that was said is stored before this is, and is deleted with the others.
       await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
       this.#followLeaving(name, resource);
       await this.#deleteAll(resource);
@@ -184,27 +182,16 @@ export class DefinitionController {
     this.#leaving.set(
       name,
       resource.feed.subscribe(({ type }) => {
-        if (type === 'DELETED' && !hasObjects(resource)) this.#enqueue(name);
+        if (type === 'ADDED' || (type === 'DELETED' && !hasObjects(resource))) this.#enqueue(name);
       }),
     );
   }
 
-  /** What was being created here when another server, which could not know, let the definition go. */
-  async #deleteLate(name: string): Promise<void> {
-    const resource = this.#served.opened(name);
-    if (resource === undefined) return;
-    refuseCreates(resource, name);
-    // What is decided begins its commit within this turn.
-    await new Promise((resolve) => setImmediate(resolve));
-    await resource.storage.quiet();
-    // With the next definition of the name come objects that are not to go.
-    if (this.#opened().cache.get(name) === undefined) await this.#deleteAll(resource);
-  }
-
   async #deleteAll(resource: Resource): Promise<void> {
+    const undeclared = [...resource.cache.entries()].filter(({ deletion }) => deletion === undefined);
     await deleteEntries(
       this.#options.registry,
-      { resource, entries: [...resource.cache.entries(), ...resource.cache.broken.values()] },
+      { resource, entries: [...undeclared, ...resource.cache.broken.values()] },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
@@ -229,11 +216,6 @@ export class DefinitionController {
 
 function hasObjects({ cache }: Resource): boolean {
   return cache.size + cache.broken.size > 0;
-}
-
-function refuseCreates(resource: Resource, name: string): void {
-  const message = `create not allowed while custom resource definition ${name} is terminating`;
-  resource.storage.refuseCreates(new ApiError('MethodNotAllowed', message));
 }
 
 /** Not a namesake that came meanwhile. */

@@ -1,5 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
-import type { FieldViolation, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { FieldViolation, GroupVersionKind, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { liveIndex } from '../registry/live-claim.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
 const text = { type: 'string' } as const;
@@ -122,12 +123,19 @@ type Validate = (
   previous: CustomResourceDefinition | undefined,
 ) => readonly FieldViolation[];
 
+export const definitionGvk: GroupVersionKind = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+};
+
 const declared = defineModel({
   gvk: 'apiextensions.k8s.io/v1/CustomResourceDefinition',
   plural: 'customresourcedefinitions',
   singular: 'customresourcedefinition',
   nameFormat: 'subdomain',
   subresources: ['status'],
+  indexes: [liveIndex],
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
   printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],

@@ -124,9 +124,16 @@ const anything: Required<DefinitionVersion>['schema'] = {
   openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 };
 
-/** No plugin has such a name. */
+/** No plugin has a name with a colon. */
+const ownerPrefix = 'crd:';
+
 function ownerOf(name: string): string {
-  return `crd:${name}`;
+  return ownerPrefix + name;
+}
+
+/** The name of the definition that owns a kind; undefined where a plugin or the service owns it. */
+export function definitionOf(owner: string): string | undefined {
+  return owner.startsWith(ownerPrefix) ? owner.slice(ownerPrefix.length) : undefined;
 }
 
 const conflicts: Readonly<Record<string, string>> = {

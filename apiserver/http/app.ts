@@ -11,7 +11,7 @@ import { assetRoutes } from './asset-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { requireRead } from './cacheable-answer.ts';
 import { debugRoutes } from './debug-pages.ts';
-import type { DebugPage } from './debug-pages.ts';
+import type { DebugPage } from './debug-page.ts';
 import { discoveryRoutes } from './discovery-routes.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
@@ -26,6 +26,7 @@ import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { queryEncoding } from './query-encoding.ts';
 import { allOf } from './query.ts';
+import { refuseImpersonation } from './impersonation.ts';
 import { requestId } from './request-id.ts';
 import { pathNotFound, refuseMethod } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
@@ -48,22 +49,25 @@ export interface AppParts extends EndpointParts {
   readonly debug: readonly DebugPage[];
   readonly memory: AnswerMemory;
   readonly hostNames: readonly string[];
+  /** Domain of the service's own kinds. */
+  readonly serviceDomain: string;
   /** What every request but health has to bear; undefined: all are let in. */
   readonly token: string | undefined;
   readonly uuid: () => string;
   readonly metrics: Metrics;
 }
 
-/** Every middleware, in order: what is observed of it, errors, request id, limits, authentication, routes. */
+/** Every middleware, in order: errors, request id, how responses leave, metrics, who asks, routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
+  app.use(errorResponses(parts.logger));
+  app.use(requestId(parts.uuid));
   app.use(answerTogether());
   app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
-  app.use(errorResponses(parts.logger));
   app.use(largeAnswers(parts.memory));
-  app.use(requestId(parts.uuid));
   app.use(originGuard(parts.hostNames));
   if (parts.token !== undefined) app.use(bearerToken(parts.token));
+  app.use(refuseImpersonation());
   app.use(queryEncoding());
   app.use(resourceRoutes(parts));
   app.use(endpointRoutes(parts));
@@ -73,7 +77,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(exportRoute(parts));
   app.use(discoveryRoutes(parts));
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
-  app.use(docsRoutes());
+  app.use(docsRoutes(parts.serviceDomain));
   app.use(assetRoutes(parts.assets));
   app.use((context) => Promise.reject(absenceOf(context.path, parts)));
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.

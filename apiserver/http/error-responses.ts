@@ -4,8 +4,8 @@ import type { Context, Middleware } from 'koa';
 import { wantsProblem } from './accept.ts';
 
 /**
- * Stands first: whatever is thrown behind it becomes a Status (or RFC 9457) answer. An error that is no ApiError is a
- * bug: logged with the request's id, answered without inner text.
+ * The first middleware: whatever is thrown behind it becomes a Status (or RFC 9457) response. An error that is no ApiError is
+ * a bug: logged with the request's id, and without inner text in the response.
  */
 export function errorResponses(logger: Logger): Middleware {
   return async function answerErrors(context, next): Promise<void> {
@@ -32,8 +32,17 @@ function asApiError(error: unknown, context: Context, logger: Logger): ApiError 
 
 function internalError(error: unknown, context: Context, logger: Logger): ApiError {
   const requestId: unknown = context.state['requestId'];
-  logger.error({ err: error, requestId, method: context.method, path: context.path }, 'request failed');
+  logger.error({ err: error, requestId, method: context.method, path: pathOf(context) }, 'request failed');
   return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);
+}
+
+/** Empty for a target that is no URL: what an error is about must not keep it from being reported. */
+function pathOf(context: Context): string {
+  try {
+    return context.path;
+  } catch {
+    return '';
+  }
 }
 
 /** Writes the error in the form that the client accepts; drops headers that were meant for a success. */
@@ -66,7 +75,7 @@ function problemOf(error: ApiError, context: Context): Record<string, unknown> {
     title: error.reason,
     status: error.code,
     detail: error.message,
-    instance: context.path,
+    instance: pathOf(context),
     reason: error.reason,
     causes: error.causes,
   };

@@ -1,4 +1,5 @@
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import { runInTurns } from '../turns/steps.ts';
 import { claimDifference } from '../store/claim-difference.ts';
 import type { KindClaims, Store, StoredClaims } from '../store/store.ts';
 import { checkUnique } from './index-build.ts';
@@ -30,8 +31,8 @@ export async function alignClaims(resource: Resource, parts: AlignParts): Promis
     if (isLost()) return false;
     const revision = stored?.revision ?? revisions.current;
     replay(revision);
-    checkUnique(resource.cache);
-    const wanted = resource.claims();
+    await checkUnique(resource.cache);
+    const wanted = await runInTurns(resource.claims());
     if (stored !== undefined && areEqual(stored, wanted)) {
       resource.generation = stored.generation;
       return true;

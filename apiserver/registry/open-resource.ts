@@ -9,6 +9,8 @@ import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
+import { nextTurn } from '../turns/next-turn.ts';
+import { runInTurns } from '../turns/steps.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
 import type { KindStrategy } from './kind-strategy.ts';
@@ -63,7 +65,7 @@ export async function openResource(
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-    cache.load(await readKind({ cache, upgrade }, { ...parts, kindNumber }));
+    await runInTurns(cache.loadSteps(await readKind({ cache, upgrade }, { ...parts, kindNumber })));
     const resource = await createResource(registration, {
       ...parts,
       rules,
@@ -77,10 +79,11 @@ export async function openResource(
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
       replayed = upTo;
     };
+    const restored = await restoreInTurns(resource, log.since(kindNumber, 0));
     const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
     if (!isAligned || place.isLost()) continue;
     replay(revisions.current);
-    restoreFeed(resource, log.take(kindNumber));
+    restoreFeed(resource, log.take(kindNumber), restored);
     for (const entry of cache.broken.values()) parts.onBroken(entry);
     serve(resource);
     return resource;
@@ -146,9 +149,24 @@ function replayOnto(resource: Resource, change: Change): void {
   else putEntry(cache, lenientEntry(resource, change));
 }
 
+type Restored = ReadonlyMap<Change, FeedChange>;
+
+/** Changes of the log that are read in one turn of the event loop. */
+const restoredPerTurn = 200;
+
+/** What the feed will hold of the log so far: there may be thousands of changes, and the turn that serves the kind is one. */
+async function restoreInTurns(resource: Resource, changes: readonly Change[]): Promise<Restored> {
+  const restored = new Map<Change, FeedChange>();
+  for (const change of changes) {
+    restored.set(change, restore(resource, change));
+    if (restored.size % restoredPerTurn === 0) await nextTurn();
+  }
+  return restored;
+}
+
 /** Fills the watch window. Where a change cannot be read, history begins after it: watchers from before are told 410. */
-function restoreFeed(resource: Resource, { floor, changes }: KindLog): void {
-  const restored = changes.map((change) => restore(resource, change));
+function restoreFeed(resource: Resource, { floor, changes }: KindLog, known: Restored): void {
+  const restored = changes.map((change) => known.get(change) ?? restore(resource, change));
   const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
   resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));
 }

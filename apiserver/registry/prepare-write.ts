@@ -3,7 +3,7 @@ import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
-import type { Operation } from '../store/store.ts';
+import type { Operation, RequiredClaim } from '../store/store.ts';
 import { objectLimits, uncountedLength } from '../decode/body-limits.ts';
 import { checkCounts } from '../decode/count-nodes.ts';
 import type { Steps } from '../turns/steps.ts';
@@ -17,6 +17,8 @@ export interface Change {
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
+  /** Of a creation: what has to be there when it is committed. */
+  readonly requires?: readonly RequiredClaim[];
 }
 
 /** A change with all that its commit holds. */
@@ -26,6 +28,7 @@ export interface PreparedWrite {
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
+  readonly requires: readonly RequiredClaim[];
   readonly data: Buffer;
   readonly values: Entry['values'];
   /** What the client gets, where that is another version than what is stored. */
@@ -38,7 +41,7 @@ export function* prepareWrite(
   change: Change,
   onIndexBug: (error: IndexValueError) => void,
 ): Steps<PreparedWrite> {
-  const { op, stored, leader } = change;
+  const { op, stored, leader, requires = [] } = change;
   const { object, answer } =
     resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
   yield;
@@ -47,7 +50,7 @@ export function* prepareWrite(
   yield;
   if (op !== 'delete' && isGrowing(data, stored)) checkCounts(withoutManagers(object), objectLimits);
   const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
-  return { op, object, answer, leader, data, values, ...(stored === undefined ? {} : { stored }) };
+  return { op, object, answer, leader, requires, data, values, ...(stored === undefined ? {} : { stored }) };
 }
 
 /** Smaller objects cannot pass the limits of counts; one that passed them before may become smaller. */

@@ -2,6 +2,7 @@ import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
 import type { Row, Store } from '../store/store.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import { IndexBuildError } from './index-build.ts';
 import { allocateFrom, maxRevisionBytes } from './object-codec.ts';
 import type { Allocate } from './object-codec.ts';
@@ -15,6 +16,10 @@ export interface ReadParts {
   readonly onProgress: (read: number) => void;
 }
 
+/** Read and indexed in one turn of the event loop, whichever comes first; requests get theirs in between. */
+const objectsPerTurn = 200;
+const bytesPerTurn = 256 * 1024;
+
 /**
  * A kind's objects with the values of their indexes; a BrokenEntry for each that cannot be read. Each is as it was at some moment of the reading, and what comes or
  * goes meanwhile may be there or not. Rejects with IndexBuildError where an index cannot read an object, or it is stored in
@@ -25,8 +30,16 @@ export async function readKind(kind: StoredKind, { store, kindNumber, onProgress
   for await (const rows of store.scan(kindNumber)) {
     const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
     const allocate = allocateFrom(total);
-    for (const row of rows) entries.push(entryOf(kind, row, allocate));
+    let bytes = 0;
+    for (const row of rows) {
+      entries.push(entryOf(kind, row, allocate));
+      bytes += row.data.length;
+      if (bytes < bytesPerTurn && entries.length % objectsPerTurn !== 0) continue;
+      bytes = 0;
+      await nextTurn();
+    }
     onProgress(entries.length);
+    await nextTurn();
   }
   return entries;
 }

@@ -18,10 +18,19 @@ export interface RegistryOptions {
   readonly onCommit: (revision: number, bytes: number) => void;
   /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
-  /** The claim that a leader's lease has in its term. */
-  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
-  /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
-  readonly admit?: (resource: Resource, object: ApiObject) => void;
+  readonly leaders: LeaderRules;
+  /**
+   * Returns the claims that the creation of an object requires: of its namespace, and of what declares its kind. Throws
+   * ApiError when the object may not be created where it wants to be. Default: each one may, and requires nothing.
+   */
+  readonly admit?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
   /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
   readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
+}
+
+export interface LeaderRules {
+  /** The claim that a leader's lease has in its term. */
+  readonly claimOf: (leader: LeaderEpoch) => RequiredClaim;
+  /** Whether the lease is held in this term, as memory has it. */
+  readonly isLeading: (leader: LeaderEpoch) => boolean;
 }

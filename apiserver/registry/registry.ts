@@ -10,7 +10,7 @@ import {
 import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
-import type { BodySource } from '../decode/body-decoder.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { afterwards, oneStep, runSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
@@ -29,7 +29,7 @@ import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
 import type { RegistryOptions } from './registry-options.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
+import { alreadyExists, conflict, formerLeader, notFound, storeUnavailable } from './resource-errors.ts';
 import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
@@ -244,16 +244,15 @@ export class Registry {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
       const verdict = await this.#decide(resource, dryRun, () => {
-        resource.checkCreatable();
-        this.#options.admit?.(resource, object);
+        const requires = this.#options.admit?.(resource, object) ?? [];
         if (resource.cache.get(key) !== undefined || resource.cache.broken.has(key)) return { kind: 'taken' };
-        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader }), isLong);
+        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader, requires }), isLong);
         return afterwards(prepared, (change): Verdict => ({ kind: 'commit', change, warnings: [] }));
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
       if (typeof written !== 'string') return storedAnswer(verdict.change, written);
-      if (written !== 'generation') return undefined;
+      if (written !== 'generation' && written !== 'requires') return undefined;
     }
     throw conflict(resource.model, object.metadata.name);
   }
@@ -359,9 +358,9 @@ export class Registry {
   async #commit(resource: Resource, change: PreparedWrite, dryRun: boolean): Promise<Written | Refusal> {
     const { data, values } = change;
     if (dryRun) return writtenAs(data, change.stored?.revision);
-    const { commits, revisions, onCommit } = this.#options;
+    const { commits, revisions, onCommit, leaders } = this.#options;
     const { storage } = resource;
-    const operation = operationOf(storage, change, this.#options.leaderClaim);
+    const operation = operationOf(storage, change, leaders.claimOf);
     const createEntry = tracedEntries();
     let written: Written | undefined;
     storage.beginCommit();
@@ -377,6 +376,10 @@ export class Registry {
       if (written !== undefined) return written;
       const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(storage);
+      // Memory has what came before the commit, and so what took the claim away.
+      if (refusal === 'requires' && change.leader !== undefined && !leaders.isLeading(change.leader)) {
+        throw formerLeader(resource.model, change.object.metadata.name, change.leader);
+      }
       return refusal;
     } catch (error) {
       if (storeErrorCodeOf(error) === undefined) throw error;

@@ -65,6 +65,15 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return slot?.resource?.inVersion(gvk.version);
   }
 
+  /** Returns {@link get} for one kind, which is looked up once while it stays served: for what each request needs. */
+  getterOf(gvk: GroupVersionKind): () => Resource | undefined {
+    let known: Resource | undefined;
+    return () => {
+      if (known === undefined || known.isClosed) known = this.get(gvk);
+      return known;
+    };
+  }
+
   /** Resolves when a registered kind is served. Rejects with IndexBuildError, or when it is not registered (any more). */
   async whenReady(gvk: GroupVersionKind): Promise<Resource> {
     const registration = this.#options.schemes.lookup(gvk);

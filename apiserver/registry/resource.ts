@@ -7,6 +7,7 @@ import type { History } from '../index/history.ts';
 import type { KindCache, UniqueValue } from '../index/kind-cache.ts';
 import { keyPrefixOf } from '../store/object-key.ts';
 import type { Claim, KindClaims, Operation, RequiredClaim } from '../store/store.ts';
+import type { Steps } from '../turns/steps.ts';
 import { changesElsewhere } from './changes-elsewhere.ts';
 import { deprecationOf } from './kind-versions.ts';
 import { resourceName } from './resource-errors.ts';
@@ -23,6 +24,9 @@ export interface OtherVersion {
 
 /** Objects converted in one turn of the event loop; requests get theirs in between. */
 const shownPerTurn = 200;
+
+/** Objects whose claims are gathered in one step: about a millisecond. */
+const claimedPerStep = 2000;
 
 export interface ResourceParts {
   /** Of the version that objects are stored in. */
@@ -72,7 +76,6 @@ export class Resource {
   #commits = 0;
   #isClosed = false;
   #refusal: ApiError | undefined;
-  #createRefusal: ApiError | undefined;
   readonly #whenQuiet: (() => void)[] = [];
 
   constructor(parts: ResourceParts, other?: Other) {
@@ -185,17 +188,6 @@ export class Resource {
     this.#refusal = reason;
   }
 
-  /** Lets nobody create any more, for a reason; what is there can be changed and deleted. */
-  refuseCreates(reason: ApiError): void {
-    this.#createRefusal = reason;
-  }
-
-  /** @throws ApiError, the reason of {@link refuseCreates}. */
-  checkCreatable(): void {
-    const refusal = this.storage.#createRefusal;
-    if (refusal !== undefined) throw refusal;
-  }
-
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
   beginCommit(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
@@ -205,7 +197,7 @@ export class Resource {
 
   /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
   checkServed(): void {
-    if (this.isClosed) throw new ApiError('NotFound', `${resourceName(this.model)} are no longer served`);
+    if (this.isClosed) throw notServed(this.model);
   }
 
   endCommit(): void {
@@ -243,12 +235,15 @@ export class Resource {
   }
 
   /** The unique indexes, and every claim that the present objects have, for the store to hold exactly these. */
-  claims(): Omit<KindClaims, 'revision'> {
-    const claims = [...this.cache.entries()].flatMap((entry) =>
-      this.cache
-        .claims(entry.values)
-        .map((unique) => ({ claim: this.#claimOf(unique), key: this.keyPrefix + entry.key })),
-    );
+  *claims(): Steps<Omit<KindClaims, 'revision'>> {
+    const claims: KindClaims['claims'][number][] = [];
+    let entries = 0;
+    for (const entry of this.#indexNumbers.size === 0 ? [] : this.cache.entries()) {
+      const key = this.keyPrefix + entry.key;
+      for (const unique of this.cache.claims(entry.values)) claims.push({ claim: this.#claimOf(unique), key });
+      entries += 1;
+      if (entries % claimedPerStep === 0) yield;
+    }
     return { indexes: this.#sortedNumbers(), claims };
   }
 
@@ -299,6 +294,11 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
   const { revision } = entry;
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
+}
+
+/** 404: the kind was served, and is not any more. */
+export function notServed(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  return new ApiError('NotFound', `${resourceName(model)} are no longer served`);
 }
 
 /** 503: the kind is known, and not served yet. */

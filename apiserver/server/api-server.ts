@@ -5,8 +5,7 @@ import type { Admissions, AdmissionTable } from '../admission/admission-table.ts
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
-import { leaderClaims } from '../builtin/lease-kind.ts';
-import { namespaceAdmission } from '../builtin/namespace-admission.ts';
+import { leaderRules } from '../builtin/lease-kind.ts';
 import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
@@ -15,12 +14,12 @@ import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { BodyDecoder } from '../decode/body-decoder.ts';
+import { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
-import { tokenCheck } from '../http/bearer-token.ts';
-import type { DebugPage } from '../http/debug-pages.ts';
+import { tokenCheck } from '../http/check-token.ts';
+import type { DebugPage } from '../http/debug-page.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
@@ -46,6 +45,7 @@ import type { ServerCertificate } from '../tls/tls-options.ts';
 import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
+import { createAdmission } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
@@ -53,7 +53,13 @@ import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
+import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
+
+/** What requests are handled by: not its class, since the types of koa, which that names, are not published. */
+interface Closable {
+  close(): void;
+}
 
 /** The parts of a server, wired. */
 interface Parts {
@@ -65,13 +71,15 @@ interface Parts {
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
   readonly events: EventExpiry;
+  readonly health: DatabaseHealth;
+  readonly schemaWatch: SchemaWatch;
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly absent: AbsentKinds;
-  readonly watches: WatchHandler;
-  readonly exports: ExportHandler;
-  readonly bodies: BodyDecoder;
+  readonly watches: Closable;
+  readonly exports: Closable;
+  readonly bodies: BodyCodec;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -124,6 +132,7 @@ async function begin(parts: Parts, settings: Settings): Promise<void> {
   await parts.listener.listen(settings);
   parts.compactor.start();
   parts.follower?.start();
+  if (parts.store.isShared) parts.schemaWatch.start();
   parts.secure?.renewal.start(parts.secure.certificate);
   await parts.namespaces.ensureDefault();
   parts.definitions.start();
@@ -143,7 +152,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = openAdmissions(schemes);
   const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
-  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table), hooksOf };
+  const rules = { admit: createAdmission(table), leaders: leaderRules(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const watches = new WatchHandler({ ...settings, lister, revisions });
@@ -158,7 +167,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
-  const bodies = new BodyDecoder(clock);
+  const bodies = new BodyCodec(clock);
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const answers = new AnswerMemory(settings.maxAnswerBytes);
   const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
@@ -167,7 +176,9 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const shared = { table, absent, exports, bodies, endpoints, metrics, added };
   const served = { ...shared, resources, memory: answers, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
+  const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
+  const controllers = { collector, namespaces, events, definitions };
+  const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
   return { ...writing, ...shared, watches, schemes, admissions, client, listener, secure };
 }
 
@@ -182,7 +193,8 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'absent' | 'exports' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+interface Served extends Pick<Parts, 'table' | 'absent' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+  readonly exports: ExportHandler;
   readonly live: readonly HealthCheck[];
   readonly resources: ResourceHandler;
   readonly memory: AnswerMemory;
@@ -208,6 +220,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
+      serviceDomain: settings.serviceDomain,
       token,
       clock,
       logger,
@@ -246,6 +259,14 @@ export class ApiServer {
   /** Other servers may serve the same database: replicas. */
   get sharesDatabase(): boolean {
     return this.#parts.store.isShared;
+  }
+
+  /**
+   * Resolves when a newer version of this package has upgraded the database, with the error that says so; else it stays
+   * pending. Nothing is written from then on (503), `/readyz` and `/livez` say so, and the server should be stopped.
+   */
+  get outdated(): Promise<Error> {
+    return this.#parts.health.outdated;
   }
 
   /** The kinds that are registered; a registration makes a kind served. */
@@ -342,11 +363,12 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, events, definitions, compactor, commits, follower, store } = this.#parts;
+    const { collector, namespaces, events, definitions, compactor, schemaWatch, commits, follower, store } =
+      this.#parts;
     await this.drain();
     const followed = definitions.stop();
     const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
-    await compactor.stop();
+    await Promise.all([compactor.stop(), schemaWatch.stop()]);
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;

@@ -1,6 +1,7 @@
+import { systemClock } from '@homeostat/controller-runtime';
 import { defineModel, reasonOf } from '@homeostat/controller-runtime/api';
-import type { ApiObject, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import type { ApiObject, Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -61,9 +62,12 @@ function keyOf(name: string): string {
 describe('a stored object that cannot be read', () => {
   let folder: string;
   let server: ApiServer;
+  /** Of servers that start from now on. */
+  let clock: Clock;
   let logged: { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[];
 
   beforeEach(async () => {
+    clock = systemClock;
     folder = await mkdtemp(join(tmpdir(), 'homeostat-'));
     await start();
   });
@@ -82,7 +86,7 @@ describe('a stored object that cannot be read', () => {
       (fields: object): void =>
         void logged.push({ level, fields: fields as Readonly<Record<string, unknown>> });
     const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
-    server = await startApiServer({ database: `sqlite:${file()}`, port: 0, logger });
+    server = await startApiServer({ database: `sqlite:${file()}`, port: 0, logger, clock });
     server.schemeManager.register(note);
     await server.whenReady(note);
   }
@@ -246,6 +250,8 @@ describe('a stored object that cannot be read', () => {
     const inShop = notes.replace('default', 'shop');
     await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
     for (const name of ['one', 'two']) await call('POST', inShop, newNote(name));
+    const time = new FakeClock();
+    clock = time;
     await restartWith({
       '/registry//namespaces/shop': cut,
       [keyOf('two').replace('default', 'shop')]: cut,
@@ -254,6 +260,7 @@ describe('a stored object that cannot be read', () => {
     await eventually(() => server.isIdle());
     expect((await call('GET', inShop)).body.items).to.have.length(1);
     expect((await call('DELETE', `${namespaces}/shop`)).status).to.equal(200);
+    await time.advance(5_000);
     await eventually(async () => (await call('GET', `${namespaces}/shop`)).status === 404);
     expect((await call('GET', `${inShop}/one`)).status).to.equal(404);
     expect((await call('GET', `${inShop}/two`)).status).to.equal(404);

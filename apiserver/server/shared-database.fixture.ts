@@ -39,6 +39,7 @@ export class ReplicaStore implements Store {
   afterCommit: () => Promise<void> = async () => undefined;
   beforeRevision: () => Promise<void> = async () => undefined;
   afterScan: () => Promise<void> = async () => undefined;
+  beforeCheck: () => Promise<void> = async () => undefined;
   readonly #store: SqliteStore;
   readonly #opened: Promise<OpenedStore>;
   readonly #announce: (revision: number) => void;
@@ -78,6 +79,10 @@ export class ReplicaStore implements Store {
     await this.beforeRevision();
     if (this.#isClosed) throw new StoreError('closed', 'the store is not open');
     return this.#store.currentRevision();
+  }
+
+  async checkSchema(): Promise<void> {
+    await this.beforeCheck();
   }
 
   subscribe(wake: (revision: number) => void): () => void {

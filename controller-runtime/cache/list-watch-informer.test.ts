@@ -129,6 +129,20 @@ describe('an informer over list and watch', () => {
     expect(source.calls).to.deep.equal(['list', 'watch 9', 'watch 12', 'watch 12']);
   });
 
+  it('backs off for half the delay at least, and for a random part of the rest', async () => {
+    const answers = [0, 0.5];
+    const random = (): number => answers.shift() ?? 1;
+    informer = createInformer({ client: source, model: Person, selection: {}, clock, logger, random });
+    source.answerList('9', []);
+    const watches = [source.nextWatch(), source.nextWatch(), source.nextWatch()];
+    run();
+    for (const [index, delayMs] of [400, 1200, 3200].entries()) {
+      await eventually(() => source.calls.length === 2 + index);
+      watches[index]?.fail(down);
+      await passDelay(delayMs);
+    }
+  });
+
   it('begins its back-off anew after two quiet minutes', async () => {
     source.answerList('9', []);
     source.nextWatch().fail(down);

@@ -99,6 +99,20 @@ describe('a leader elector', () => {
     });
   }
 
+  it('tries again after one to 2.2 retry periods, by chance', async () => {
+    await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 30, leaseTransitions: 4 });
+    const tries: number[] = [];
+    client.intercept = () => void tries.push(clock.monotonicMs());
+    const answers = [0, 0.5, 1];
+    const settings = electionSettings({ name: 'lock', identity: 'b' }, () => 'uuid');
+    const random = (): number => answers.shift() ?? 1;
+    holding.push(
+      new LeaderElector(settings, { client, clock, logger, random }).acquire(signal()).then(() => undefined),
+    );
+    await clock.advance(10_000);
+    expect(tries).to.deep.equal([0, 2000, 5200, 9600]);
+  });
+
   it('waits as long as somebody renews, and no longer because of other changes of the object', async () => {
     const a = candidate('a');
     hold(a, await elect(a));

@@ -42,6 +42,8 @@ export interface PluginHostOptions {
    * not added. Default: none.
    */
   readonly pluginsDir?: string;
+  /** Called when a plugin has become Failed. */
+  readonly onFailed?: () => void;
   /** Default: the real time. */
   readonly clock?: Clock;
   /** Default: silent. */
@@ -80,6 +82,7 @@ export class PluginHost {
   /** Those that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
+  readonly #onFailed: (() => void) | undefined;
   /** Names of those that were found there. */
   readonly #installed = new Set<string>();
   readonly #held = new Map<string, HeldObjects>();
@@ -95,6 +98,7 @@ export class PluginHost {
     this.#parts = { server, clock, logger };
     this.#awaited = new AwaitedKinds(server.schemeManager);
     this.#pluginsDir = options.pluginsDir;
+    this.#onFailed = options.onFailed;
     const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
     this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
     const parts = {
@@ -112,12 +116,19 @@ export class PluginHost {
     this.#objects = new PluginObjects({ server, clock, logger, onDesired, onDeleted });
   }
 
-  /** Reads a plugin's folder. Never rejects: what cannot be read is Failed, under the name of the folder. */
-  async addFolder(path: string): Promise<void> {
+  /**
+   * Reads a plugin's folder, and resolves with the name that {@link statuses} has for it. Never rejects: what cannot be read is
+   * Failed, under the name of the folder.
+   */
+  async addFolder(path: string): Promise<string> {
     try {
-      this.add(await openPluginFolder(path));
+      const source = await openPluginFolder(path);
+      this.add(source);
+      return source.manifest.name;
     } catch (err) {
-      this.#refuse(err, { name: basename(resolve(path)), version: '' });
+      const name = basename(resolve(path));
+      this.#refuse(err, { name, version: '' });
+      return name;
     }
   }
 
@@ -274,6 +285,7 @@ export class PluginHost {
     const reason = errorText(err);
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.set(name, { name, version, phase: 'Failed', reason });
+    this.#onFailed?.();
     // The object of a name that is taken is the other plugin's; the name of a folder need not be one of an object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
@@ -330,6 +342,7 @@ export class PluginHost {
     const { phase } = state;
     if ('run' in state) this.#held.set(name, state.run.held);
     else if (phase === 'Stopped' || phase === 'Failed') this.#recountLater();
+    if (phase === 'Failed') this.#onFailed?.();
     if (state.phase === 'Failed') this.#report(name, { identity, phase, reason: state.failure, message: state.reason });
     else if (phase === 'Stopped' && !this.#fleet.isEnabled(name))
       this.#report(name, { identity, phase, reason: 'Disabled', message: 'spec.enabled is false' });

@@ -12,7 +12,9 @@ import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
 import { PluginHost } from './plugin-host.ts';
+import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
+import { StrictPlugins } from './strict-plugins.ts';
 
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
@@ -21,8 +23,13 @@ export interface RunServeOptions extends ConfigSources {
   readonly development?: Development;
 }
 
-/** Serves until a signal, and answers the exit code: 0, 1 when it could not start or an exception escaped, 2 for bad values. */
+/**
+ * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception escaped, or a newer version has
+ * upgraded the database; 2 for bad values.
+ */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
+  // A mistake in a plugin is named by the line that its author wrote, not by the one that the compiler made of it.
+  process.setSourceMapsEnabled(true);
   try {
     return await serve(readConfig(sources), { exit, development });
   } catch (error) {
@@ -37,6 +44,7 @@ interface ServeParts extends Pick<RunServeOptions, 'exit'> {
 }
 
 async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
+  if (config.pluginsDir !== undefined) checkPluginsDir(config.pluginsDir);
   const logger = createLogger(config.logLevel);
   let host: PluginHost | undefined;
   const shutdown = new Shutdown({
@@ -47,16 +55,20 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   });
   shutdown.listen();
   try {
-    await development?.compile(shutdown.signal);
+    await development?.compileFirst(shutdown.signal);
     const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
     const { leaderElection, pluginsDir } = config;
+    const fail = (): void => shutdown.fail();
+    void failWhenOutdated(server, { logger, fail });
+    const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
     host = new PluginHost({
       server,
       logger,
+      ...(strict === undefined ? {} : { onFailed: () => strict.check() }),
       ...(leaderElection === undefined ? {} : { leaderElection }),
       ...(pluginsDir === undefined ? {} : { pluginsDir }),
     });
-    await runUntilStopped(config, { server, host, logger, development, signal: shutdown.signal });
+    await runUntilStopped(config, { server, host, logger, development, strict, signal: shutdown.signal });
     logger.info({}, 'stopped');
     return shutdown.exitCode;
   } catch (err) {
@@ -79,24 +91,38 @@ async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>
   }
 }
 
+async function failWhenOutdated(
+  server: ApiServer,
+  { logger, fail }: { readonly logger: Logger; readonly fail: () => void },
+): Promise<void> {
+  const err = await server.outdated;
+  logger.error({ err }, 'a newer version has upgraded the database: stopping');
+  fail();
+}
+
 interface Serving {
   readonly server: ApiServer;
   readonly host: PluginHost;
   readonly logger: Logger;
   readonly development: Development | undefined;
+  readonly strict: StrictPlugins | undefined;
   readonly signal: AbortSignal;
 }
 
 async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
-  const { server, host, logger, development, signal } = serving;
+  const { server, host, logger, development, strict, signal } = serving;
   server.addDebugPage(controllersPage(() => host.managers()));
+  server.addDebugPage(pluginsDirPage(config.pluginsDir));
   logger.info({ url: server.url }, 'listening');
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const developed = development === undefined ? [] : [development.folder];
-  for (const folder of [...config.plugins, ...developed]) await host.addFolder(folder);
+  for (const folder of config.plugins) {
+    const name = await host.addFolder(folder);
+    strict?.add(name);
+  }
+  if (development !== undefined) await host.addFolder(development.folder);
   await host.addInstalled();
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {

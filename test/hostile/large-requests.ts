@@ -62,6 +62,7 @@ function get(query: string, accept = 'application/json'): (object: string) => Ho
 }
 
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 const bodies: readonly LargeRequest[] = [
   { name: 'JSON: 1,400,000 numbers', request: create({ any: { a: repeat(1_400_000, () => 0) } }) },
@@ -258,10 +259,33 @@ const applies: readonly LargeRequest[] = [
 
 const reads: readonly LargeRequest[] = [
   {
+    name: 'a large object as YAML',
+    before: (object) => [create({ any: maps(5, 'v') })(object)],
+    request: get('/<name>', 'application/yaml'),
+  },
+  {
     name: 'a large object as a Table',
     before: (object) => [create({ any: maps(5, 'v') })(object)],
     request: get('/<name>', table),
   },
+];
+
+/** Of all objects that there are. */
+export const listRequests: readonly LargeRequest[] = [
+  { name: 'list', request: get('') },
+  { name: 'list: YAML', request: get('', 'application/yaml') },
+  { name: 'list: Table', request: get('', table) },
+  { name: 'list: metadata alone', request: get('', metadataAlone) },
+  {
+    name: 'list: a field selector of 100 requirements',
+    request: get(`?fieldSelector=${repeat(100, (index) => `spec.weight!=${index + 1000}`).join(',')}`),
+  },
+  {
+    name: 'list: a label selector of 100 requirements',
+    request: get(`?labelSelector=${repeat(100, (index) => `app!=x${index}`).join(',')}`),
+  },
+  { name: 'list: sorted', request: get('?sort=spec.weight,desc&sort=spec.name,asc&size=100') },
+  { name: 'export', request: () => ({ method: 'GET', path: '/export' }) },
 ];
 
 export const largeRequests: readonly LargeRequest[] = [...bodies, ...patches, ...applies, ...reads];

@@ -61,6 +61,15 @@ export const bugs = {
       await writeStatus({ greeting });
     },
   }),
+  'a missing await at a read that a write follows': controller(Guest, {
+    reconcile({ object, client, status: writeStatus }) {
+      const greet = async (): Promise<void> => {
+        const { spec: newest } = await client.get(Guest, object.metadata.name);
+        await writeStatus({ greeting: newest.name });
+      };
+      void greet();
+    },
+  }),
   'a swallowed conflict of a status': controller(Guest, {
     async reconcile({ object, client }) {
       try {

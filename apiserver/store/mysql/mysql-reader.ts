@@ -9,6 +9,7 @@ import { openSession } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { operationNames } from '../operation-codes.ts';
+import { checkSchemaVersion } from '../schema-version.ts';
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
@@ -53,6 +54,12 @@ export class MysqlReader {
 
   currentRevision(): Promise<number> {
     return this.#revision.get();
+  }
+
+  /** Rejects with StoreError `newer` for tables of a newer program. */
+  async checkSchema(): Promise<void> {
+    const [[[version] = []] = []] = await this.#read(sql.getSchema);
+    checkSchemaVersion({ migrations: sql.migrations, version: Number(version ?? 0), name: this.#name });
   }
 
   /** Kinds that have objects, in the order of their keys: a key belongs to one kind. */

@@ -102,6 +102,11 @@ class PostgresStore implements Store {
     return revision;
   }
 
+  async checkSchema(): Promise<void> {
+    this.#check();
+    return this.#reader.checkSchema();
+  }
+
   /** The listener must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
     this.#listeners.add(wake);

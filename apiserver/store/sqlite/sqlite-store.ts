@@ -105,6 +105,11 @@ class SqliteStore implements Store {
     return this.#revision;
   }
 
+  // No other program opens the file meanwhile.
+  async checkSchema(): Promise<void> {
+    this.#opened();
+  }
+
   /** The listener must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
     this.#listeners.add(wake);

@@ -6,7 +6,6 @@ import type { ControllerDefinition } from '../../controller/controller-definitio
 import type { RunRecord } from '../../controller/run-history.ts';
 import { createManager } from '../../manager/manager.ts';
 import type { Manager } from '../../manager/manager.ts';
-import type { Runnable } from '../../manager/runnable.ts';
 import type { KeyState } from '../../queue/key-state.ts';
 import { Metrics } from '../../telemetry/metrics.ts';
 import type { FakeClock } from '../fake-clock.ts';
@@ -15,6 +14,7 @@ import type { FaultSource } from '../faulty-requests.ts';
 import { FollowedKinds } from '../followed-kinds.ts';
 import { InterceptedClient } from '../intercepted-client.ts';
 import type { ConvergenceOptions } from './convergence-options.ts';
+import { FailingParts } from './failing-parts.ts';
 import { ForgottenAwaits } from './forgotten-awaits.ts';
 
 export interface ProcessParts {
@@ -45,7 +45,7 @@ export class ControllerProcess {
   readonly #manager: Manager;
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
-  readonly #failedRunnables: string[] = [];
+  readonly #parts = new FailingParts();
 
   constructor(parts: ProcessParts) {
     const { client, controllers, runnables = () => [], clock, random, uuid, source, wrap, onProblem } = parts;
@@ -54,8 +54,8 @@ export class ControllerProcess {
     const intercepted = new InterceptedClient({ client, interceptor: this.requests, clock, random });
     this.#manager = createManager({
       client: this.#followed.tracking(intercepted, wrap),
-      controllers: controllers.map((each) => forgotten.watching(each, () => this.requests)),
-      runnables: runnables({ client: intercepted, clock }).map((each) => this.#noting(each)),
+      controllers: controllers.map((each) => this.#parts.watching(forgotten.watching(each, () => this.requests))),
+      runnables: runnables({ client: intercepted, clock }).map((each) => this.#parts.runnable(each)),
       clock,
       uuid,
       logger: silentLogger,
@@ -63,7 +63,8 @@ export class ControllerProcess {
       // Whoever crashes finishes nothing.
       graceMs: 0,
     });
-    this.#running = this.#manager.run(this.#abort.signal);
+    // In a turn of its own: the first request of a runnable may be where the process crashes.
+    this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 
   /** Nothing is to be done before time passes. */
@@ -97,20 +98,7 @@ export class ControllerProcess {
           return `${name} "${key}", ${times}: ${error}`;
         }),
     );
-    return [...runs, ...this.#failedRunnables];
-  }
-
-  #noting(runnable: Runnable): Runnable {
-    const run: Runnable['run'] = async (signal) => {
-      try {
-        await runnable.run(signal);
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        if (!signal.aborted) this.#failedRunnables.push(`runnable "${runnable.name}": ${reason}`);
-        throw error;
-      }
-    };
-    return { ...runnable, run };
+    return [...runs, ...this.#parts.list()];
   }
 
   /** Stops it, without grace. Resolves when nothing of it is left; that takes time of the clock. */
