@@ -173,8 +173,8 @@ const namespaceIndex = new Spec({
   },
 });
 
-/** Objects in one step of loading: one to two milliseconds. */
-const slotsPerStep = 2500;
+/** Objects in one step of loading: about a millisecond. */
+const slotsPerStep = 1000;
 
 // One pass for all indexes: the cost is the memory that is not in the processor's cache, once for each entry.
 function* itemsOf(slots: readonly Slot[], indexes: number): Steps<readonly IndexItems[]> {

@@ -175,7 +175,7 @@ function* sortedIndexOf({ values, slots }: IndexItems): Steps<SortedIndex> {
 }
 
 /** Values that are put in their places in one step: about a millisecond. */
-const itemsPerStep = 16_384;
+const itemsPerStep = 8192;
 
 function moveOne(
   index: SortedIndex,

@@ -33,7 +33,7 @@ export async function alignClaims(resource: Resource, parts: AlignParts): Promis
     replay(revision);
     await checkUnique(resource.cache);
     const wanted = await runInTurns(resource.claims());
-    if (stored !== undefined && areEqual(stored, wanted)) {
+    if (stored !== undefined && (await areEqual(stored, wanted))) {
       resource.generation = stored.generation;
       return true;
     }
@@ -59,9 +59,9 @@ async function arrive(revision: number, { store, revisions }: Pick<AlignParts, '
   }
 }
 
-function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'revision'>): boolean {
+async function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'revision'>): Promise<boolean> {
   if (stored.indexes.join() !== indexes.join()) return false;
-  const { set, drop } = claimDifference(stored.claims, claims);
+  const { set, drop } = await runInTurns(claimDifference(stored.claims, claims));
   return set.length + drop.length === 0;
 }
 

@@ -1,10 +1,10 @@
 import type { Steps } from './steps.ts';
 
 /** Items that are sorted in one piece: one to three milliseconds. */
-const runLength = 4096;
+const runLength = 2048;
 
 /** Items that are merged in one step. */
-const mergedPerStep = 16_384;
+const mergedPerStep = 8192;
 
 type Compare<T> = (a: T, b: T) => number;
 
