@@ -83,6 +83,8 @@ describe('checkConvergence, of what fails for good without faults', () => {
     expect(error.message).to.match(
       /^the run without faults ended with what fails for good\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
     );
+    // With its stack, which test runners show.
+    expect(error.cause).to.have.property('message', 'no cards left');
   });
 
   it('refuses an error that is not tried again', async () => {

@@ -46,6 +46,7 @@ export class ControllerProcess {
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
   readonly #parts = new FailingParts();
+  #lastError: unknown;
 
   constructor(parts: ProcessParts) {
     const { client, controllers, runnables = () => [], clock, random, uuid, source, wrap, onProblem } = parts;
@@ -58,7 +59,7 @@ export class ControllerProcess {
       runnables: runnables({ client: intercepted, clock }).map((each) => this.#parts.runnable(each)),
       clock,
       uuid,
-      logger: silentLogger,
+      logger: { ...silentLogger, error: ({ err }) => (this.#lastError = err ?? this.#lastError) },
       metrics: new Metrics(),
       // Whoever crashes finishes nothing.
       graceMs: 0,
@@ -99,6 +100,11 @@ export class ControllerProcess {
         }),
     );
     return [...runs, ...this.#parts.list()];
+  }
+
+  /** What was thrown last by what has failed. */
+  get lastError(): unknown {
+    return this.#lastError;
   }
 
   /** Stops it, without grace. Resolves when nothing of it is left; that takes time of the clock. */

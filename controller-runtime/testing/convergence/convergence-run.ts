@@ -27,7 +27,10 @@ export interface RunOutcome {
   readonly end: { readonly state: FinalState } | { readonly error: unknown };
   readonly extent: RunExtent;
   readonly faults: readonly string[];
+  /** What has failed for good at the end, a line each. */
   readonly failing: readonly string[];
+  /** What that threw last. */
+  readonly lastError: unknown;
 }
 
 const maxSettleMs = 600_000;
@@ -96,6 +99,7 @@ class ConvergenceRun {
       extent: driver.extent,
       faults: driver.faults,
       failing: driver.process?.failed() ?? [],
+      lastError: driver.process?.lastError,
     };
   }
 
