@@ -45,12 +45,13 @@ export class ControllerProcess {
   readonly #manager: Manager;
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
-  readonly #parts = new FailingParts();
+  readonly #parts: FailingParts;
   #lastError: unknown;
 
   constructor(parts: ProcessParts) {
     const { client, controllers, runnables = () => [], clock, random, uuid, source, wrap, onProblem } = parts;
     const forgotten = new ForgottenAwaits(onProblem);
+    this.#parts = new FailingParts(clock);
     this.requests = new FaultyRequests({ ...source, isOver: (request) => forgotten.isOver(request) });
     const intercepted = new InterceptedClient({ client, interceptor: this.requests, clock, random });
     this.#manager = createManager({
@@ -86,6 +87,11 @@ export class ControllerProcess {
         .filter(({ attempts }) => attempts > 0)
         .map((state) => ({ controller: name, state })),
     );
+  }
+
+  /** Mappings or sources have failed for less than this time, and are tried again. */
+  isRetryingParts(forMs: number): boolean {
+    return this.#parts.isRetrying(forMs);
   }
 
   /** What has failed and is not tried again soon, a line each. Ask at rest. */

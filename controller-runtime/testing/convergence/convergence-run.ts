@@ -159,7 +159,8 @@ class ConvergenceRun {
     if (this.#isWorking()) return 'there is work under way';
     if (driver.process === undefined) return 'the controllers are down';
     if (driver.process.requests.isHolding) return 'events are held back';
-    if (driver.isRecovering) return 'what failed is not tried again yet';
+    const isRetrying = driver.isRecovering || driver.process.isRetryingParts(longestRetryMs);
+    if (isRetrying) return 'a mapping, a source or a runnable that failed has not succeeded yet';
     const retried = driver.process
       .retried()
       .find(({ state }) => (state.nextTime ?? Infinity) <= clock.now() + longestRetryMs);
