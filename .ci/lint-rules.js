@@ -17,6 +17,7 @@ const publicEntries = new Set([
   '@homeostat/controller-runtime/api',
   '@homeostat/controller-runtime/telemetry',
   '@homeostat/controller-runtime/testing',
+  '@homeostat/test',
 ]);
 
 /** Runs a check on the source of every import, re-export and import(), with the type-only ones. */

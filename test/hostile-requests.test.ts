@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { HostileProcess } from './hostile/hostile-process.ts';
 import { describeRequest } from './hostile/hostile-request.ts';
 import type { HostileAnswer, HostileRequest } from './hostile/hostile-request.ts';
-import { largeRequests } from './hostile/large-requests.ts';
+import { largeRequests, listRequests } from './hostile/large-requests.ts';
+import type { LargeRequest } from './hostile/large-requests.ts';
 import { shownBytes } from './hostile/send-request.ts';
 import { things } from './hostile/models.ts';
 import { randomRequests } from './hostile/random-requests.ts';
@@ -26,6 +27,7 @@ const deleted: HostileRequest = { method: 'DELETE', path: things };
 describe('hostile requests', () => {
   let server: HostileProcess;
   let limitMs: number;
+  let heldAtStart: number;
 
   before(async () => {
     server = await HostileProcess.start();
@@ -54,7 +56,7 @@ describe('hostile requests', () => {
   it(`answers ${count} random ones with what is documented, and none holds up the others`, async () => {
     const requests = randomRequests(count, seed);
     await stallOf(requests.slice(0, 200));
-    const before = await server.call('heldBytes');
+    heldAtStart = await server.call('heldBytes');
     for (let from = 0; from < requests.length; from += width) {
       const together = requests.slice(from, from + width);
       if ((await stallOf(together)) <= limitMs) continue;
@@ -65,29 +67,47 @@ describe('hostile requests', () => {
     }
     await server.send(deleted);
     await expectAlive();
-    expect((await server.call('heldBytes')) - before).to.be.below(maxGrowthBytes);
+    expect((await server.call('heldBytes')) - heldAtStart).to.be.below(maxGrowthBytes);
   });
 
-  for (const [number, { name, before = () => [], request }] of largeRequests.entries()) {
-    it(`is not held up by ${name}`, async () => {
-      const stalls: number[] = [];
-      do {
-        // A name of its own: some have finalizers, and stay.
-        const object = `large-${number}-${stalls.length}`;
-        for (const each of before(object)) {
-          const { status, text } = await server.send(each);
-          expect(status, text).to.be.below(300);
-        }
-        stalls.push(await stallOf([request(object)]));
-        await server.send(deleted);
-      } while (Math.min(...stalls) > limitMs && stalls.length < 3);
-      expect(Math.min(...stalls)).to.be.at.most(limitMs);
+  /** Sends a request up to three times, and returns the shortest of the longest stalls: it may meet a collection of garbage. */
+  async function leastStallOf({ before = () => [], request }: LargeRequest, object: string): Promise<number> {
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (let attempt = 0; attempt < 3 && leastMs > limitMs; attempt += 1) {
+      // A name of its own each time: some have finalizers, and stay.
+      const name = `${object}-${attempt}`;
+      for (const each of before(name)) {
+        const { status, text } = await server.send(each);
+        expect(status, text).to.be.below(300);
+      }
+      leastMs = Math.min(leastMs, await stallOf([request(name)]));
+    }
+    return leastMs;
+  }
+
+  for (const [number, large] of largeRequests.entries()) {
+    it(`is not held up by ${large.name}`, async () => {
+      expect(await leastStallOf(large, `large-${number}`)).to.be.at.most(limitMs);
+      await server.send(deleted);
       await expectAlive();
     });
   }
 
+  describe('of 20,000 objects', () => {
+    before(() => server.call('fill', 20_000));
+
+    after(() => server.send(deleted));
+
+    for (const large of listRequests) {
+      it(`is not held up by ${large.name}`, async () => {
+        expect(await leastStallOf(large, 'list')).to.be.at.most(limitMs);
+        await expectAlive();
+      });
+    }
+  });
+
   it('gives back the memory that they took', async () => {
-    expect(await server.call('heldBytes')).to.be.below(160 * 1024 * 1024);
+    expect((await server.call('heldBytes')) - heldAtStart).to.be.below(maxGrowthBytes);
   });
 });
 

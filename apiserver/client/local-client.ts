@@ -36,7 +36,7 @@ import type {
   ObjectList,
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
-import type { BodySource } from '../decode/body-decoder.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';

@@ -1,5 +1,8 @@
 import type { Context } from 'koa';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { cutIntoPieces, pieceBytes, PieceStream } from './piece-stream.ts';
+import type { Pieces } from './piece-stream.ts';
+import { setYaml } from './responses.ts';
 
 /** A list: a JSON object whose last field is an array with an item for each entry. */
 export interface ListText {
@@ -42,6 +45,27 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
   yield Buffer.concat(parts);
 }
 
+/** The same as YAML, in as large pieces. */
+export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer | Promise<Buffer>, void> {
+  const { head, field, entries, itemOf = asStored, check } = text;
+  const isEmpty = entries.length === 0;
+  const start = Buffer.from(JSON.stringify(isEmpty ? { ...head, [field]: [] } : head));
+  yield codec.toYaml(start, 'document');
+  if (!isEmpty) yield Buffer.from(`${field}:\n`);
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for (const [index, entry] of entries.entries()) {
+    const item = itemOf(entry.bytes);
+    parts.push(parts.length === 0 ? opening : comma, item);
+    bytes += Math.max(item.length, entry.bytes.length);
+    if (bytes < pieceBytes && index < entries.length - 1) continue;
+    yield codec.toYaml(Buffer.concat([...parts, closing]), 'items');
+    check?.();
+    parts = [];
+    bytes = 0;
+  }
+}
+
 /** The length of the whole where the items are the objects themselves, in bytes. */
 export function listLength({ head, field, entries }: Omit<ListText, 'itemOf'>): number {
   const [empty = tail] = listPieces({ head, field, entries: [] });
@@ -69,7 +93,7 @@ export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, len
   if (length !== undefined) context.length = length;
 }
 
-function* together(made: readonly Buffer[], rest: Iterator<Buffer, void>): Generator<Buffer, void> {
+function* together<Piece>(made: readonly Piece[], rest: Iterator<Piece, void>): Generator<Piece, void> {
   yield* made;
   yield* { [Symbol.iterator]: () => rest };
 }
@@ -78,5 +102,19 @@ function asStored(object: Buffer): Buffer {
   return object;
 }
 
+/** Answers with YAML that is made in pieces. What is made at once, as that of short lists is, is sent whole. */
+export function sendYamlPieces(context: Context, pieces: Pieces): void {
+  const made: Buffer[] = [];
+  for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {
+    const { done, value } = pieces.next();
+    if (done === true) return setYaml(context, Buffer.concat(made));
+    if (!(value instanceof Buffer)) return setYaml(context, new PieceStream(together([...made, value], pieces)));
+    made.push(value);
+  }
+  setYaml(context, new PieceStream(together(made, pieces)));
+}
+
+const opening = Buffer.from('[');
+const closing = Buffer.from(']');
 const comma = Buffer.from(',');
 const tail = Buffer.from(']}');

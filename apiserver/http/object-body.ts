@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { BodyDecoder, BodySource } from '../decode/body-decoder.ts';
+import type { BodyCodec, BodySource } from '../decode/body-codec.ts';
 import type { BodyFormat } from '../decode/decode-body.ts';
 import { readBody } from '../decode/read-body.ts';
 import { protobufType } from '../protobuf/decode-object.ts';
@@ -13,7 +13,7 @@ const objectTypes = ['application/json', 'application/yaml'];
  * The request's object, in JSON or YAML, and in protobuf where the kind has a `message`. A missing Content-Type is JSON,
  * since `kubectl replace --raw` sends none.
  */
-export async function readObjectBody(context: Context, bodies: BodyDecoder, message?: Message): Promise<BodySource> {
+export async function readObjectBody(context: Context, bodies: BodyCodec, message?: Message): Promise<BodySource> {
   const type = mediaTypeOf(context);
   const isProtobuf = type === protobufType && message !== undefined;
   if (!isProtobuf && type !== '' && !objectTypes.includes(type)) {
@@ -23,12 +23,12 @@ export async function readObjectBody(context: Context, bodies: BodyDecoder, mess
 }
 
 /** An applied object, in YAML or JSON. */
-export async function readAppliedBody(context: Context, bodies: BodyDecoder): Promise<BodySource> {
+export async function readAppliedBody(context: Context, bodies: BodyCodec): Promise<BodySource> {
   return bodies.decode(await readBody(context.req), 'applied');
 }
 
 /** A body of which nothing is known yet, JSON unless it says that it is YAML or protobuf; undefined when it is empty. */
-export async function readOptionalBody(context: Context, bodies: BodyDecoder, message: Message): Promise<unknown> {
+export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
   const isProtobuf = mediaTypeOf(context) === protobufType;
   const bytes = await readBody(context.req);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;

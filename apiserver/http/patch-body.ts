@@ -1,6 +1,6 @@
 import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { BodyDecoder } from '../decode/body-decoder.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { readBody } from '../decode/read-body.ts';
 import type { PatchBody } from '../registry/write-options.ts';
 import { unsupported } from './object-body.ts';
@@ -21,7 +21,7 @@ export const patchTypes: readonly string[] = [
  * A patch by its media type; a strategic merge patch is taken as a merge patch where it is one. A 415 names what the path
  * `takes`.
  */
-export async function readPatch(context: Context, bodies: BodyDecoder, takes: readonly string[]): Promise<PatchBody> {
+export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupported(takes);
   const body = await bodies.decode(await readBody(context.req), 'json');

@@ -1,6 +1,6 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { BodyDecoder } from '../decode/body-decoder.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { resourceName } from '../registry/resource-errors.ts';
@@ -16,7 +16,7 @@ import type { Format } from './accept.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { listLength, listPieces, sendPieces } from './list-stream.ts';
+import { listLength, listPieces, sendPieces, sendYamlPieces, yamlPieces } from './list-stream.ts';
 import { pieceBytes } from './piece-stream.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
@@ -30,7 +30,7 @@ import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { typedBody } from './typed-body.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
-import { sendBytes, setWarnings } from './responses.ts';
+import { sendBytes, setWarnings, setYaml } from './responses.ts';
 import { ScaleHandler } from './scale-handler.ts';
 import type { WatchHandler } from './watch-handler.ts';
 
@@ -38,7 +38,7 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
-  readonly bodies: BodyDecoder;
+  readonly bodies: BodyCodec;
   readonly memory: AnswerMemory;
   readonly clock: Clock;
 }
@@ -119,15 +119,15 @@ export class ResourceHandler {
   async #get(call: Call, key: ObjectKey): Promise<void> {
     const { context, resource } = call;
     const entry = await this.#parts.registry.get(resource, key, firstOf(context.query, 'resourceVersion'));
-    sendObject(call, entry.bytes);
+    await this.#sendObject(call, entry.bytes);
   }
 
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
     setWarnings(context, missingFrom(resource, path.namespace));
     const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
-    this.#parts.memory.hold(context.res, memoryOf(list, call));
-    sendList(call, list);
+    this.#parts.memory.hold(context.res, memoryOf(list));
+    this.#sendList(call, list);
   }
 
   async #create(call: Call): Promise<void> {
@@ -139,7 +139,7 @@ export class ResourceHandler {
     );
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
@@ -149,7 +149,7 @@ export class ResourceHandler {
     const written = await withWarnings(context, options, (warned) =>
       this.#parts.registry.update(resource, key, body, warned),
     );
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
@@ -160,7 +160,7 @@ export class ResourceHandler {
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.patch(call.resource, key, patch, warned),
     );
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
@@ -170,7 +170,7 @@ export class ResourceHandler {
       this.#parts.registry.apply(call.resource, key, body, warned),
     );
     if (written.outcome === 'created') call.context.status = 201;
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
@@ -196,12 +196,28 @@ export class ResourceHandler {
       { resource, entries },
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
-    sendList(call, list);
+    // What was deleted has left memory, and may have left the history.
+    this.#parts.memory.count(context.res, bytesOf(entries));
+    this.#sendList(call, list, () => undefined);
   }
 
-  #answer(call: Call, written: WriteResult): void {
+  #answer(call: Call, written: WriteResult): void | Promise<void> {
     setWarnings(call.context, written.warnings);
-    sendObject(call, written.bytes);
+    return this.#sendObject(call, written.bytes);
+  }
+
+  #sendObject({ context, format, view }: Call, bytes: Buffer): void | Promise<void> {
+    const shown = view === undefined ? bytes : view.ofObject(bytes);
+    if (format !== 'yaml') return sendBytes(context, shown, format);
+    const yaml = this.#parts.bodies.toYaml(shown, 'document');
+    return yaml instanceof Promise ? yaml.then((text) => setYaml(context, text)) : setYaml(context, yaml);
+  }
+
+  #sendList({ context, format, view }: Call, list: ListPage, check = (): void => list.checkKept()): void {
+    const shown = view?.ofList(list.envelope()) ?? ({ head: list.envelope(), field: 'items' } as const);
+    const text = { ...shown, entries: list.entries, check };
+    if (format === 'yaml') return sendYamlPieces(context, yamlPieces(text, this.#parts.bodies));
+    sendPieces(context, listPieces(text), view === undefined ? listLength(text) : undefined);
   }
 }
 
@@ -220,23 +236,13 @@ async function withWarnings<T extends WriteOptions>(
   }
 }
 
-function sendObject({ context, format, view }: Call, bytes: Buffer): void {
-  sendBytes(context, view === undefined ? bytes : view.ofObject(bytes), format);
+/** What answering with a list takes, in bytes: a few pieces, and objects that are kept for it alone. */
+function memoryOf({ entries, isStored }: ListPage): number {
+  return (isStored ? 0 : bytesOf(entries)) + 3 * pieceBytes + 16 * entries.length;
 }
 
-function sendList({ context, format, view }: Call, list: ListPage): void {
-  if (view !== undefined) return sendBytes(context, view.ofList(list), format);
-  const text = { head: list.envelope(), field: 'items', entries: list.entries, check: () => list.checkKept() } as const;
-  if (format === 'yaml') return sendBytes(context, Buffer.concat([...listPieces(text)]), format);
-  sendPieces(context, listPieces(text), listLength(text));
-}
-
-/** What answering with a list takes, in bytes. */
-function memoryOf({ entries, isStored }: ListPage, { format, view }: Call): number {
-  if (isStored && view === undefined && format !== 'yaml') return 3 * pieceBytes + 16 * entries.length;
-  let bytes = 0;
-  for (const entry of entries) bytes += entry.bytes.length;
-  return bytes;
+function bytesOf(entries: ListPage['entries']): number {
+  return entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
 function isRead({ method }: Context): boolean {

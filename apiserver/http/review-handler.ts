@@ -1,7 +1,7 @@
 import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { BodyDecoder } from '../decode/body-decoder.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { badRequest, clip, invalid } from '../registry/resource-errors.ts';
 import { answerReview } from '../reviews/answer-review.ts';
@@ -27,9 +27,9 @@ interface ReviewBody {
 /** A review in a POST, answered with its status. */
 export class ReviewHandler {
   readonly #users: Users;
-  readonly #bodies: BodyDecoder;
+  readonly #bodies: BodyCodec;
 
-  constructor(users: Users, bodies: BodyDecoder) {
+  constructor(users: Users, bodies: BodyCodec) {
     this.#users = users;
     this.#bodies = bodies;
   }

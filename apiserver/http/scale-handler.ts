@@ -1,7 +1,7 @@
 import { applyJsonPatch, applyMergePatch, isConflict } from '@homeostat/controller-runtime/api';
 import type { ObjectKey, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { BodyDecoder } from '../decode/body-decoder.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { decodeObject } from '../registry/object-codec.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -30,9 +30,9 @@ const maxTries = 5;
 /** `/<name>/scale`: GET, PUT and PATCH (`autoscaling/v1` Scale), for kinds that say where their replicas are. */
 export class ScaleHandler {
   readonly #registry: Registry;
-  readonly #bodies: BodyDecoder;
+  readonly #bodies: BodyCodec;
 
-  constructor(registry: Registry, bodies: BodyDecoder) {
+  constructor(registry: Registry, bodies: BodyCodec) {
     this.#registry = registry;
     this.#bodies = bodies;
   }

@@ -1,6 +1,6 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { builtinKinds } from '../builtin/builtin-kinds.ts';
-import type { BodySource } from '../decode/body-decoder.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import type { Resource } from '../registry/resource.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 

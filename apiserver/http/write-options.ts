@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { maxManagerBytes } from '../apply/read-managed-fields.ts';
-import type { BodyDecoder } from '../decode/body-decoder.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { deleteOptionsMessage } from '../protobuf/object-messages.ts';
 import type { ApplyOptions, WriteOptions } from '../registry/write-options.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
@@ -72,7 +72,7 @@ interface DeleteBody {
 }
 
 /** DeleteOptions, from the body and the query; of a propagation policy in both, the body's. */
-export async function readDeleteOptions(context: Context, bodies: BodyDecoder): Promise<WriteOptions> {
+export async function readDeleteOptions(context: Context, bodies: BodyCodec): Promise<WriteOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
   const body = deleteBody(await readOptionalBody(context, bodies, deleteOptionsMessage));

@@ -13,8 +13,9 @@ import { EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
+import { definitionJudge } from '../crd/definition-judge.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { BodyDecoder } from '../decode/body-decoder.ts';
+import { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
@@ -79,7 +80,7 @@ interface Parts {
   readonly absent: AbsentKinds;
   readonly watches: Closable;
   readonly exports: Closable;
-  readonly bodies: BodyDecoder;
+  readonly bodies: BodyCodec;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -147,7 +148,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
+  const judgeOf = definitionJudge(serviceDomain);
+  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = openAdmissions(schemes);
@@ -167,7 +169,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
-  const bodies = new BodyDecoder(clock);
+  const bodies = new BodyCodec(clock);
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const answers = new AnswerMemory(settings.maxAnswerBytes);
   const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
@@ -220,6 +222,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
+      serviceDomain: settings.serviceDomain,
       token,
       clock,
       logger,

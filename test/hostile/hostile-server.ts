@@ -55,7 +55,7 @@ function smallThing(number: number): never {
 /** The same kind with more indexes: all of its objects are indexed. */
 async function reindex(): Promise<void> {
   server.schemeManager.unregister(thing, serviceOwner);
-  server.schemeManager.register(thingWith([...thingIndexes, 'spec.map.text', 'metadata.generation']));
+  server.schemeManager.register(thingWith([...thingIndexes, 'spec.map.text', 'spec.tags']));
   await server.whenReady(thing);
 }
 

@@ -16,7 +16,7 @@ const mergePatch = 'application/merge-patch+json';
 const applyPatch = 'application/apply-patch+yaml';
 
 /** Fields that one object may have, and nodes that a body may have. */
-const [maxFields, maxNodes] = [10_000, 150_000];
+const [maxFields, maxNodes] = [10_000, 250_000];
 
 function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
@@ -62,6 +62,7 @@ function get(query: string, accept = 'application/json'): (object: string) => Ho
 }
 
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 const bodies: readonly LargeRequest[] = [
   { name: 'JSON: 1,400,000 numbers', request: create({ any: { a: repeat(1_400_000, () => 0) } }) },
@@ -130,15 +131,15 @@ const bodies: readonly LargeRequest[] = [
   },
   { name: 'YAML: 1,000,000 empty lists', request: yaml(`    a: [${'[],'.repeat(900_000)}]\n`) },
   { name: 'YAML: as many items as may be', request: yaml(`    a:\n${'    - a\n'.repeat(maxNodes - 50)}`) },
-  { name: 'YAML: 150,000 fields', request: yaml(repeat(150_000, (index) => `    k${index}: v\n`).join('')) },
+  { name: 'YAML: 250,000 fields', request: yaml(repeat(250_000, (index) => `    k${index}: v\n`).join('')) },
   { name: 'YAML: folded lines', request: yaml(`    a: >\n${'      a\n'.repeat(350_000)}`) },
   { name: 'YAML: aliases', request: yaml(`    a: &a [${'0,'.repeat(30_000)}0]\n    b: [${'*a,'.repeat(90)}]\n`) },
   { name: 'YAML: 500,000 documents', request: () => post('--- 1\n'.repeat(500_000), 'application/yaml') },
   { name: 'YAML: 32 KB of documents', request: () => post('--- 1\n'.repeat(5400), 'application/yaml') },
   {
-    name: 'protobuf: 150,000 labels',
+    name: 'protobuf: 250,000 labels',
     request: () =>
-      post(namespaceMessage(150_000) as never, 'application/vnd.kubernetes.protobuf', '/api/v1/namespaces'),
+      post(namespaceMessage(250_000) as never, 'application/vnd.kubernetes.protobuf', '/api/v1/namespaces'),
   },
 ];
 
@@ -258,10 +259,33 @@ const applies: readonly LargeRequest[] = [
 
 const reads: readonly LargeRequest[] = [
   {
+    name: 'a large object as YAML',
+    before: (object) => [create({ any: maps(5, 'v') })(object)],
+    request: get('/<name>', 'application/yaml'),
+  },
+  {
     name: 'a large object as a Table',
     before: (object) => [create({ any: maps(5, 'v') })(object)],
     request: get('/<name>', table),
   },
+];
+
+/** Of all objects that there are. */
+export const listRequests: readonly LargeRequest[] = [
+  { name: 'list', request: get('') },
+  { name: 'list: YAML', request: get('', 'application/yaml') },
+  { name: 'list: Table', request: get('', table) },
+  { name: 'list: metadata alone', request: get('', metadataAlone) },
+  {
+    name: 'list: a field selector of 100 requirements',
+    request: get(`?fieldSelector=${repeat(100, (index) => `spec.weight!=${index + 1000}`).join(',')}`),
+  },
+  {
+    name: 'list: a label selector of 100 requirements',
+    request: get(`?labelSelector=${repeat(100, (index) => `app!=x${index}`).join(',')}`),
+  },
+  { name: 'list: sorted', request: get('?sort=spec.weight,desc&sort=spec.name,asc&size=100') },
+  { name: 'export', request: () => ({ method: 'GET', path: '/export' }) },
 ];
 
 export const largeRequests: readonly LargeRequest[] = [...bodies, ...patches, ...applies, ...reads];

@@ -5,7 +5,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { isApiError } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { BodyDecoder } from './body-decoder.ts';
+import { BodyCodec } from './body-codec.ts';
 import { decodeBody } from './decode-body.ts';
 import type { BodyFormat } from './decode-body.ts';
 
@@ -28,15 +28,15 @@ async function messageOf(result: Promise<unknown>): Promise<string> {
   return isApiError(error) ? `${error.code} ${error.message}` : String(error);
 }
 
-describe('BodyDecoder', () => {
-  let decoder: BodyDecoder;
+describe('BodyCodec', () => {
+  let decoder: BodyCodec;
 
   before(() => subscribe('worker_threads', onWorker));
 
   after(() => unsubscribe('worker_threads', onWorker));
 
   beforeEach(() => {
-    decoder = new BodyDecoder(systemClock);
+    decoder = new BodyCodec(systemClock);
   });
 
   afterEach(() => decoder.close());
@@ -84,11 +84,11 @@ describe('BodyDecoder', () => {
   });
 
   it('goes on after a body that takes more memory than the worker has', async () => {
-    const greedy = new BodyDecoder(systemClock, { maxHeapMb: 24 });
+    const greedy = new BodyCodec(systemClock, { maxHeapMb: 24 });
     try {
       const answer = messageOf(greedy.decode(Buffer.from(`a: [${'[],'.repeat(900_000)}]`), 'yaml'));
       const next = greedy.decode(Buffer.from(JSON.stringify(objectOf(300_000))), 'json');
-      expect(await answer).to.equal('413 Request entity too large: decoding the body takes too much memory');
+      expect(await answer).to.equal('413 Request entity too large: it takes too much memory');
       expect((await next)()).to.deep.equal(objectOf(300_000));
     } finally {
       await greedy.close();
@@ -97,7 +97,7 @@ describe('BodyDecoder', () => {
 
   it('ends its worker when there was nothing to do for ten seconds', async () => {
     const clock = new FakeClock();
-    const idle = new BodyDecoder(clock);
+    const idle = new BodyCodec(clock);
     await idle.decode(Buffer.from(JSON.stringify(objectOf(300_000))), 'json');
     const [worker] = workers;
     expect(workers.size).to.equal(1);

@@ -3,6 +3,8 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, FieldCause, StatusReason, Timer } from '@homeostat/controller-runtime/api';
 import { decodeBody, textOf } from './decode-body.ts';
 import type { BodyFormat } from './decode-body.ts';
+import { formatYaml } from './format-yaml.ts';
+import type { YamlPart } from './format-yaml.ts';
 
 /** Gives the value of a body, a fresh one at each call. */
 export interface BodySource {
@@ -11,15 +13,13 @@ export interface BodySource {
   readonly isLarge?: boolean;
 }
 
-/** What the worker is asked. */
-export interface WorkerRequest {
-  readonly bytes: Uint8Array;
-  readonly format: BodyFormat;
-}
+/** What the worker is asked: to decode bytes, or to write JSON as YAML. */
+export type WorkerRequest =
+  { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
-/** The body as JSON (undefined: it is what was sent), or why it is refused. */
+/** The body as JSON (undefined: it is what was sent) or as YAML, or why it is refused. */
 export type WorkerAnswer =
-  | { readonly json: Uint8Array | undefined }
+  | { readonly text: Uint8Array | undefined }
   | {
       readonly refusal: {
         readonly reason: StatusReason;
@@ -35,22 +35,26 @@ const largeBody = 64 * 1024;
 const maxJsonHere = 256 * 1024;
 const maxOtherHere = 32 * 1024;
 
+/** JSON of which YAML is written here: up to 5 ms. */
+const maxYamlHere = 16 * 1024;
+
 /** The heap of the worker. YAML of 3 MiB takes up to 400 MB. */
 const defaultHeapMb = 768;
 
 /** A worker that has nothing to do for so long is ended, and its memory given back. */
 const idleMs = 10_000;
 
-interface Job extends WorkerRequest {
+interface Job {
+  readonly request: WorkerRequest;
   readonly resolve: (answer: WorkerAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
- * Decodes bodies. Large ones are checked in a worker thread, one at a time, so that they hold up nobody else; it starts when
- * it is first needed.
+ * Decodes bodies, and writes YAML. What is large is done in a worker thread, one at a time, so that it holds up nobody else;
+ * the worker starts when it is first needed.
  */
-export class BodyDecoder {
+export class BodyCodec {
   readonly #clock: Clock;
   readonly #maxHeapMb: number;
   readonly #waiting: Job[] = [];
@@ -78,9 +82,18 @@ export class BodyDecoder {
       const { reason, message, causes } = answer.refusal;
       throw new ApiError(reason, message, { causes });
     }
-    const text = textOf(answer.json === undefined ? bytes : Buffer.from(answer.json.buffer));
+    const text = textOf(answer.text === undefined ? bytes : Buffer.from(answer.text.buffer));
     const read = (): unknown => JSON.parse(text);
     return Object.assign(read, { isLarge: true });
+  }
+
+  /** JSON as YAML; at once where that is short work. Of `items` the JSON is a list. */
+  toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
+    if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
+    return this.#ask({ bytes: Uint8Array.from(json), yaml: part }).then((answer) => {
+      if (!('text' in answer) || answer.text === undefined) throw new Error('the worker wrote no YAML');
+      return Buffer.from(answer.text.buffer);
+    });
   }
 
   /** Ends the worker; what is being decoded is refused (503). */
@@ -95,7 +108,7 @@ export class BodyDecoder {
   #ask(request: WorkerRequest): Promise<WorkerAnswer> {
     if (this.#isClosed) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...request, resolve, reject });
+      this.#waiting.push({ request, resolve, reject });
       this.#next();
     });
   }
@@ -109,10 +122,10 @@ export class BodyDecoder {
       this.#idle.unref?.();
       return;
     }
-    const { bytes, format } = this.#current;
+    const { request } = this.#current;
     const worker = (this.#worker ??= this.#start());
     this.#currentWorker = worker;
-    worker.postMessage({ bytes, format } satisfies WorkerRequest, [bytes.buffer as ArrayBuffer]);
+    worker.postMessage(request, [request.bytes.buffer as ArrayBuffer]);
   }
 
   #start(): Worker {
@@ -150,7 +163,7 @@ export class BodyDecoder {
 }
 
 function tooMuchMemory(cause: unknown): ApiError {
-  const message = 'Request entity too large: decoding the body takes too much memory';
+  const message = 'Request entity too large: it takes too much memory';
   return new ApiError('RequestEntityTooLarge', message, { cause });
 }
 
