@@ -13,8 +13,9 @@ import { nextTurn } from '../turns/next-turn.ts';
 import { runInTurns } from '../turns/steps.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
+import type { KindJudge } from './kind-judge.ts';
 import type { KindStrategy } from './kind-strategy.ts';
-import { modelValidator } from './model-validator.ts';
+import { judgedRules, modelValidator } from './model-validator.ts';
 import { readKind } from './read-kind.ts';
 import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
@@ -28,6 +29,9 @@ import type { Rules } from './write-request.ts';
 
 export { IndexBuildError };
 
+/** Bytes of changes that are read in one turn of the event loop: 10 ms. */
+const bytesPerTurn = 1024 * 1024;
+
 export interface OpenParts {
   readonly store: Store;
   /** Has what other processes write to the kind until it is served. */
@@ -40,6 +44,8 @@ export interface OpenParts {
   readonly onValidateBug: (error: unknown) => void;
   /** What a built-in kind adds to the rules of all kinds. Default nothing. */
   readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
+  /** Judges the objects of a built-in kind that may take long to judge. Default nothing. */
+  readonly judgeOf?: (model: ModelDescriptor) => KindJudge | undefined;
   /** Objects indexed so far; called after each page. */
   readonly onProgress: (indexed: number) => void;
   /** Told of each stored object that cannot be read. */
@@ -58,9 +64,9 @@ export async function openResource(
   serve: (resource: Resource) => void,
 ): Promise<Resource> {
   const { store, log, revisions } = parts;
-  const { descriptor: model } = registration;
+  const { descriptor: model, origin } = registration;
   const kindNumber = await store.numberOf(kindNameOf(model));
-  const rules = rulesOf(model, parts);
+  const rules = rulesOf(model, { ...parts, origin });
   const upgrade = upgradeTo(rules);
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
@@ -75,11 +81,11 @@ export async function openResource(
       floor: place.revision,
     });
     let replayed = place.revision;
+    const restored = await restoreChanges(resource, log.since(kindNumber, 0));
     const replay = (upTo: number): void => {
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
       replayed = upTo;
     };
-    const restored = await restoreInTurns(resource, log.since(kindNumber, 0));
     const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
     if (!isAligned || place.isLost()) continue;
     replay(revisions.current);
@@ -90,24 +96,23 @@ export async function openResource(
   }
 }
 
-/** Compiles what writes of a model are judged by. @throws as {@link compileSchema}. */
-export function rulesOf(
-  model: ModelDescriptor,
-  { onValidateBug, strategyOf }: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
-): Rules {
+type RulesParts = Pick<OpenParts, 'onValidateBug' | 'strategyOf' | 'judgeOf'> & Pick<Registration, 'origin'>;
+
+/** What writes of a model are judged by. @throws as {@link compileSchema}. */
+export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
+  const { onValidateBug, strategyOf, judgeOf, origin } = parts;
+  const judge = judgeOf?.(model);
   return {
     model,
-    schema: compileSchema(model),
+    schema: compileSchema(model, origin),
     validateModel: modelValidator(model, onValidateBug),
+    judge: judge === undefined ? undefined : judgedRules(model, judge),
     strategy: strategyOf?.(model),
   };
 }
 
 /** The rules of each version that a kind is served in, but not stored. @throws as {@link compileSchema}. */
-export function otherRulesOf(
-  { versions = [] }: ModelDescriptor,
-  parts: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
-): readonly OtherVersion[] {
+export function otherRulesOf({ versions = [] }: ModelDescriptor, parts: RulesParts): readonly OtherVersion[] {
   return versions
     .filter(({ model }) => model.served !== false)
     .map((version) => ({ version, rules: rulesOf(version.model, parts) }));
@@ -121,12 +126,12 @@ interface Created extends OpenParts {
   readonly floor: number;
 }
 
-async function createResource({ descriptor: model, owner }: Registration, parts: Created): Promise<Resource> {
+async function createResource({ descriptor: model, owner, origin }: Registration, parts: Created): Promise<Resource> {
   const { store, rules, upgrade, cache, kindNumber, floor, onError, onUnreadable } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
     rules,
-    versions: otherRulesOf(model, parts),
+    versions: otherRulesOf(model, { ...parts, origin }),
     upgrade,
     onUnreadable,
     owner,
@@ -149,26 +154,28 @@ function replayOnto(resource: Resource, change: Change): void {
   else putEntry(cache, lenientEntry(resource, change));
 }
 
-type Restored = ReadonlyMap<Change, FeedChange>;
-
-/** Changes of the log that are read in one turn of the event loop. */
-const restoredPerTurn = 200;
-
-/** What the feed will hold of the log so far: there may be thousands of changes, and the turn that serves the kind is one. */
-async function restoreInTurns(resource: Resource, changes: readonly Change[]): Promise<Restored> {
-  const restored = new Map<Change, FeedChange>();
-  for (const change of changes) {
-    restored.set(change, restore(resource, change));
-    if (restored.size % restoredPerTurn === 0) await nextTurn();
-  }
-  return restored;
-}
-
 /** Fills the watch window. Where a change cannot be read, history begins after it: watchers from before are told 410. */
-function restoreFeed(resource: Resource, { floor, changes }: KindLog, known: Restored): void {
-  const restored = changes.map((change) => known.get(change) ?? restore(resource, change));
+function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
+  const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
   const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
   resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));
+}
+
+/** Changes by their revision, as the feed holds them; in several turns when they are many. */
+async function restoreChanges(
+  resource: Resource,
+  changes: readonly Change[],
+): Promise<ReadonlyMap<number, FeedChange>> {
+  const restored = new Map<number, FeedChange>();
+  let bytes = 0;
+  for (const change of changes) {
+    restored.set(change.revision, restore(resource, change));
+    bytes += change.data.length + (change.previous?.data.length ?? 0);
+    if (bytes < bytesPerTurn) continue;
+    bytes = 0;
+    await nextTurn();
+  }
+  return restored;
 }
 
 /** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */

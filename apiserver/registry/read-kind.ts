@@ -16,9 +16,9 @@ export interface ReadParts {
   readonly onProgress: (read: number) => void;
 }
 
-/** Read and indexed in one turn of the event loop, whichever comes first; requests get theirs in between. */
+/** Read and indexed in one turn of the event loop, whichever comes first: a page of definitions can have many megabytes. */
 const objectsPerTurn = 200;
-const bytesPerTurn = 256 * 1024;
+const bytesPerTurn = 512 * 1024;
 
 /**
  * A kind's objects with the values of their indexes; a BrokenEntry for each that cannot be read. Each is as it was at some moment of the reading, and what comes or
@@ -39,6 +39,7 @@ export async function readKind(kind: StoredKind, { store, kindNumber, onProgress
       await nextTurn();
     }
     onProgress(entries.length);
+    // Others see the progress: the next page may be here already.
     await nextTurn();
   }
   return entries;
