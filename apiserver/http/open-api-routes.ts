@@ -27,9 +27,15 @@ export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middlew
   });
   return async function answerOpenApi(context, next) {
     const path = withoutTrailingSlash(context.path);
-    if (path === '/openapi/v2' && readsProtobufAlone(context.get('Accept'))) return sendEmptyProtobuf(context);
+    if (path === '/openapi/v2' && readsProtobufAlone(context.get('Accept'))) {
+      sendEmptyProtobuf(context);
+      return;
+    }
     const document = path.startsWith('/openapi') ? await documents.find(path) : undefined;
-    if (document === undefined) return next();
+    if (document === undefined) {
+      await next();
+      return;
+    }
     requireRead(context);
     await sendDocument(context, path, document);
   };

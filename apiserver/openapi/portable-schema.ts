@@ -57,7 +57,7 @@ function* convert(schema: JsonSchema, conversion: Conversion): Steps<OpenApiSche
   const own: Record<string, unknown> = { ...typeOf(schema) };
   for (const keyword of sameKeywords) if (schema[keyword] !== undefined) own[keyword] = schema[keyword];
   const children = yield* childrenOf(schema, conversion);
-  return Object.assign(own, valuesOf(schema), patternOf(schema), boundsOf(schema), children);
+  return { ...own, ...valuesOf(schema), ...patternOf(schema), ...boundsOf(schema), ...children };
 }
 
 function* portableReference({ $ref = '', ...rest }: JsonSchema, conversion: Conversion): Steps<OpenApiSchema> {
