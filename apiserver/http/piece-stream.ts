@@ -1,14 +1,21 @@
 import { Readable } from 'node:stream';
 
 /** Size of one piece of a large answer. An answer that its client does not read keeps about three of them in memory. */
-export const pieceBytes: number = 128 * 1024;
+export const pieceBytes: number = 256 * 1024;
+
+/** An answer up to this size is sent whole, which takes half of the work; it counts in the memory of answers. */
+export const wholeBytes: number = 1024 * 1024;
+
+/** Pieces that are made in one turn of the event loop: a turn costs 10 µs, and copying a piece 30. */
+const piecesPerTurn = 4;
 
 /**
- * A body that is made while the client reads it: the next piece is made when the connection has taken the one before, and at
- * most one in a turn of the event loop. An iterator that throws cuts the connection, since the head has been sent.
+ * A body that is made while the client reads it: the next piece is made when the connection has taken the one before. An
+ * iterator that throws cuts the connection, since the head has been sent.
  */
 export class PieceStream extends Readable {
   readonly #pieces: Iterator<Buffer, void>;
+  #made = 0;
 
   constructor(pieces: Iterator<Buffer, void>) {
     super({ highWaterMark: pieceBytes });
@@ -16,7 +23,9 @@ export class PieceStream extends Readable {
   }
 
   override _read(): void {
-    setImmediate(() => this.#push());
+    this.#made += 1;
+    if (this.#made % piecesPerTurn === 0) setImmediate(() => this.#push());
+    else this.#push();
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {

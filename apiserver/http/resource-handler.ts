@@ -13,8 +13,7 @@ import type { Format } from './accept.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { listLength, listPieces, sendPieces } from './list-stream.ts';
-import { pieceBytes } from './piece-stream.ts';
+import { listPieces, sendStoredList } from './list-stream.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
@@ -221,12 +220,12 @@ function sendList({ context, format, view }: Call, list: ListPage): void {
   if (view !== undefined) return sendBytes(context, view.ofList(list), format);
   const text = { head: list.envelope(), field: 'items', entries: list.entries, check: () => list.checkKept() } as const;
   if (format === 'yaml') return sendBytes(context, Buffer.concat([...listPieces(text)]), format);
-  sendPieces(context, listPieces(text), listLength(text));
+  sendStoredList(context, text);
 }
 
-/** What answering with a list takes, in bytes. */
+/** What is made to answer with a list, in bytes; what is sent from the stored objects takes nothing. */
 function memoryOf({ entries, isStored }: ListPage, { format, view }: Call): number {
-  if (isStored && view === undefined && format !== 'yaml') return 3 * pieceBytes + 16 * entries.length;
+  if (isStored && view === undefined && format !== 'yaml') return 0;
   let bytes = 0;
   for (const entry of entries) bytes += entry.bytes.length;
   return bytes;
