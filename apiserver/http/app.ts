@@ -26,11 +26,13 @@ import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { queryEncoding } from './query-encoding.ts';
 import { allOf } from './query.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { requestId } from './request-id.ts';
 import { pathNotFound, refuseMethod } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
 import type { ReviewHandler } from './review-handler.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 export interface AppParts extends EndpointParts {
   readonly resources: ResourceHandler;
@@ -45,6 +47,7 @@ export interface AppParts extends EndpointParts {
   readonly debug: readonly DebugPage[];
   readonly memory: AnswerMemory;
   readonly hostNames: readonly string[];
+  readonly proxies: TrustedProxies;
   /** What every request but health has to bear; undefined: all are let in. */
   readonly token: string | undefined;
   readonly uuid: () => string;
@@ -59,8 +62,9 @@ export function createApp(parts: AppParts): Koa {
   app.use(errorResponses(parts.logger));
   app.use(largeAnswers(parts.memory));
   app.use(requestId(parts.uuid));
-  app.use(originGuard(parts.hostNames));
-  if (parts.token !== undefined) app.use(bearerToken(parts.token));
+  const refusals = new RefusalLog(parts);
+  app.use(originGuard({ ...parts, refusals }));
+  if (parts.token !== undefined) app.use(bearerToken(parts.token, refusals));
   app.use(queryEncoding());
   app.use(resourceRoutes(parts));
   app.use(endpointRoutes(parts));

@@ -2,6 +2,7 @@ import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import { wantsProblem } from './accept.ts';
+import { shortPath } from './refusal-log.ts';
 
 /**
  * Stands first: whatever is thrown behind it becomes a Status (or RFC 9457) answer. An error that is no ApiError is a
@@ -32,8 +33,17 @@ function asApiError(error: unknown, context: Context, logger: Logger): ApiError 
 
 function internalError(error: unknown, context: Context, logger: Logger): ApiError {
   const requestId: unknown = context.state['requestId'];
-  logger.error({ err: error, requestId, method: context.method, path: context.path }, 'request failed');
+  if (isOutOfDescriptors(error)) {
+    const message = 'the server has no file descriptors left at the moment, please try again later';
+    return new ApiError('ServiceUnavailable', message, { cause: error, retryAfterSeconds: 1 });
+  }
+  logger.error({ err: error, requestId, method: context.method, path: shortPath(context.path) }, 'request failed');
   return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);
+}
+
+function isOutOfDescriptors(error: unknown): boolean {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return code === 'EMFILE' || code === 'ENFILE';
 }
 
 /** Writes the error in the form that the client accepts; drops headers that were meant for a success. */

@@ -24,6 +24,7 @@ import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
 import { ReviewHandler } from '../http/review-handler.ts';
+import { TrustedProxies } from '../http/trusted-proxies.ts';
 import { WatchHandler } from '../http/watch-handler.ts';
 import { adoptGeneration } from '../registry/align-claims.ts';
 import type { Compactor } from '../registry/compactor.ts';
@@ -31,6 +32,7 @@ import type { Follower } from '../registry/follower.ts';
 import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
+import type { Revisions } from '../registry/revisions.ts';
 import type { Resource } from '../registry/resource.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
@@ -140,7 +142,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
-  const watches = new WatchHandler({ ...settings, lister, revisions });
+  const handlers = createHandlers(settings, { registry, lister, revisions });
+  const { watches } = handlers;
   table.on('closed', (resource) => watches.closeKind(resource));
   sampleServer(metrics, { table, watches });
   const unserved = new UnservedDependents({ store, table, log });
@@ -151,21 +154,9 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const reader = new ObjectReader();
   const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
   const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
-  const answers = new AnswerMemory(settings.maxAnswerBytes);
-  const resources = new ResourceHandler({ registry, lister, watches, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = {
-    resources,
-    memory: answers,
-    exports,
-    table,
-    endpoints,
-    reader,
-    metrics,
-    added,
-    live: [health.lasting],
-  };
+  const served = { ...handlers, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
   return {
@@ -184,6 +175,25 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   };
 }
 
+interface Handlers {
+  readonly watches: WatchHandler;
+  readonly resources: ResourceHandler;
+  readonly memory: AnswerMemory;
+  readonly proxies: TrustedProxies;
+}
+
+/** What answers requests for objects. */
+function createHandlers(
+  settings: Settings,
+  parts: { readonly registry: Registry; readonly lister: Lister; readonly revisions: Revisions },
+): Handlers {
+  const { clock, maxAnswerBytes, trustedProxies } = settings;
+  const proxies = new TrustedProxies(trustedProxies);
+  const memory = new AnswerMemory(maxAnswerBytes);
+  const watches = new WatchHandler({ ...settings, ...parts, proxies });
+  return { watches, resources: new ResourceHandler({ ...parts, watches, memory, clock }), memory, proxies };
+}
+
 async function openTls(
   settings: Settings,
   onRenewed: (certificate: ServerCertificate) => void,
@@ -195,16 +205,15 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
+interface Served
+  extends Omit<Handlers, 'watches'>, Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
   readonly live: readonly HealthCheck[];
-  readonly resources: ResourceHandler;
-  readonly memory: AnswerMemory;
   readonly reader: ObjectReader;
 }
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, memory, exports, table, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, proxies, exports, table, endpoints, reader, metrics, added, live } = served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
@@ -220,12 +229,13 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
+      proxies,
       token,
       clock,
       logger,
       uuid,
     }).callback(),
-    { keyPair, clock },
+    { keyPair, clock, maxConnections: settings.maxConnections },
   );
   return listener;
 }
