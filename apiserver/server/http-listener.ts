@@ -71,7 +71,7 @@ export class HttpListener {
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
     this.#stalled = new StalledReaders(this.#sockets, clock);
     this.#connections = new ConnectionTable(maxConnections, () => this.#server.closeIdleConnections());
-    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, { ...httpOptions, ...keyPair });
+    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair, httpOptions);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
     this.#server.on(this.#tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
@@ -176,9 +176,9 @@ const ciphers = [
 
 const secureOptions = { minVersion: 'TLSv1.2', ciphers } as const;
 
-function createHttpsServer(answer: Handler, options: ServerOptions & KeyPair): HttpsServer {
+function createHttpsServer(answer: Handler, { key, cert }: KeyPair, options: ServerOptions): HttpsServer {
   const connectionOptions = { handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
-  const server = createTlsServer({ ...options, ...connectionOptions, ...secureOptions }, answer);
+  const server = createTlsServer({ ...options, ...connectionOptions, ...secureOptions, key, cert }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
   // By the system's clock, as all limits that Node keeps: connections are made in real time, whatever time a server lives in.

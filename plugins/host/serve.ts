@@ -10,8 +10,12 @@ import type { Development } from './dev/development.ts';
 import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
+import { LineOutput } from './line-output.ts';
 import { PluginHost } from './plugin-host.ts';
 import { Shutdown } from './shutdown.ts';
+
+/** Whoever read it may have gone, which is no reason to stop. */
+const stderr = new LineOutput(2);
 
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
@@ -26,7 +30,7 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
     return await serve(readConfig(sources), { exit, development });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    stderr.write(`${error.message}\n`);
     return 2;
   }
 }
@@ -61,7 +65,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   } catch (err) {
     if (err instanceof ConfigError) throw err;
     logger.error({ err }, 'homeostat could not start');
-    process.stderr.write(`homeostat could not start: ${errorText(err)}\n`);
+    stderr.write(`homeostat could not start: ${errorText(err)}\n`);
     return 1;
   } finally {
     shutdown.dispose();
@@ -101,7 +105,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
-    if (config.hints) process.stderr.write(hintsFor(server, hintOptions(config)));
+    if (config.hints) stderr.write(hintsFor(server, hintOptions(config)));
   }
   const followed = development?.run(serving, signal);
   await stopped;
