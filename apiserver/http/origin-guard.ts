@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
+import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import type { RefusalLog } from './refusal-log.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
@@ -9,6 +10,9 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** A name or an address, in brackets if it is one of IPv6, and perhaps a port (RFC 9110, 7.2). */
 const hostForm = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?$/i;
+
+/** A client may write one name in many ways, with 65,536 ports. */
+const maxKeptHeaders = 100;
 
 export interface OriginGuardParts {
   readonly hostNames: readonly string[];
@@ -21,28 +25,49 @@ export interface OriginGuardParts {
  * must not be able to write to 127.0.0.1, nor read from it by rebinding a name (403).
  */
 export function originGuard({ hostNames, proxies, refusals }: OriginGuardParts): Middleware {
-  const known = new Set([...loopbackNames, ...hostNames.map((name) => inHeader(name.toLowerCase()))]);
+  const known = new KnownHosts(hostNames);
   const forbid = (context: Context, message: string): ApiError => {
     refusals.note(context, message);
     return new ApiError('Forbidden', message);
   };
   return function guardOrigin(context, next): Promise<void> {
-    const problem = problemOfHost(context, known) ?? problemOfOrigin(context, proxies);
+    const problem = problemOfHost(context.req, known) ?? problemOfOrigin(context, proxies);
     if (problem !== undefined) throw forbid(context, problem);
     return next();
   };
 }
 
 /** @throws ApiError BadRequest when the host is not told, told twice, or is none. */
-function problemOfHost({ req }: Context, known: ReadonlySet<string>): string | undefined {
-  const [, name] = hostForm.exec(req.headers.host ?? '') ?? [];
-  if (name === undefined || countHosts(req.rawHeaders) > 1) {
+function problemOfHost({ headers, rawHeaders }: IncomingMessage, known: KnownHosts): string | undefined {
+  const { host = '' } = headers;
+  const isKnown = known.has(host);
+  if (isKnown === undefined || countHosts(rawHeaders) > 1) {
     const message =
       'a request needs one host: one Host header, or a URL, with a name or an address, and perhaps a port';
     throw new ApiError('BadRequest', message);
   }
-  if (known.has(name.toLowerCase())) return undefined;
-  return 'the Host header names no host of this server; allow it with --host-name';
+  return isKnown ? undefined : 'the Host header names no host of this server; allow it with --host-name';
+}
+
+/** The host names of a server. */
+class KnownHosts {
+  readonly #names: ReadonlySet<string>;
+  /** Headers that were found to name one of them: to parse each again would cost a GET 1 %. */
+  readonly #headers = new Set<string>();
+
+  constructor(hostNames: readonly string[]) {
+    this.#names = new Set([...loopbackNames, ...hostNames.map((name) => inHeader(name.toLowerCase()))]);
+  }
+
+  /** Whether a Host header names one; undefined when it is none. */
+  has(header: string): boolean | undefined {
+    if (this.#headers.has(header)) return true;
+    const [, name] = hostForm.exec(header) ?? [];
+    if (name === undefined) return undefined;
+    if (!this.#names.has(name.toLowerCase())) return false;
+    if (this.#headers.size < maxKeptHeaders) this.#headers.add(header);
+    return true;
+  }
 }
 
 /** Of several Host headers, node would take the first, and a proxy perhaps the last. */
