@@ -1,6 +1,8 @@
-// `npm run spec` writes the pages that are made of the tests: docs/spec-conformance.md, and the table of
-// docs/kubernetes-compatibility.md. `npm run spec:check` fails when something is wrong with them, or one is stale.
+// `npm run spec` writes the pages that are made of the tests (docs/spec-conformance.md and the table of
+// docs/kubernetes-compatibility.md) and the rooms of docs/architecture.md. `npm run spec:check` fails when something is
+// wrong with them, or one is stale.
 import { writeFileSync } from 'node:fs';
+import * as architecture from './architecture.js';
 import * as compatibility from './kubernetes-compatibility.js';
 import * as specification from './spec-conformance.js';
 import { loadedTests, malformedTags, readCommitted, root } from './test-titles.js';
@@ -18,12 +20,15 @@ function publish(page, text) {
 
 const { text, problems } = specification.conformance(tests);
 const table = compatibility.compatibility(tests);
+const rooms = architecture.architecture();
 const all = [
   ...malformedTags(tests),
   ...problems,
   ...table.problems,
   ...publish(specification.page, text),
   ...publish(compatibility.page, table.text),
+  ...rooms.problems,
+  ...publish(architecture.page, rooms.text),
 ];
 for (const problem of all) console.log(problem);
 if (all.length > 0) process.exitCode = 1;

@@ -1,5 +1,6 @@
 // The house's own lint rules: what oxlint's built-in ones cannot say. Loaded by .oxlintrc.json.
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, relative, resolve, sep } from 'node:path';
+import { closedDoor } from './doors.js';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -16,6 +17,7 @@ const publicEntries = new Set([
   '@homeostat/controller-runtime/api',
   '@homeostat/controller-runtime/telemetry',
   '@homeostat/controller-runtime/testing',
+  '@homeostat/test',
 ]);
 
 /** Runs a check on the source of every import, re-export and import(), with the type-only ones. */
@@ -59,6 +61,16 @@ const publicEntriesOnly = {
   },
 };
 
+const doors = {
+  create(context) {
+    const file = relative(root, context.filename).split(sep).join('/');
+    return onImports((node, source) => {
+      const message = closedDoor(file, source);
+      if (message !== undefined) context.report({ node, message });
+    });
+  },
+};
+
 const ambientModules = new Set(['node:timers', 'node:timers/promises', 'timers', 'timers/promises']);
 const ambientMembers = new Set(['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID']);
 // Not setImmediate: it lets others have their turn, and no clock moves by it.
@@ -94,6 +106,7 @@ export default {
   rules: {
     'no-export-star': noExportStar,
     'public-entries-only': publicEntriesOnly,
+    doors,
     'no-ambient-time-or-chance': noAmbient,
   },
 };

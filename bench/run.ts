@@ -17,6 +17,7 @@ import { postgresWrites } from './cases/postgres-writes.ts';
 import { reconciles } from './cases/reconciles.ts';
 import { registration } from './cases/registration.ts';
 import { replicas } from './cases/replicas.ts';
+import { stalls } from './cases/stalls.ts';
 import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
@@ -46,6 +47,7 @@ const cases: Readonly<Record<string, Case>> = {
   'start-up-on-servers': startUpOnServers,
   'work-queue': workQueue,
   reconciles,
+  stalls,
 };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });

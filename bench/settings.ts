@@ -8,6 +8,8 @@ export interface Settings {
   readonly objects: number;
   /** Writes in a round in process. By count, so that the database stays small however fast it is. */
   readonly writes: number;
+  /** CustomResourceDefinitions that a server is given. */
+  readonly definitions: number;
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
 }
@@ -17,6 +19,7 @@ export const fullSettings: Settings = {
   seconds: 2,
   objects: 100_000,
   writes: 20_000,
+  definitions: 214,
   watchers: 1_000,
   watchedWritesPerSecond: 200,
 };
@@ -27,6 +30,7 @@ export const quickSettings: Settings = {
   seconds: 0.3,
   objects: 2_000,
   writes: 1_000,
+  definitions: 10,
   watchers: 50,
   watchedWritesPerSecond: 100,
 };

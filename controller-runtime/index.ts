@@ -21,6 +21,7 @@ export { createClient } from './create-client.ts';
 export type { HttpClientOptions } from './create-client.ts';
 export { readKubeconfig } from './client/kubeconfig.ts';
 export type { KubeconfigAccess, KubeconfigOptions } from './client/kubeconfig.ts';
+export { containLogger } from './client/contain-logger.ts';
 export { createOrUpdate } from './client/create-or-update.ts';
 export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or-update.ts';
 export { ensureObject } from './client/ensure.ts';
@@ -52,6 +53,7 @@ export { controller, on } from './controller/controller-definition.ts';
 export type {
   ControllerDefinition,
   ControllerOptions,
+  MapContext,
   MapFunction,
   MappedKeys,
   WatchSource,
@@ -92,4 +94,4 @@ export { isTerminal, terminal } from './controller/terminal-error.ts';
 export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';
 export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';
-export type { Runnable } from './manager/runnable.ts';
+export type { Runnable, RunnableContext } from './manager/runnable.ts';

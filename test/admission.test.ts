@@ -4,6 +4,7 @@ import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { admit, ApiError, invalid } from 'homeostat';
 import type { AdmissionHooks, CreateAdmission } from 'homeostat';
+import { namespaceGraceMs } from './support/namespaces.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -473,6 +474,7 @@ describe('admission by plugins', () => {
         if (object.metadata.name === 'a') paid();
       };
       await server.delete('/api/v1/namespaces/shop');
+      await clock.advance(namespaceGraceMs);
       for (const path of [`${parcels}/b`, `${receipts}/r`])
         await eventually(async () => (await server.get(path)).status === 404, { describe: `${path} to go` });
       expect((await server.get(`${parcels}/a`)).status).to.equal(200);

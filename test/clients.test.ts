@@ -5,11 +5,15 @@ import { createFaultInjectingFetch } from '@homeostat/controller-runtime/testing
 
 // The contracts belong to the package, and not to its public face: they are found where they were compiled.
 type ClientContract = typeof import('../controller-runtime/client/client.contract.ts');
+type PreconditionsContract = typeof import('../controller-runtime/client/client-preconditions.contract.ts');
 type InformerContract = typeof import('../controller-runtime/cache/informer.contract.ts');
 const compiled = new URL('../../controller-runtime/dist/', import.meta.url);
 const { describeClientContract } = (await import(
   new URL('client/client.contract.js', compiled).href
 )) as ClientContract;
+const { describePreconditions } = (await import(
+  new URL('client/client-preconditions.contract.js', compiled).href
+)) as PreconditionsContract;
 const { describeInformerContract } = (await import(
   new URL('cache/informer.contract.js', compiled).href
 )) as InformerContract;
@@ -46,5 +50,7 @@ const inProcess: Open = async (models) => {
 
 describeClientContract('over HTTP', overHttp);
 describeClientContract('in process', inProcess);
+describePreconditions('over HTTP', overHttp);
+describePreconditions('in process', inProcess);
 describeInformerContract('over HTTP', overHttp);
 describeInformerContract('in process', inProcess);

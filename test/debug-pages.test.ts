@@ -1,7 +1,7 @@
 import { startApiServer } from '@homeostat/apiserver';
 import { controller, definePlugin, terminal } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
-import { eventually, FakeClock, startTestServer } from 'homeostat/testing';
+import { eventually, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
 import { letter, machine, Person } from './support/models.ts';
@@ -74,9 +74,24 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers', 'HEAD')).status).to.equal(200);
   });
 
+  it('says of a controller that it has no worker left, because its runs have outlasted their timeout', async () => {
+    const hangs = controller(Person, {
+      concurrency: 1,
+      timeoutMs: 10,
+      reconcile: () => new Promise<undefined>((resolve) => (letGo = () => resolve(undefined))),
+    });
+    server = await startTestServer({ plugins: [definePlugin({ models: [Person], controllers: [hangs] })] });
+    await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
+    const problem =
+      'controller "person": none of its 1 workers is left: runs outlasted their timeout and have not ended (ann)';
+    await eventually(async () => (await get('/debug/controllers')).body.items[0].problem === problem);
+    letGo?.();
+    await eventually(async () => !('problem' in (await get('/debug/controllers/plugin-1/person')).body));
+  });
+
   it('says of each key its state, attempts, time, last error and reasons', async () => {
     const clock = new FakeClock();
-    server = await startTestServer({ clock, models: [Person], controllers: [persons] });
+    server = await startTestServer({ clock, models: [Person], controllers: [persons], logger: silentLogger });
     for (const name of ['fails', 'gives-up', 'waits', 'runs']) {
       await server.client.create(Person, { metadata: { name }, spec: { name } });
     }
@@ -105,7 +120,12 @@ describe('/debug/controllers', () => {
 
   it('says of one object where it stands, and how its last runs went', async () => {
     const clock = new FakeClock();
-    server = await startTestServer({ clock, models: [Person, letter], controllers: [persons, letters] });
+    server = await startTestServer({
+      clock,
+      models: [Person, letter],
+      controllers: [persons, letters],
+      logger: silentLogger,
+    });
     for (const name of ['fails', 'fine']) await server.client.create(Person, { metadata: { name }, spec: { name } });
     await server.client.create(letter, {
       metadata: { name: 'x-y', namespace: 'default' },

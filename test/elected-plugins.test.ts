@@ -3,7 +3,7 @@ import type { Client } from '@homeostat/controller-runtime';
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { eventually, startTestServer } from 'homeostat/testing';
+import { eventually, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { KillableServer } from './support/killable-server.ts';
 import { Person } from './support/models.ts';
@@ -73,6 +73,7 @@ describe('controllers of plugins on a shared database', () => {
       models: [Person],
       controllers: [greeter],
       leaderElection: times,
+      logger: silentLogger,
     });
     servers.push(server);
     expect(await greets(server.client, 'gus')).to.equal('again');

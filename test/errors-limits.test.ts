@@ -62,6 +62,56 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => server.delete(`${persons}/ann`, { body })), expected);
     });
 
+    it('refuses what has too many fields or items, and takes what has as many as may be', async () => {
+      const fields = (count: number): object =>
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, '']));
+      const list = (count: number, item: (n: number) => unknown): unknown[] =>
+        Array.from({ length: count }, (_, n) => item(n));
+      const owner = (n: number): object => ({ apiVersion: 'v1', kind: 'Namespace', name: `n${n}`, uid: `u${n}` });
+      const manyFields = 'Request entity too large: an object in it has more than 10000 fields';
+      const manyItems = 'Request entity too large: a list in it has 10001 items, more than 10000';
+      const many: readonly (readonly [object, object, string])[] = [
+        [{}, { labels: fields(10_001) }, manyFields],
+        [{ tags: list(250_000, () => '') }, {}, 'Request entity too large: it has more than 250000 fields and items'],
+        [{}, { finalizers: list(10_001, (n) => `a.b/c${n}`) }, manyItems],
+        [{}, { ownerReferences: list(10_001, owner) }, manyItems],
+      ];
+      for (const [spec, metadata, message] of many) {
+        const body = person('many', spec, metadata);
+        expectRefusal(await leavesNoTrace(server, () => server.post(persons, body)), { ...tooLarge, message });
+        const yaml = { type: 'application/yaml' };
+        expectRefusal(await leavesNoTrace(server, () => server.post(persons, body, yaml)), { ...tooLarge, message });
+      }
+      expect((await server.post(persons, person('labels', {}, { labels: fields(10_000) }))).status).to.equal(201);
+      expect((await server.post(persons, person('tags', { tags: list(149_000, () => '') }))).status).to.equal(201);
+    });
+
+    it('refuses an object that patches make too large', async () => {
+      const labels = (from: number): object => {
+        const pairs = Array.from({ length: 9_000 }, (_, n) => [`k${from + n}`, '']);
+        return { metadata: { labels: Object.fromEntries(pairs) } };
+      };
+      await server.create(persons, person('growing'));
+      expect((await server.patch(`${persons}/growing`, labels(0))).status).to.equal(200);
+      const message = 'Request entity too large: an object in it has more than 10000 fields';
+      const refused = await leavesNoTrace(server, () => server.patch(`${persons}/growing`, labels(9_000)));
+      expectRefusal(refused, { ...tooLarge, message });
+      expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);
+    });
+
+    it('refuses a JSON patch that is too much work, and does what only seems so', async () => {
+      const type = 'application/json-patch+json';
+      await server.create(persons, person('moved', { tags: Array.from({ length: 100_000 }, () => '') }));
+      const to = (from: string, path: string): object => ({ op: 'move', from: `/spec/${from}`, path: `/spec/${path}` });
+      const there = Array.from({ length: 500 }, () => [to('tags', 'a'), to('a', 'tags')]).flat();
+      expect((await server.patch(`${persons}/moved`, there, { type })).status).to.equal(200);
+      const deeper = Array.from({ length: 500 }, () => [to('tags', 'a/tags'), to('a/tags', 'tags')]).flat();
+      const patch = [{ op: 'add', path: '/spec/a', value: {} }, ...deeper];
+      const message = 'Request entity too large: a JSON patch may visit at most 1000000 nodes in all';
+      const refused = await leavesNoTrace(server, () => server.patch(`${persons}/moved`, patch, { type }));
+      expectRefusal(refused, { ...tooLarge, message });
+    });
+
     it('reads on, so that a client that is still sending sees the answer', async () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         expectRefusal(await server.post(persons, Buffer.alloc(8 * MiB, ' ')), tooLarge);

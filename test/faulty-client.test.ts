@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { controller, isConflict, reasonOf } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
-import { createFaultyClient, createTestKit, FakeClock, startTestServer } from 'homeostat/testing';
+import { createFaultyClient, createTestKit, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { ClientRequest, FaultyClient, TestKit, TestServer } from 'homeostat/testing';
 import { Badge, Person } from './support/staff.ts';
 import { saysWhose } from './support/staff-controllers.ts';
@@ -33,7 +33,7 @@ describe('a faulty client', () => {
   });
 
   const work = (...controllers: ControllerDefinition[]): TestKit =>
-    (kit = createTestKit({ client: faulty.client, controllers, clock }));
+    (kit = createTestKit({ client: faulty.client, controllers, clock, logger: silentLogger }));
 
   const hire = (name = 'ada') => server.client.create(Person, { metadata: { name }, spec: { name } });
   const rename = (name: string) => server.client.patch(Person, 'ada', { type: 'merge', patch: { spec: { name } } });

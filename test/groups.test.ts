@@ -1,7 +1,7 @@
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import { defineModel, definePlugin } from 'homeostat';
 import type { ModelDescriptor } from 'homeostat';
-import { startTestServer } from 'homeostat/testing';
+import { silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
 
@@ -27,7 +27,11 @@ describe('groups of plugins', () => {
   async function refusalOf(group: string, serviceDomain?: string): Promise<string | undefined> {
     const options = serviceDomain === undefined ? {} : { serviceDomain };
     try {
-      server = await startTestServer({ ...options, plugins: [definePlugin({ models: [modelIn(group)] })] });
+      server = await startTestServer({
+        logger: silentLogger,
+        ...options,
+        plugins: [definePlugin({ models: [modelIn(group)] })],
+      });
     } catch (error) {
       return (error as Error).message;
     }

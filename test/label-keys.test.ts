@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { controller, definePlugin, isInvalid } from 'homeostat';
 import type { ApiError, Client, Plugin } from 'homeostat';
-import { startTestServer } from 'homeostat/testing';
+import { silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
 import { machine, machines, newMachine } from './support/models.ts';
@@ -164,7 +164,7 @@ describe('label keys of plugins, users and the service', () => {
       'apiVersion: people.example.com/v1alpha1\nkind: Machine\nmetadata: { name: m, labels: { plain: x } }\n';
     await writeFile(join(folder, 'resources/extensions/m.yaml'), object);
     const other: Plugin = definePlugin({ models: [machine] });
-    const started = startTestServer({ plugins: [other, folder] });
+    const started = startTestServer({ plugins: [other, folder], logger: silentLogger });
     const error: unknown = await started.catch((thrown: unknown) => thrown);
     expect(String(error)).to.include('plugin "declares" failed').and.include('metadata.labels: Invalid value: "plain"');
     await rm(folder, { recursive: true });

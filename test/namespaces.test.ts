@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { letter, letters, newLetter, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
+import { createNamespaces, namespaceGraceMs } from './support/namespaces.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
+import type { Answer } from './support/test-server.ts';
 import { useTwoServers } from './support/two-servers.ts';
 
 const namespaces = '/api/v1/namespaces';
@@ -16,7 +17,7 @@ function namespace(name: string, more: object = {}): object {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, ...more };
 }
 
-/** Waits until the namespace is gone. */
+/** Waits until the namespace is gone; its grace is over. */
 async function gone(server: TestServer, name: string): Promise<void> {
   await eventually(async () => (await server.get(`${namespaces}/${name}`)).status === 404, {
     describe: () => `${name} to go`,
@@ -24,13 +25,20 @@ async function gone(server: TestServer, name: string): Promise<void> {
 }
 
 describe('namespaces [compat namespaces]', () => {
+  const clock = new FakeClock();
   let server: TestServer;
 
   before(async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ clock });
   });
 
   after(() => server.stop());
+
+  async function deleteNamespace(name: string): Promise<Answer> {
+    const answer = await server.delete(`${namespaces}/${name}`);
+    await clock.advance(namespaceGraceMs);
+    return answer;
+  }
 
   it('have a phase, a finalizer and a label from the start, whatever is sent', async () => {
     const sent = namespace('made', { spec: { finalizers: ['example.com/own'] }, status: { phase: 'Terminating' } });
@@ -102,7 +110,7 @@ describe('namespaces [compat namespaces]', () => {
       involvedObject: {},
     });
     await server.create(lettersIn('other'), newLetter('kept'));
-    const answer = await server.delete(`${namespaces}/full`);
+    const answer = await deleteNamespace('full');
     expect(answer.status).to.equal(200);
     expect(answer.body.status).to.deep.equal({ phase: 'Terminating' });
     expect(answer.body.metadata.deletionTimestamp).to.be.a('string');
@@ -114,11 +122,23 @@ describe('namespaces [compat namespaces]', () => {
     await server.create(lettersIn('full'), newLetter('again'));
   });
 
+  it('keep what is in them for five seconds, so that it can be deleted by its name', async () => {
+    await createNamespaces(server.api.client, ['brief']);
+    for (const name of ['first', 'second']) await server.create(lettersIn('brief'), newLetter(name));
+    await server.delete(`${namespaces}/brief`);
+    await clock.advance(namespaceGraceMs - 1);
+    expect((await server.delete(`${lettersIn('brief')}/first`)).status).to.equal(200);
+    expect((await server.get(`${lettersIn('brief')}/second`)).body.metadata).not.to.have.property('deletionTimestamp');
+    await clock.advance(1);
+    await gone(server, 'brief');
+    expect((await server.get(`${lettersIn('brief')}/second`)).status).to.equal(404);
+  });
+
   it('wait for the finalizers of what is in them, and take nothing new meanwhile', async () => {
     await createNamespaces(server.api.client, ['held']);
     const held = { ...newLetter('slow'), metadata: { name: 'slow', finalizers: ['example.com/wait'] } };
     await server.create(lettersIn('held'), held);
-    await server.delete(`${namespaces}/held`);
+    await deleteNamespace('held');
     const slow = `${lettersIn('held')}/slow`;
     await eventually(async () => (await server.get(slow)).body.metadata.deletionTimestamp !== undefined);
     const refused = await server.post(lettersIn('held'), newLetter('new'));
@@ -136,7 +156,7 @@ describe('namespaces [compat namespaces]', () => {
     await createNamespaces(server.api.client, ['hidden']);
     await server.create(lettersIn('hidden'), newLetter('unseen'));
     server.api.schemeManager.unregister(letter, 'service');
-    await server.delete(`${namespaces}/hidden`);
+    await deleteNamespace('hidden');
     await eventually(() => server.api.isIdle());
     expect((await server.get(`${namespaces}/hidden`)).status).to.equal(200);
     server.api.schemeManager.register(letter);
@@ -148,7 +168,7 @@ describe('namespaces [compat namespaces]', () => {
   it('wait for finalizers of their own; finalize takes those of the spec away', async () => {
     await server.create(namespaces, namespace('own', { spec: { finalizers: ['example.com/own'] } }));
     const path = `${namespaces}/own`;
-    await server.delete(path);
+    await deleteNamespace('own');
     await eventually(async () => (await server.get(path)).body.spec.finalizers.length === 1);
     const stored = (await server.get(path)).body;
     expect(stored.spec.finalizers).to.deep.equal(['example.com/own']);
@@ -172,7 +192,8 @@ describe('namespaces across a restart', () => {
 
   it('go on being emptied', async () => {
     const database = `sqlite:${folder}/restart.db`;
-    const first = await TestServer.start({ database });
+    const clock = new FakeClock();
+    const first = await TestServer.start({ database, clock });
     await createNamespaces(first.api.client, ['half']);
     await first.create(lettersIn('half'), {
       ...newLetter('a'),
@@ -182,8 +203,9 @@ describe('namespaces across a restart', () => {
     await first.delete(`${namespaces}/half`);
     await first.stop();
 
-    const second = await TestServer.start({ database });
+    const second = await TestServer.start({ database, clock });
     expect((await second.get(`${namespaces}/half`)).body.status.phase).to.equal('Terminating');
+    await clock.advance(namespaceGraceMs);
     await eventually(async () => (await second.get(lettersIn('half'))).body.total === 1);
     await second.patch(`${lettersIn('half')}/a`, { metadata: { finalizers: [] } });
     await gone(second, 'half');
@@ -192,7 +214,8 @@ describe('namespaces across a restart', () => {
 });
 
 describe('namespaces of two servers on one database', () => {
-  const servers = useTwoServers();
+  const clock = new FakeClock();
+  const servers = useTwoServers({ clock });
 
   it('have one default, though both made it at once', async () => {
     const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));
@@ -207,6 +230,10 @@ describe('namespaces of two servers on one database', () => {
     const revision = await first.revision(namespaces);
     const watch = await second.watch(`${namespaces}?watch=true&resourceVersion=${revision}`);
     await second.delete(`${namespaces}/shared`);
+    for (const server of servers) {
+      await eventually(async () => (await server.get(`${namespaces}/shared`)).body.status.phase === 'Terminating');
+    }
+    await clock.advance(namespaceGraceMs);
     for (const server of servers) await gone(server, 'shared');
     for (const server of servers) expect((await server.get(lettersIn('shared'))).body.total).to.equal(0);
     await eventually(() => watch.summary.includes('DELETED shared'));

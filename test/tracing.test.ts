@@ -7,7 +7,7 @@ import { createManager } from '@homeostat/controller-runtime';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { controller } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
-import { startTestServer } from 'homeostat/testing';
+import { silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
 import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
@@ -73,7 +73,11 @@ describe('traces', () => {
   const idOf = (span: ReadableSpan): string => span.spanContext().spanId;
 
   it('lead from a write to the reconcile that it caused, to what that writes, and on to the next', async () => {
-    server = await startTestServer({ models: [Person, machine], controllers: [persons, machines] });
+    server = await startTestServer({
+      models: [Person, machine],
+      controllers: [persons, machines],
+      logger: silentLogger,
+    });
     await post('ann', { traceparent: `00-${traceId}-${parentId}-01` });
     await server.settle();
     const request = spanOf('POST persons');
@@ -104,7 +108,7 @@ describe('traces', () => {
   });
 
   it('bear the reconcileID that the history has, and the history the trace that caused the run', async () => {
-    server = await startTestServer({ models: [Person, machine], controllers: [persons] });
+    server = await startTestServer({ models: [Person, machine], controllers: [persons], logger: silentLogger });
     await post('ann');
     await server.settle();
     const { runs } = (await (await fetch(`${server.url}/debug/controllers/person/ann`)).json()) as {
@@ -136,7 +140,7 @@ describe('traces', () => {
   });
 
   it('say what a reconcile failed with, and what a request was refused with', async () => {
-    server = await startTestServer({ models: [Person, machine], controllers: [persons] });
+    server = await startTestServer({ models: [Person, machine], controllers: [persons], logger: silentLogger });
     await post('fails');
     await eventually(() => spansOf('reconcile person').length > 0);
     const [failed] = spansOf('reconcile person');

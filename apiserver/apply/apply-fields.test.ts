@@ -2,6 +2,7 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { compileSchema } from '../schema/compile-schema.ts';
+import { runSteps } from '../turns/steps.ts';
 import { applyFields } from './apply-fields.ts';
 import type { Applied } from './apply-fields.ts';
 import { difference, isEmptySet, membersOf } from './field-set.ts';
@@ -42,7 +43,8 @@ function manager(name: string, operation: Manager['operation'] = 'Apply'): Manag
 }
 
 function attempt(state: State, name: string, applied: object, force = false): Applied {
-  return applyFields(state, { spec: applied }, { by: manager(name), shape, force });
+  const write = { by: manager(name), shape, force };
+  return runSteps(applyFields(state, { spec: applied }, write), false) as Applied;
 }
 
 function apply(state: State, name: string, applied: object, force = true): State {

@@ -1,12 +1,13 @@
 import type { ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
 import type { Shape } from '../schema/shape.ts';
+import type { Steps } from '../turns/steps.ts';
 import { compareFields } from './compare-fields.ts';
 import type { FieldChanges } from './compare-fields.ts';
 import { difference, intersection, isEmptySet, leaf, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { Fields } from './field-type.ts';
 import { allFieldsOf, appliedFieldsOf } from './fields-of.ts';
-import { allOwned, changesFor, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
+import { changesFor, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
 import type { ManagedFields, Manager } from './managed-fields.ts';
 import { mergeApplied } from './merge-applied.ts';
 import { removeUnowned } from './remove-fields.ts';
@@ -37,32 +38,59 @@ export type Applied =
  * manager owns what it applies; what it applied before and does not now goes, unless another owns it. The manager's own
  * entry keeps its time: whether anything has changed is not known before defaults are filled in.
  */
-export function applyFields(
+export function* applyFields(
   live: { readonly content: Fields; readonly managedFields: ManagedFields },
   applied: Fields,
   { by, shape, force, yielded = leaf, changesIn }: AppliedWrite,
-): Applied {
+): Steps<Applied> {
   const previous = entryOf(live.managedFields, by);
   const entry = newEntry(by, appliedFieldsOf(applied, shape), previous?.time);
+  yield;
   const claimed = withEntry(live.managedFields, by, entry);
   const merged = mergeApplied(live.content, applied, shape) as Fields;
+  yield;
   // What is applied stays, empty lists included, which nobody owns.
-  const owned = union(allOwned(claimed), allFieldsOf(applied, shape));
+  const appliedFields = allFieldsOf(applied, shape);
+  yield;
+  const owned = yield* allOwned(claimed, appliedFields);
   const content = removeUnowned(merged, { last: fieldsOfEntry(previous), owned }, shape);
+  yield;
   const changes = compareFields(live.content, content, shape);
-  const others = claimed.filter((each) => each !== entry);
+  yield;
   const write = { by, changesIn: (apiVersion: string) => changesIn?.(apiVersion, content) };
-  const conflicts = force
-    ? []
-    : others
-        .map((each) => conflictWith(each, difference(changesFor(each, changes, write).changed, yielded)))
-        .filter(({ fields }) => !isEmptySet(fields));
-  if (conflicts.length > 0) return { conflicts };
+  if (!force) {
+    const changedFor = (other: ManagedFieldsEntry): FieldSet =>
+      difference(changesFor(other, changes, write).changed, yielded);
+    const conflicts = yield* conflictsIn(
+      claimed.filter((each) => each !== entry),
+      changedFor,
+    );
+    if (conflicts.length > 0) return { conflicts };
+  }
   return { content, managedFields: withoutFields(claimed, changes, write) };
 }
 
-function conflictWith(entry: ManagedFieldsEntry, changed: FieldSet): FieldConflict {
-  return { entry, fields: intersection(fieldsOfEntry(entry), changed) };
+function* conflictsIn(
+  others: ManagedFields,
+  changedFor: (other: ManagedFieldsEntry) => FieldSet,
+): Steps<readonly FieldConflict[]> {
+  const conflicts: FieldConflict[] = [];
+  for (const entry of others) {
+    const fields = intersection(fieldsOfEntry(entry), changedFor(entry));
+    if (!isEmptySet(fields)) conflicts.push({ entry, fields });
+    yield;
+  }
+  return conflicts;
+}
+
+/** What anybody owns, and more. */
+function* allOwned(entries: ManagedFields, more: FieldSet): Steps<FieldSet> {
+  let all = leaf;
+  for (const entry of entries) {
+    all = union(all, fieldsOfEntry(entry));
+    yield;
+  }
+  return union(all, more);
 }
 
 /** An applied object without the fields that are in conflict, nor what holds nothing else. */

@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { FieldCause, ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
 import type { FieldConflict } from './apply-fields.ts';
-import { membersOf } from './field-set.ts';
+import { countMembers, membersOf } from './field-set.ts';
 import { formatFieldPath } from './path-element.ts';
 
 /** Fields that an answer names; the message counts all of them. */
@@ -17,30 +17,30 @@ interface Contested {
 
 /** 409 that names each field and its manager, in Kubernetes' words. */
 export function applyConflict(conflicts: readonly FieldConflict[]): ApiError {
-  const found = contestedOf(conflicts);
-  const count = `${found.length} conflict${found.length === 1 ? '' : 's'}`;
+  const total = conflicts.reduce((sum, { fields }) => sum + countMembers(fields), 0);
+  const count = `${total} conflict${total === 1 ? '' : 's'}`;
   const causes = conflictCauses(conflicts);
-  return new ApiError('Conflict', `Apply failed with ${count}: ${describe(found.slice(0, maxNamed))}`, { causes });
+  return new ApiError('Conflict', `Apply failed with ${count}: ${describe(firstContested(conflicts))}`, { causes });
 }
 
 /** A cause for each field, a hundred at most. */
 export function conflictCauses(conflicts: readonly FieldConflict[]): readonly FieldCause[] {
-  return contestedOf(conflicts)
-    .slice(0, maxNamed)
-    .map(({ manager, path }) => ({
-      reason: 'FieldManagerConflict' as const,
-      message: `conflict with ${manager}`,
-      field: path,
-    }));
+  return firstContested(conflicts).map(({ manager, path }) => ({
+    reason: 'FieldManagerConflict' as const,
+    message: `conflict with ${manager}`,
+    field: path,
+  }));
 }
 
-function contestedOf(conflicts: readonly FieldConflict[]): readonly Contested[] {
-  return conflicts.flatMap(({ entry, fields }) =>
-    Array.from(membersOf(fields), (path) => ({
-      manager: nameOf(entry),
-      path: formatFieldPath(path).slice(0, maxPathLength),
-    })),
-  );
+function firstContested(conflicts: readonly FieldConflict[]): readonly Contested[] {
+  const found: Contested[] = [];
+  for (const { entry, fields } of conflicts) {
+    for (const path of membersOf(fields)) {
+      if (found.length === maxNamed) return found;
+      found.push({ manager: nameOf(entry), path: formatFieldPath(path).slice(0, maxPathLength) });
+    }
+  }
+  return found;
 }
 
 function describe(named: readonly Contested[]): string {

@@ -112,3 +112,14 @@ export function* membersOf(set: FieldSet, path: readonly string[] = []): Generat
     yield* membersOf(node, below);
   }
 }
+
+/** How many members a set has. */
+export function countMembers(set: FieldSet): number {
+  let count = 0;
+  for (const element in set) {
+    if (element === self) continue;
+    const node = set[element] as FieldSet;
+    count += Number(isMember(node)) + countMembers(node);
+  }
+  return count;
+}

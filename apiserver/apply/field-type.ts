@@ -1,3 +1,4 @@
+import { checkItems } from '../schema/check-items.ts';
 import type { FieldShape, Shape } from '../schema/shape.ts';
 import { itemElement } from './path-element.ts';
 
@@ -11,6 +12,7 @@ const emptyShape: Shape = {
   isAtomic: false,
   preservesUnknown: true,
   isNullable: true,
+  defaultLength: 0,
   defaultValue: undefined,
   defaults: [],
 };
@@ -57,8 +59,12 @@ export function isMergedList(value: unknown, shape: Shape): value is readonly un
   return shape.identity !== undefined && Array.isArray(value);
 }
 
-/** The items of a merged list by their path elements; of items that are the same, the first. */
+/**
+ * The items of a merged list by their path elements; of items that are the same, the first.
+ * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
+ */
 export function itemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {
+  checkItems(list);
   const items = new Map<string, unknown>();
   for (const item of list) {
     const element = elementOfItem(item, shape);

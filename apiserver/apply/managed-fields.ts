@@ -94,11 +94,6 @@ export function withTime(entries: ManagedFields, by: Manager, time: string): Man
   return entry === undefined ? entries : withEntry(entries, by, newEntry(by, fieldsOfEntry(entry), time));
 }
 
-/** What anybody owns. */
-export function allOwned(entries: ManagedFields): FieldSet {
-  return entries.reduce((all, entry) => union(all, fieldsOfEntry(entry)), leaf);
-}
-
 /** Merges the oldest entries of updates, those of one version with each other, until there are no more than ten. */
 export function capUpdates(entries: ManagedFields): ManagedFields {
   if (entries.length <= maxUpdateManagers) return entries;

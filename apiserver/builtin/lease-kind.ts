@@ -1,8 +1,9 @@
-import { defineModel, IndexSpec } from '@homeostat/controller-runtime/api';
+import { defineModel, formatKey, IndexSpec } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { RegistryOptions } from '../registry/registry.ts';
+import type { LeaderRules } from '../registry/registry-options.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import { notReady } from '../registry/resource.ts';
+import type { Resource } from '../registry/resource.ts';
 
 const time = { type: 'string', format: 'date-time', nullable: true } as const;
 
@@ -63,11 +64,19 @@ export const leaseKind: ModelDescriptor = defineModel({
   indexes: [termOfLease],
 });
 
-/** The claim that a leader's lease has in its term. Throws ApiError ServiceUnavailable while leases are not served yet. */
-export function leaderClaims(table: ResourceTable): RegistryOptions['leaderClaim'] {
-  return (leader) => {
+/** What leases say of leaders. Both throw ApiError ServiceUnavailable while leases are not served yet. */
+export function leaderRules(table: ResourceTable): LeaderRules {
+  const served = (): Resource => {
     const leases = table.get(leaseKind);
     if (leases === undefined) throw notReady(leaseKind);
-    return leases.requiredClaim({ index: termIndex, value: termOf(leader) });
+    return leases;
+  };
+  return {
+    claimOf: (leader) => served().requiredClaim({ index: termIndex, value: termOf(leader) }),
+    isLeading: (leader) => {
+      const { cache } = served();
+      const terms = cache.get(formatKey(leader))?.values[cache.index(termIndex)?.position ?? -1];
+      return terms?.includes(termOf(leader)) === true;
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { checkDnsLabel, defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { liveIndex } from '../registry/live-claim.ts';
 
 /** `v1 Namespace`: where objects of Namespaced kinds live. */
 export interface NamespaceObject extends ApiObject {
@@ -58,7 +59,7 @@ export const namespaceKind: ModelDescriptor<NamespaceObject> = defineModel({
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   schema,
-  indexes: ['status.phase'],
+  indexes: ['status.phase', liveIndex],
   validate: ({ metadata }) =>
     checkDnsLabel(metadata.name).map((message) => ({
       field: 'metadata.name',

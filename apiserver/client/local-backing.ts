@@ -7,6 +7,7 @@ import type {
 } from '@homeostat/controller-runtime';
 import { parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Lister, Selection, SelectionRequest } from '../registry/lister.ts';
@@ -153,6 +154,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #tell(change: FeedChange, { resource, selects }: Followed, sink: BackingSink<T>): void {
     const seen = translate(change, selects);
     if (seen === undefined) return undefined;
+    // It was among no entries.
+    if (seen.type === 'DELETED' && change.previous !== undefined && isBroken(change.previous)) return undefined;
     const state = this.#stateOf(seen.entry, resource);
     if (seen.type === 'ADDED') return sink.added(state);
     if (seen.type === 'DELETED') return sink.deleted(state);

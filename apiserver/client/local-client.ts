@@ -36,19 +36,22 @@ import type {
   ObjectList,
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
+import type { BodySource } from '../decode/body-codec.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { Writer } from '../registry/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/lister.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
-import type { ApplyOptions as RegistryApplyOptions, BodySource, Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { ApplyOptions as RegistryApplyOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { parseSort } from '../registry/sort-term.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import { LocalBacking } from './local-backing.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
@@ -57,6 +60,8 @@ export interface LocalClientParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly table: ResourceTable;
+  /** Knows the kinds that are not served at the moment. */
+  readonly absent: { refusalOf(kind: StoredKind): ApiError | undefined };
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
   readonly clock: Clock;
@@ -240,7 +245,7 @@ export class LocalClient implements PluginClient {
     return Object.assign({}, options, { fieldManager, writer });
   }
 
-  /** Waits while the kind is being indexed; NotFound when it is not registered. */
+  /** Waits while the kind is being indexed; ServiceUnavailable or NotFound when it is not registered. */
   #resource(model: Model): Promise<Resource> | Resource {
     return this.#ready(descriptorOf(model));
   }
@@ -251,15 +256,18 @@ export class LocalClient implements PluginClient {
     return this.#ready({ group, version: object.apiVersion.slice(slash + 1), kind: object.kind });
   }
 
-  #ready(gvk: GroupVersionKind): Promise<Resource> | Resource {
+  #ready(gvk: Wanted): Promise<Resource> | Resource {
     const resource = this.#parts.table.get(gvk);
     return resource === undefined ? this.#whenReady(gvk) : offered(resource);
   }
 
-  async #whenReady(gvk: GroupVersionKind): Promise<Resource> {
+  async #whenReady(gvk: Wanted): Promise<Resource> {
     try {
       return offered(await this.#parts.table.whenReady(gvk));
     } catch (cause) {
+      const { group, plural } = gvk;
+      const refusal = plural === undefined ? undefined : this.#parts.absent.refusalOf({ group, plural });
+      if (refusal !== undefined) throw refusal;
       throw new ApiError('NotFound', `${apiVersionOf(gvk)} ${gvk.kind} is not served`, { cause });
     }
   }
@@ -275,6 +283,9 @@ export class LocalClient implements PluginClient {
     return freezeDeep({ apiVersion, kind, metadata: answered, ...fields } as ApiObject as T);
   }
 }
+
+/** What an object says of its kind has no plural. */
+type Wanted = GroupVersionKind & { readonly plural?: string };
 
 /** Objects may be stored in a version that nobody may ask for. */
 function offered(resource: Resource): Resource {

@@ -14,17 +14,19 @@ export type Owners =
     }
   /** The kind of this one is not served, so that nobody knows whether it is there. */
   | { readonly kind: 'unknown'; readonly owner: OwnerReference }
+  /** This one is stored and cannot be read: it may be the owner. */
+  | { readonly kind: 'broken'; readonly owner: OwnerReference }
   /** This one is in a namespace, and the object in none: it can be no owner, and the object is left alone. */
   | { readonly kind: 'misplaced'; readonly owner: OwnerReference };
 
-type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'misplaced';
+type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'broken' | 'misplaced';
 
 /** `find` answers the kind of a reference, when it is served. */
 export function classifyOwners({ metadata }: ApiObject, find: (owner: OwnerReference) => Resource | undefined): Owners {
   const known: Record<'solid' | 'dangling' | 'waiting', OwnerReference[]> = { solid: [], dangling: [], waiting: [] };
   for (const owner of metadata.ownerReferences ?? []) {
     const found = classOf(owner, find(owner), metadata.namespace);
-    if (found === 'unknown' || found === 'misplaced') return { kind: found, owner };
+    if (found === 'unknown' || found === 'broken' || found === 'misplaced') return { kind: found, owner };
     known[found].push(owner);
   }
   return { kind: 'known', ...known };
@@ -34,7 +36,9 @@ function classOf(owner: OwnerReference, resource: Resource | undefined, namespac
   if (resource === undefined) return 'unknown';
   const isNamespaced = resource.model.scope === 'Namespaced';
   if (isNamespaced && namespace === undefined) return 'misplaced';
-  const entry = resource.cache.get(isNamespaced ? `${namespace}/${owner.name}` : owner.name);
+  const key = isNamespaced ? `${namespace}/${owner.name}` : owner.name;
+  const entry = resource.cache.get(key);
+  if (entry === undefined && resource.cache.broken.has(key)) return 'broken';
   if (entry?.uid !== owner.uid) return 'dangling';
   return entry.deletion === 'Foreground' ? 'waiting' : 'solid';
 }

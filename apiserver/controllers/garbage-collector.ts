@@ -5,7 +5,8 @@ import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
 import { propagationFinalizers } from '../index/propagation.ts';
 import { decodeObject } from '../registry/object-codec.ts';
-import type { Registry, WriteOptions } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-options.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
@@ -48,6 +49,8 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
+  /** What waits until an owner that cannot be read is replaced or deleted. */
+  readonly #behindBroken = new Map<string, Node>();
   /** Where the owner of the last dangling reference is: those of one owner come one after the other. */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 
@@ -106,6 +109,7 @@ export class GarbageCollector {
 
   #onChange(resource: Resource, { type, entry, previous }: FeedChange): void {
     const node = { resource, key: entry.key };
+    if (this.#behindBroken.size > 0 && type !== 'MODIFIED') this.#retryBehindBroken();
     if (previous !== undefined) this.#graph.remove(resource, previous);
     if (type !== 'DELETED') this.#graph.add(resource, entry);
     if (previous?.owners !== undefined) for (const owner of this.#graph.leavingOwners(previous)) this.#queue.add(owner);
@@ -115,6 +119,11 @@ export class GarbageCollector {
     }
     if (entry.owners !== undefined || staysFor(entry)) this.#queue.add(node);
     if (staysFor(entry) && entry.deletion !== previous?.deletion) this.#enqueueDependents(entry);
+  }
+
+  #retryBehindBroken(): void {
+    for (const node of this.#behindBroken.values()) this.#queue.add(node);
+    this.#behindBroken.clear();
   }
 
   #enqueueDependents({ uid }: Entry): void {
@@ -148,6 +157,10 @@ export class GarbageCollector {
     const about = { object: idOf(node) };
     if (owners.kind === 'unknown') {
       this.#undecided.set(idOf(node), { node, kind: kindName(groupOf(owners.owner), owners.owner.kind) });
+      return;
+    }
+    if (owners.kind === 'broken') {
+      this.#behindBroken.set(idOf(node), node);
       return;
     }
     if (owners.kind === 'misplaced') {

@@ -1,12 +1,13 @@
 import { isAlreadyExists, isConflict, isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object-codec.ts';
-import type { Registry, WriteOptions } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-options.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
@@ -26,18 +27,25 @@ export interface NamespaceControllerOptions {
 /** Objects that are deleted at the same time. */
 const deletedAtOnce = 100;
 
+/**
+ * From when a namespace is seen to be declared deleted until its objects are: `kubectl delete -f` of a file with a namespace
+ * and objects in it finds each of them. Kubernetes' own, `namespaceDeletionGracePeriod`.
+ */
+const graceMs = 5000;
+
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 
 /**
- * Empties namespaces that are declared deleted, and then lets them go. What it has to do stands in the namespaces
- * themselves, so it goes on after a restart; several replicas may do the same work at the same time. A namespace with objects
- * of a kind that is not served stays until it is.
+ * Empties namespaces that are declared deleted, after a grace, and then lets them go. What it has to do stands in the
+ * namespaces themselves, so it goes on after a restart; several replicas may do the same work at the same time. A namespace
+ * with objects of a kind that is not served stays until it is. Since creations require the namespace's claim, memory has all
+ * objects that were ever created in a namespace that is declared deleted.
  */
 export class NamespaceController {
   readonly #options: NamespaceControllerOptions;
   readonly #unsubscribe = new Map<Resource, () => void>();
-  /** Names of the namespaces that are declared deleted. */
-  readonly #terminating = new Set<string>();
+  /** Names of the namespaces that are declared deleted; with a timer, while their grace lasts. */
+  readonly #terminating = new Map<string, Timer | undefined>();
   readonly #queue: RetryQueue<string>;
 
   constructor(options: NamespaceControllerOptions) {
@@ -67,12 +75,14 @@ export class NamespaceController {
     }
   }
 
+  /** Nothing is under way. A namespace whose grace lasts waits for its time, and does not count. */
   isIdle(): boolean {
     return this.#queue.isIdle();
   }
 
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
+    this.#forgetAll();
     await this.#queue.stop();
   }
 
@@ -85,39 +95,49 @@ export class NamespaceController {
     this.#unsubscribe.set(resource, resource.feed.subscribe(onChange));
     if (isNamespaces) for (const entry of resource.cache.entries()) this.#note(entry);
     // Objects of this kind may be what is left of them.
-    for (const name of this.#terminating) this.#queue.add(name);
+    for (const name of this.#terminating.keys()) this.#wake(name);
   }
 
   #unfollow(resource: Resource): void {
     this.#unsubscribe.get(resource)?.();
     this.#unsubscribe.delete(resource);
-    if (isNamespaceKind(resource.model)) this.#terminating.clear();
+    if (isNamespaceKind(resource.model)) this.#forgetAll();
   }
 
   #onNamespace({ type, entry }: FeedChange): void {
-    if (type === 'DELETED') this.#terminating.delete(entry.name);
+    if (type === 'DELETED') this.#forget(entry.name);
     else this.#note(entry);
   }
 
-  #note(entry: Entry): void {
-    if (entry.deletion === undefined) return;
-    this.#terminating.add(entry.name);
-    this.#queue.add(entry.name);
+  #note({ name, deletion }: Entry): void {
+    if (deletion === undefined) return;
+    if (this.#terminating.has(name)) return this.#wake(name);
+    const grace = this.#options.clock.setTimeout(() => {
+      this.#terminating.set(name, undefined);
+      this.#queue.add(name);
+    }, graceMs);
+    grace.unref?.();
+    this.#terminating.set(name, grace);
   }
 
-  /**
-   * One that comes late is to go as well; one that goes may have been the last. Where another replica had not heard yet
-   * that a namespace goes, one may come when the namespace is gone.
-   */
+  /** The last object may be gone. Should one be created meanwhile, it is deleted, too. */
   #onObject({ type, entry }: FeedChange): void {
     const { namespace } = entry;
-    if (type === 'MODIFIED' || namespace === undefined) return;
-    if (this.#terminating.has(namespace) || (type === 'ADDED' && this.#isGone(namespace))) this.#queue.add(namespace);
+    if (type !== 'MODIFIED' && namespace !== undefined) this.#wake(namespace);
   }
 
-  #isGone(name: string): boolean {
-    const namespaces = this.#options.table.get(namespaceKind);
-    return namespaces !== undefined && namespaces.cache.get(name) === undefined;
+  /** Looks at a namespace that is declared deleted, once its grace is over. */
+  #wake(name: string): void {
+    if (this.#terminating.has(name) && this.#terminating.get(name) === undefined) this.#queue.add(name);
+  }
+
+  #forget(name: string): void {
+    this.#options.clock.clearTimeout(this.#terminating.get(name));
+    this.#terminating.delete(name);
+  }
+
+  #forgetAll(): void {
+    for (const name of this.#terminating.keys()) this.#forget(name);
   }
 
   async #handle(name: string): Promise<void> {
@@ -133,9 +153,8 @@ export class NamespaceController {
   async #empty(name: string): Promise<void> {
     // A namespace of that name may be there again.
     await this.#options.revisions.reach(undefined);
-    if (!this.#terminating.has(name) && !this.#isGone(name)) return;
+    if (!this.#terminating.has(name)) return;
     await this.#deleteContents(name);
-    if (this.#isGone(name)) return;
     // What finalizers hold goes later, and that is a change. So is what comes late, and a kind that comes to be served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
   }
@@ -162,14 +181,14 @@ export class NamespaceController {
   #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
     const namespaced = this.#options.table.served().filter(({ model }) => model.scope === 'Namespaced');
     return namespaced.flatMap((resource) => {
-      const entries = entriesIn(resource, name);
+      const broken = [...resource.cache.broken.values()].filter(({ namespace }) => namespace === name);
+      const entries = [...entriesIn(resource, name), ...broken];
       return entries.length === 0 ? [] : [[resource, entries] as const];
     });
   }
 
   /**
-   * Whether the store has objects of the namespace: of kinds that are not served now, or not yet, or what another replica
-   * created before it heard of the deletion. Reads every key.
+   * Whether the store has objects of the namespace: of kinds that are not served now, or not yet. Reads every key.
    */
   async #isInStore(name: string): Promise<boolean> {
     for await (const rows of this.#options.store.scan()) {

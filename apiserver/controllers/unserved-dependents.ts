@@ -1,4 +1,4 @@
-import type { OwnerReference } from '@homeostat/controller-runtime/api';
+import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
 import { decodeObject } from '../registry/object-codec.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { UnservedLog } from '../registry/unserved-log.ts';
@@ -91,5 +91,15 @@ const ownersField = Buffer.from('"ownerReferences"');
 
 function ownersOf({ data }: Row): readonly OwnerReference[] {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  return bytes.includes(ownersField) ? (decodeObject(bytes).metadata.ownerReferences ?? []) : [];
+  return bytes.includes(ownersField) ? readOwners(bytes) : [];
+}
+
+/** What cannot be read is not known to have an owner, and holds up the deletion of none. */
+function readOwners(bytes: Buffer): readonly OwnerReference[] {
+  try {
+    const { metadata }: Partial<ApiObject> = decodeObject(bytes);
+    return Array.isArray(metadata?.ownerReferences) ? (metadata.ownerReferences as readonly OwnerReference[]) : [];
+  } catch {
+    return [];
+  }
 }

@@ -1,17 +1,18 @@
-import { ApiError, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { deepEqual, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { RetryQueue } from '../controllers/retry-queue.ts';
 import type { Entry } from '../index/entry.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object-codec.ts';
-import type { Registry, WriteOptions } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-options.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import { formatTime } from '../registry/time.ts';
-import { checkDefinitionWrite } from './check-definition-write.ts';
-import { checkServable } from './check-servable.ts';
-import { cleanupFinalizer } from './definition.ts';
+import { nextTurn } from '../turns/next-turn.ts';
+import { cleanupFinalizer, isServed } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
 import { definitionModel } from './definition-model.ts';
 import { statusOf, terminatingStatus } from './definition-status.ts';
@@ -37,7 +38,6 @@ const deletedAtOnce = 100;
 export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #served: ServedDefinitions;
-  readonly #model: ModelDescriptor<CustomResourceDefinition>;
   readonly #queue: RetryQueue<string>;
   /** Those that wait for a name of another kind. */
   readonly #conflicting = new Set<string>();
@@ -58,23 +58,18 @@ export class DefinitionController {
       onFailure: (name, err) =>
         options.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; again later'),
     });
-    const { serviceDomain } = options.schemes;
-    this.#model = definitionModel((next, previous) => {
-      const violations = checkDefinitionWrite(next, previous);
-      if (violations.length > 0 || next.metadata.generation === previous?.metadata.generation) return violations;
-      return checkServable(next, serviceDomain);
-    });
   }
 
   /** Serves the definitions that are stored; those first that were served before. Writes nothing. */
   async open(): Promise<void> {
     const { schemes, table } = this.#options;
-    schemes.register(this.#model);
-    this.#definitions = await table.whenReady(this.#model);
-    const stored = Array.from(this.#definitions.cache.entries(), ({ bytes }) =>
-      decodeObject<CustomResourceDefinition>(bytes),
-    );
-    for (const definition of stored) if (isEstablished(definition)) await this.#served.serve(definition);
+    schemes.register(definitionModel);
+    this.#definitions = await table.whenReady(definitionModel);
+    for (const { bytes } of this.#definitions.cache.entries()) {
+      const definition = decodeObject<CustomResourceDefinition>(bytes);
+      if (isEstablished(definition)) await this.#served.serve(definition);
+      await nextTurn();
+    }
   }
 
   /** Begins to follow the definitions. */
@@ -90,6 +85,19 @@ export class DefinitionController {
 
   isIdle(): boolean {
     return this.#queue.isIdle();
+  }
+
+  /** Why a kind that was served before is not: its definition cannot be served as it is now. */
+  awaited({ group, plural }: StoredKind): string | undefined {
+    const name = `${plural}.${group}`;
+    if (this.#definitions?.cache.broken.has(name) === true)
+      return `CustomResourceDefinition "${name}" cannot be read; replace it by PUT, or delete it`;
+    const entry = this.#definitions?.cache.get(name);
+    if (entry === undefined || entry.deletion !== undefined) return undefined;
+    const { spec, status } = decodeObject<CustomResourceDefinition>(entry.bytes);
+    if (!isServed(spec)) return undefined;
+    const established = status?.conditions?.find(({ type }) => type === 'Established');
+    return `CustomResourceDefinition "${name}" is not Established: ${established?.message ?? 'it has not been looked at yet'}`;
   }
 
   async stop(): Promise<void> {
@@ -117,10 +125,9 @@ export class DefinitionController {
 
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
-    if (entry === undefined) {
-      await this.#deleteLate(name);
-      return this.#forget(name);
-    }
+    if (entry === undefined) return this.#forget(name);
+    // What is done about a large definition takes several turns, and so do several definitions.
+    await nextTurn();
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
@@ -141,18 +148,19 @@ export class DefinitionController {
     this.#served.withdraw(name);
   }
 
-  /** Deletes the objects, then the kind, then lets the definition go. Comes again whenever an object is gone. */
+  /**
+   * Deletes the objects, then the kind, then lets the definition go. Runs again when the last object is gone, and should one
+   * be created meanwhile. Since creations require the definition's claim, memory has all objects that were ever created.
+   */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanupFinalizer)) return;
     const resource = await this.#served.openForCleanup(definition);
     if (resource !== undefined) {
-      refuseCreates(resource, name);
-      // What was being created when that was said is stored before this is, and is deleted with the others.
       await this.#setStatus(definition, terminatingStatus(definition, this.#now()));
       this.#followLeaving(name, resource);
       await this.#deleteAll(resource);
-      if (resource.cache.size > 0) return;
+      if (hasObjects(resource)) return;
     }
     this.#forget(name);
     const current = this.#opened().cache.get(name);
@@ -169,42 +177,37 @@ export class DefinitionController {
     this.#leaving.set(
       name,
       resource.feed.subscribe(({ type }) => {
-        if (type === 'DELETED' && resource.cache.size === 0) this.#enqueue(name);
+        if (type === 'ADDED' || (type === 'DELETED' && !hasObjects(resource))) this.#enqueue(name);
       }),
     );
   }
 
-  /** What was being created here when another server, which could not know, let the definition go. */
-  async #deleteLate(name: string): Promise<void> {
-    const resource = this.#served.opened(name);
-    if (resource === undefined) return;
-    refuseCreates(resource, name);
-    // What is decided begins its commit within this turn.
-    await new Promise((resolve) => setImmediate(resolve));
-    await resource.storage.quiet();
-    // With the next definition of the name come objects that are not to go.
-    if (this.#opened().cache.get(name) === undefined) await this.#deleteAll(resource);
-  }
-
   async #deleteAll(resource: Resource): Promise<void> {
+    const undeclared = [...resource.cache.entries()].filter(({ deletion }) => deletion === undefined);
     await deleteEntries(
       this.#options.registry,
-      { resource, entries: [...resource.cache.entries()] },
+      { resource, entries: [...undeclared, ...resource.cache.broken.values()] },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
 
-  async #setFinalizers(definition: CustomResourceDefinition, finalizers: readonly string[]): Promise<void> {
-    const next = { ...definition, metadata: { ...definition.metadata, finalizers } };
-    await this.#options.registry.update(this.#opened(), keyOf(definition), () => structuredClone(next), asService);
+  async #setFinalizers({ metadata }: CustomResourceDefinition, finalizers: readonly string[]): Promise<void> {
+    const { name, resourceVersion } = metadata;
+    const patch = { metadata: { resourceVersion, finalizers } };
+    await this.#options.registry.patch(this.#opened(), { name }, { type: 'merge', patch }, asService);
   }
 
+  /** Writes nothing where that is the status already, as it is of most definitions after a restart. */
   async #setStatus(definition: CustomResourceDefinition, status: DefinitionStatus): Promise<void> {
-    const next = { ...definition, status };
-    await this.#options.registry.update(this.#opened(), keyOf(definition), () => structuredClone(next), {
-      ...asService,
-      subresource: 'status',
-    });
+    if (deepEqual(definition.status, status)) return;
+    const { apiVersion, kind, metadata } = definition;
+    // Of a status, the rest of the object is not read.
+    await this.#options.registry.update(
+      this.#opened(),
+      keyOf(definition),
+      () => ({ apiVersion, kind, metadata: { ...metadata }, status: structuredClone(status) }),
+      { ...asService, subresource: 'status' },
+    );
   }
 
   #now(): string {
@@ -212,9 +215,8 @@ export class DefinitionController {
   }
 }
 
-function refuseCreates(resource: Resource, name: string): void {
-  const message = `create not allowed while custom resource definition ${name} is terminating`;
-  resource.storage.refuseCreates(new ApiError('MethodNotAllowed', message));
+function hasObjects({ cache }: Resource): boolean {
+  return cache.size + cache.broken.size > 0;
 }
 
 /** Not a namesake that came meanwhile. */
@@ -223,6 +225,6 @@ function optionsOf({ uid }: Entry): WriteOptions {
 }
 
 function isEstablished({ metadata, status }: CustomResourceDefinition): boolean {
-  const isServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
-  return isServed === true && metadata.deletionTimestamp === undefined;
+  const wasServed = status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True');
+  return wasServed === true && metadata.deletionTimestamp === undefined;
 }

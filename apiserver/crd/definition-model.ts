@@ -1,5 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
-import type { FieldViolation, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { liveIndex } from '../registry/live-claim.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
 const text = { type: 'string' } as const;
@@ -117,17 +118,14 @@ const status = fields({
   storedVersions: texts,
 });
 
-type Validate = (
-  next: CustomResourceDefinition,
-  previous: CustomResourceDefinition | undefined,
-) => readonly FieldViolation[];
-
-const declared = defineModel({
+/** The kind CustomResourceDefinition. A DefinitionJudge has the rules that its schema cannot say. */
+export const definitionModel: ModelDescriptor<CustomResourceDefinition> = defineModel({
   gvk: 'apiextensions.k8s.io/v1/CustomResourceDefinition',
   plural: 'customresourcedefinitions',
   singular: 'customresourcedefinition',
   nameFormat: 'subdomain',
   subresources: ['status'],
+  indexes: [liveIndex],
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
   printerColumns: [{ name: 'Created At', type: 'string', jsonPath: '.metadata.creationTimestamp' }],
@@ -138,8 +136,3 @@ const declared = defineModel({
     $defs: { JSONSchemaProps: schemaProps },
   },
 }) as Model as ModelDescriptor<CustomResourceDefinition>;
-
-/** The kind CustomResourceDefinition; `validate` has the rules that its schema cannot say. */
-export function definitionModel(validate: Validate): ModelDescriptor<CustomResourceDefinition> {
-  return Object.freeze({ ...declared, validate });
-}

@@ -1,16 +1,18 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { uncountedLength } from './body-limits.ts';
+import type { BodyLimits } from './body-limits.ts';
 import { parseJson } from './json-body.ts';
 
 const limits = { maxDepth: 64 };
 
-function refusal(text: string): string {
+function refusal(text: string, within: BodyLimits = limits): string {
   try {
-    parseJson(text, limits);
+    parseJson(text, within);
   } catch (error) {
     if (!isApiError(error)) throw error;
-    expect(error.reason).to.equal('BadRequest');
+    expect(error.reason).to.equal(within === limits ? 'BadRequest' : 'RequestEntityTooLarge');
     return error.message;
   }
   throw new Error(`accepted: ${text.slice(0, 100)}`);
@@ -118,6 +120,21 @@ describe('parseJson', () => {
     expect(refusal(nested(65))).to.equal('the body nests deeper than 64 levels');
     expect(refusal('{"a":'.repeat(1_000_000))).to.equal('the body nests deeper than 64 levels');
     expect(parseJson(JSON.stringify('['.repeat(100)), limits)).to.equal('['.repeat(100));
+  });
+
+  it('counts fields and items of a text that may have too many, before it is parsed', () => {
+    const padding = ' '.repeat(uncountedLength);
+    const refusalOf = (text: string): string =>
+      refusal(`${padding}${text}`, { maxDepth: 64, maxFields: 3, maxNodes: 8 });
+    expect(refusalOf('{"a":1,"b":{"c":1,"d":2,"e":3},"f":1,"g":1}')).to.equal(
+      'Request entity too large: an object in it has more than 3 fields',
+    );
+    expect(refusalOf('[{"a":1},[1,2],[[]],3,4,')).to.equal(
+      'Request entity too large: it has more than 8 fields and items',
+    );
+    const within = { maxDepth: 64, maxFields: 3, maxNodes: 8 };
+    expect(parseJson(`${padding}{"a":{"x":"{,,,,,:"},"b":{"x":1,"y":2},"c":3}`, within)).to.have.keys('a', 'b', 'c');
+    expect(() => parseJson(`${padding}]]]}}}:::,,,`, within)).to.throw('not valid JSON');
   });
 });
 

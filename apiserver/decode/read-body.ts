@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
@@ -12,13 +11,6 @@ export const maxBodyBytes: number = 3 * 1024 * 1024;
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };
-
-/** The body as text. 413 over the limit, 415 for an unknown Content-Encoding, 400 for bytes that are not UTF-8. */
-export async function readBodyText(request: IncomingMessage): Promise<string> {
-  const bytes = await readBody(request);
-  if (!isUtf8(bytes)) throw new ApiError('BadRequest', 'the body is not valid UTF-8');
-  return bytes.toString('utf8');
-}
 
 /** The body, decompressed. 413 over the limit, 415 for an unknown Content-Encoding. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {

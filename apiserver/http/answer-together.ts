@@ -19,8 +19,11 @@ export function answerTogether(): Middleware {
   }
   async function hold(next: () => Promise<unknown>): Promise<void> {
     const end = endOfTurn();
-    await next();
-    await end;
+    try {
+      await next();
+    } finally {
+      await end;
+    }
   }
   return function holdAnswer(context, next): Promise<void> {
     return context.method === 'GET' ? hold(next) : next();

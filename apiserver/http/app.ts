@@ -11,7 +11,7 @@ import { assetRoutes } from './asset-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { requireRead } from './cacheable-answer.ts';
 import { debugRoutes } from './debug-pages.ts';
-import type { DebugPage } from './debug-pages.ts';
+import type { DebugPage } from './debug-page.ts';
 import { discoveryRoutes } from './discovery-routes.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
@@ -27,10 +27,12 @@ import { originGuard } from './origin-guard.ts';
 import { queryEncoding } from './query-encoding.ts';
 import { allOf } from './query.ts';
 import { RefusalLog } from './refusal-log.ts';
+import { refuseImpersonation } from './impersonation.ts';
 import { requestId } from './request-id.ts';
 import { pathNotFound, refuseMethod } from './path-errors.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
+import type { ResourcePath } from './resource-path.ts';
 import type { ReviewHandler } from './review-handler.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
@@ -40,6 +42,8 @@ export interface AppParts extends EndpointParts {
   readonly exports: ExportHandler;
   /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
   readonly find: (group: string, version: string, plural: string) => Resource | undefined;
+  /** The 503 of a kind that is not served at the moment; undefined for one that does not exist. */
+  readonly refusalOf: (kind: Pick<ResourcePath, 'group' | 'plural'>) => ApiError | undefined;
   readonly models: () => readonly ModelDescriptor[];
   readonly assets: AssetTable;
   readonly live: readonly HealthCheck[];
@@ -48,23 +52,26 @@ export interface AppParts extends EndpointParts {
   readonly memory: AnswerMemory;
   readonly hostNames: readonly string[];
   readonly proxies: TrustedProxies;
+  /** Domain of the service's own kinds. */
+  readonly serviceDomain: string;
   /** What every request but health has to bear; undefined: all are let in. */
   readonly token: string | undefined;
   readonly uuid: () => string;
   readonly metrics: Metrics;
 }
 
-/** Every middleware, in order: what is observed of it, errors, request id, limits, authentication, routes. */
+/** Every middleware, in order: errors, request id, how responses leave, metrics, who asks, routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
+  app.use(errorResponses(parts.logger));
+  app.use(requestId(parts.uuid));
   app.use(answerTogether());
   app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
-  app.use(errorResponses(parts.logger));
   app.use(largeAnswers(parts.memory));
-  app.use(requestId(parts.uuid));
   const refusals = new RefusalLog(parts);
   app.use(originGuard({ ...parts, refusals }));
   if (parts.token !== undefined) app.use(bearerToken(parts.token, refusals));
+  app.use(refuseImpersonation());
   app.use(queryEncoding());
   app.use(resourceRoutes(parts));
   app.use(endpointRoutes(parts));
@@ -74,9 +81,9 @@ export function createApp(parts: AppParts): Koa {
   app.use(exportRoute(parts));
   app.use(discoveryRoutes(parts));
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
-  app.use(docsRoutes());
+  app.use(docsRoutes(parts.serviceDomain));
   app.use(assetRoutes(parts.assets));
-  app.use(() => Promise.reject(pathNotFound()));
+  app.use((context) => Promise.reject(absenceOf(context.path, parts)));
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
   return app;
@@ -101,6 +108,12 @@ function resourceRoutes(parts: AppParts): Middleware {
     if (resource === undefined) return parts.reviews.handle(context, path, model);
     return parts.resources.handle(context, path, resource);
   };
+}
+
+/** The path of a kind that plugins or definitions will serve again is not gone. */
+function absenceOf(path: string, { refusalOf }: AppParts): ApiError {
+  const kind = parseResourcePath(path);
+  return (kind && refusalOf(kind)) ?? pathNotFound();
 }
 
 /** Lists and watches of a Namespaced kind may span all namespaces; everything else names one. */

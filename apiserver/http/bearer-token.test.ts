@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { checkToken } from './bearer-token.ts';
+import { checkToken } from './check-token.ts';
 
 describe('a bearer token', () => {
   it('has 16 to 1,024 printable ASCII characters and no space', () => {

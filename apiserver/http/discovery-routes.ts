@@ -5,7 +5,7 @@ import type { Context, Middleware } from 'koa';
 import { negotiate } from './accept.ts';
 import { aggregatedDiscovery, discoveryShapes } from './aggregated-discovery.ts';
 import { requireRead, sendCacheable } from './cacheable-answer.ts';
-import type { DebugPage } from './debug-pages.ts';
+import type { DebugPage } from './debug-page.ts';
 import { apiGroup, coreVersions, groupList, groupPaths, resourceList } from './discovery.ts';
 import { serverVersion } from './version.ts';
 

@@ -5,8 +5,8 @@ import { wantsProblem } from './accept.ts';
 import { shortPath } from './refusal-log.ts';
 
 /**
- * Stands first: whatever is thrown behind it becomes a Status (or RFC 9457) answer. An error that is no ApiError is a
- * bug: logged with the request's id, answered without inner text.
+ * The first middleware: whatever is thrown behind it becomes a Status (or RFC 9457) response. An error that is no ApiError is
+ * a bug: logged with the request's id, and without inner text in the response.
  */
 export function errorResponses(logger: Logger): Middleware {
   return async function answerErrors(context, next): Promise<void> {
@@ -37,13 +37,22 @@ function internalError(error: unknown, context: Context, logger: Logger): ApiErr
     const message = 'the server has no file descriptors left at the moment, please try again later';
     return new ApiError('ServiceUnavailable', message, { cause: error, retryAfterSeconds: 1 });
   }
-  logger.error({ err: error, requestId, method: context.method, path: shortPath(context.path) }, 'request failed');
+  logger.error({ err: error, requestId, method: context.method, path: shortPath(pathOf(context)) }, 'request failed');
   return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);
 }
 
 function isOutOfDescriptors(error: unknown): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
   return code === 'EMFILE' || code === 'ENFILE';
+}
+
+/** Empty for a target that is no URL: what an error is about must not keep it from being reported. */
+function pathOf(context: Context): string {
+  try {
+    return context.path;
+  } catch {
+    return '';
+  }
 }
 
 /** Writes the error in the form that the client accepts; drops headers that were meant for a success. */
@@ -76,7 +85,7 @@ function problemOf(error: ApiError, context: Context): Record<string, unknown> {
     title: error.reason,
     status: error.code,
     detail: error.message,
-    instance: context.path,
+    instance: pathOf(context),
     reason: error.reason,
     causes: error.causes,
   };

@@ -4,7 +4,7 @@ import { constants, createGzip, gzip } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 import { leastCounted } from './answer-memory.ts';
 import type { AnswerMemory } from './answer-memory.ts';
-import { cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
+import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
 
 const compress = promisify(gzip);
 
@@ -29,12 +29,13 @@ export function largeAnswers(memory: AnswerMemory): Middleware {
 }
 
 function sizeOf(body: unknown): number {
-  if (body instanceof Buffer) return body.length;
+  if (body instanceof Buffer || typeof body === 'string') return body.length;
   return body instanceof PieceStream ? Number.POSITIVE_INFINITY : 0;
 }
 
 async function sendLarge(context: Context, memory: AnswerMemory): Promise<void> {
   const isRead = context.method === 'GET' || context.method === 'HEAD';
+  if (typeof context.body === 'string') context.body = Buffer.from(context.body);
   const bytes = context.body instanceof Buffer ? context.body.length : streamBytes;
   // A refusal of a write that has been done would make its client repeat it.
   if (isRead) memory.hold(context.res, bytes);
@@ -65,6 +66,6 @@ async function sendCompressed(context: Context): Promise<void> {
 function cutLarge(context: Context): void {
   const { body, method } = context;
   if (!(body instanceof Buffer) || body.length <= wholeBytes || method === 'HEAD') return;
-  context.body = new PieceStream(cutIntoPieces(body));
+  context.body = new PieceStream(cutIntoPieces(body), copiesPerTurn);
   context.length = body.length;
 }

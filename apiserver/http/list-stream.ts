@@ -1,6 +1,8 @@
 import type { Context } from 'koa';
-import { cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
-import { sendBytes } from './responses.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
+import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
+import type { Pieces } from './piece-stream.ts';
+import { sendBytes, setYaml } from './responses.ts';
 
 /** A list: a JSON object whose last field is an array with an item for each entry. */
 export interface ListText {
@@ -46,14 +48,35 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
   yield Buffer.concat(parts);
 }
 
+/** The same as YAML, in as large pieces. */
+export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer | Promise<Buffer>, void> {
+  const { head, field, entries, itemOf = asStored, check } = text;
+  const isEmpty = entries.length === 0;
+  const start = Buffer.from(JSON.stringify(isEmpty ? { ...head, [field]: [] } : head));
+  yield codec.toYaml(start, 'document');
+  if (!isEmpty) yield Buffer.from(`${field}:\n`);
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for (const [index, entry] of entries.entries()) {
+    const item = itemOf(entry.bytes);
+    parts.push(parts.length === 0 ? opening : comma, item);
+    bytes += Math.max(item.length, entry.bytes.length);
+    if (bytes < pieceBytes && index < entries.length - 1) continue;
+    yield codec.toYaml(Buffer.concat([...parts, closing]), 'items');
+    check?.();
+    parts = [];
+    bytes = 0;
+  }
+}
+
 /** A list whose items are the objects themselves. Up to 1 MiB it is sent whole, which takes half of the work. */
 export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>): void {
   const { head, field, entries } = text;
-  const opening = openingOf(head, field);
-  let length = opening.length + Math.max(0, entries.length - 1) + tail.length;
+  const start = openingOf(head, field);
+  let length = start.length + Math.max(0, entries.length - 1) + tail.length;
   for (const { bytes } of entries) length += bytes.length;
   if (length > wholeBytes) return sendPieces(context, listPieces(text), length);
-  const parts = [opening];
+  const parts = [start];
   for (const { bytes } of entries) {
     if (parts.length > 1) parts.push(comma);
     parts.push(bytes);
@@ -64,7 +87,7 @@ export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>)
 
 /**
  * Answers with JSON that is made in pieces. What fits into one piece is sent whole; else the client's reading sets the pace.
- * `length` is that of the whole, in bytes, where it is known; without it the answer is chunked.
+ * `length` is that of the whole, in bytes, where the pieces are copies of what is stored; without it the answer is chunked.
  */
 export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, length?: number): void {
   if (context.response.status === 404) context.status = 200;
@@ -77,11 +100,12 @@ export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, len
     context.body = first;
     return;
   }
-  context.body = new PieceStream(together([first, second.value], pieces));
-  if (length !== undefined) context.length = length;
+  const isCopied = length !== undefined;
+  context.body = new PieceStream(together([first, second.value], pieces), isCopied ? copiesPerTurn : 1);
+  if (isCopied) context.length = length;
 }
 
-function* together(made: readonly Buffer[], rest: Iterator<Buffer, void>): Generator<Buffer, void> {
+function* together<Piece>(made: readonly Piece[], rest: Iterator<Piece, void>): Generator<Piece, void> {
   yield* made;
   yield* { [Symbol.iterator]: () => rest };
 }
@@ -94,5 +118,19 @@ function asStored(object: Buffer): Buffer {
   return object;
 }
 
+/** Answers with YAML that is made in pieces. What is made at once, as that of short lists is, is sent whole. */
+export function sendYamlPieces(context: Context, pieces: Pieces): void {
+  const made: Buffer[] = [];
+  for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {
+    const { done, value } = pieces.next();
+    if (done === true) return setYaml(context, Buffer.concat(made));
+    if (!(value instanceof Buffer)) return setYaml(context, new PieceStream(together([...made, value], pieces)));
+    made.push(value);
+  }
+  setYaml(context, new PieceStream(together(made, pieces)));
+}
+
+const opening = Buffer.from('[');
+const closing = Buffer.from(']');
 const comma = Buffer.from(',');
 const tail = Buffer.from(']}');

@@ -1,3 +1,4 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { failSpan, inSpan, metricsContentType } from '@homeostat/controller-runtime/telemetry';
 import type { Counter, Family, Histogram, Metrics, Span, SpanOptions } from '@homeostat/controller-runtime/telemetry';
@@ -58,28 +59,36 @@ export class RequestObserver {
     this.#inflight = { readOnly: kinds.of('readOnly'), mutating: kinds.of('mutating') };
   }
 
-  /** Stands before whatever answers. */
+  /** Stands before whatever answers, and behind what makes responses of errors. */
   middleware(): Middleware {
     return async (context, next): Promise<void> => {
       const sinceMs = this.#clock.monotonicMs();
       const inflight = this.#inflight[isReading(context) ? 'readOnly' : 'mutating'];
+      let failure: Failure | undefined;
       inflight.value += 1;
       try {
         await inSpan(
           () => spanOf(context),
-          (span) => (span === undefined ? next() : next().then(() => describe(span, context))),
+          async (span) => {
+            failure = await failureOf(next);
+            if (span !== undefined) describe(span, context, statusOf(context, failure));
+          },
         );
       } finally {
         inflight.value -= 1;
-        this.#count(context, this.#clock.monotonicMs() - sinceMs);
+        this.#count(context, { durationMs: this.#clock.monotonicMs() - sinceMs, failure });
       }
+      if (failure !== undefined) throw failure.error;
     };
   }
 
-  #count(context: Context, durationMs: number): void {
+  #count(
+    context: Context,
+    { durationMs, failure }: { readonly durationMs: number; readonly failure?: Failure | undefined },
+  ): void {
     const asked = askedOf(context);
     const series = this.#seriesOf(asked);
-    const { statusCode } = context.res;
+    const statusCode = statusOf(context, failure);
     let counter = series.codes.get(statusCode);
     if (counter === undefined) {
       const { verb, group, resource, subresource } = asked;
@@ -126,10 +135,29 @@ function askedOf(context: Context): Asked {
   return { verb, group, resource: plural, subresource: subresources.includes(subresource) ? subresource : '' };
 }
 
+interface Failure {
+  readonly error: unknown;
+}
+
+/** Errors of clients are no errors of a span, which would record what it rejects with. */
+async function failureOf(next: () => Promise<unknown>): Promise<Failure | undefined> {
+  try {
+    await next();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Of the response, which is yet to be made of a failure. */
+function statusOf({ res }: Context, failure: Failure | undefined): number {
+  if (failure === undefined || res.headersSent) return res.statusCode;
+  return isApiError(failure.error) ? failure.error.code : 500;
+}
+
 /** What is known once the request was routed, and answered. */
-function describe(span: Span, context: Context): void {
+function describe(span: Span, context: Context, statusCode: number): void {
   const { verb, resource } = askedOf(context);
-  const { statusCode } = context.res;
   span.updateName(`${verb} ${resource}`.trimEnd());
   span.setAttribute('http.response.status_code', statusCode);
   if (statusCode >= 500) failSpan(span, `answered ${statusCode}`);

@@ -1,10 +1,10 @@
 import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import { objectLimits } from '../decode/body-limits.ts';
-import { parseJson } from '../decode/json-body.ts';
-import type { PatchBody } from '../registry/registry.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
+import { readBody } from '../decode/read-body.ts';
+import type { PatchBody } from '../registry/write-options.ts';
 import { unsupported } from './object-body.ts';
-import { mediaTypeOf, readText } from './request-body.ts';
+import { mediaTypeOf } from './request-body.ts';
 
 const strategicType = 'application/strategic-merge-patch+json';
 
@@ -21,15 +21,17 @@ export const patchTypes: readonly string[] = [
  * A patch by its media type; a strategic merge patch is taken as a merge patch where it is one. A 415 names what the path
  * `takes`.
  */
-export async function readPatch(context: Context, takes: readonly string[]): Promise<PatchBody> {
+export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupported(takes);
-  const patch = parseJson(await readText(context), objectLimits);
-  if (type === 'application/json-patch+json') return { type: 'json', operations: patch };
+  const body = await bodies.decode(await readBody(context.req), 'json');
+  const isLarge = body.isLarge === true;
+  const patch = body();
+  if (type === 'application/json-patch+json') return { type: 'json', operations: patch, isLarge };
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
     throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
   }
   const directive = type === strategicType ? strategicMergeDirective(patch) : undefined;
   if (directive !== undefined) throw unsupported(takes.filter((each) => each !== strategicType));
-  return { type: 'merge', patch };
+  return { type: 'merge', patch, isLarge };
 }

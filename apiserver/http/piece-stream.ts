@@ -6,25 +6,31 @@ export const pieceBytes: number = 256 * 1024;
 /** An answer up to this size is sent whole, which takes half of the work; it counts in the memory of answers. */
 export const wholeBytes: number = 1024 * 1024;
 
-/** Pieces that are made in one turn of the event loop: a turn costs 10 µs, and copying a piece 30. */
-const piecesPerTurn = 4;
+/** Pieces that are made in one turn of the event loop where they are copies: a turn costs 10 µs, and copying a piece 30. */
+export const copiesPerTurn = 4;
+
+/** Pieces of an answer; one that takes longer comes as a promise. */
+export type Pieces = Iterator<Buffer | Promise<Buffer>, void>;
 
 /**
  * A body that is made while the client reads it: the next piece is made when the connection has taken the one before. An
  * iterator that throws cuts the connection, since the head has been sent.
  */
 export class PieceStream extends Readable {
-  readonly #pieces: Iterator<Buffer, void>;
+  readonly #pieces: Pieces;
+  readonly #perTurn: number;
   #made = 0;
 
-  constructor(pieces: Iterator<Buffer, void>) {
+  /** `perTurn`: how many pieces may be made in one turn of the event loop. */
+  constructor(pieces: Pieces, perTurn: number = 1) {
     super({ highWaterMark: pieceBytes });
     this.#pieces = pieces;
+    this.#perTurn = perTurn;
   }
 
   override _read(): void {
     this.#made += 1;
-    if (this.#made % piecesPerTurn === 0) setImmediate(() => this.#push());
+    if (this.#made % this.#perTurn === 0) setImmediate(() => this.#push());
     else this.#push();
   }
 
@@ -37,10 +43,16 @@ export class PieceStream extends Readable {
     if (this.destroyed) return;
     try {
       const { done, value } = this.#pieces.next();
-      this.push(done === true ? null : value);
+      if (value instanceof Promise)
+        value.then((bytes) => this.push(bytes)).catch((error: unknown) => this.#fail(error));
+      else this.push(done === true ? null : value);
     } catch (error) {
-      this.destroy(error instanceof Error ? error : new Error('a piece could not be made', { cause: error }));
+      this.#fail(error);
     }
+  }
+
+  #fail(error: unknown): void {
+    this.destroy(error instanceof Error ? error : new Error('a piece could not be made', { cause: error }));
   }
 }
 

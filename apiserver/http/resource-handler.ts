@@ -1,8 +1,11 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
-import type { Registry, WriteOptions } from '../registry/registry.ts';
+import { resourceName } from '../registry/resource-errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-options.ts';
 import { isHidden } from '../registry/write-result.ts';
 import type { WriteResult } from '../registry/write-result.ts';
 import type { Lister } from '../registry/lister.ts';
@@ -13,11 +16,12 @@ import type { Format } from './accept.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { listPieces, sendStoredList } from './list-stream.ts';
+import { listPieces, sendPieces, sendStoredList, sendYamlPieces, yamlPieces } from './list-stream.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
 import { applyType, patchTypes, readPatch } from './patch-body.ts';
+import { readPreconditionsHeader } from './preconditions-header.ts';
 import { firstOf } from './query.ts';
 import { mediaTypeOf } from './request-body.ts';
 import { isWatchRequest } from './request-verb.ts';
@@ -25,7 +29,7 @@ import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
 import { typedBody } from './typed-body.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
-import { sendBytes, setWarnings } from './responses.ts';
+import { sendBytes, setWarnings, setYaml } from './responses.ts';
 import { ScaleHandler } from './scale-handler.ts';
 import type { WatchHandler } from './watch-handler.ts';
 
@@ -33,6 +37,7 @@ export interface ResourceHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly bodies: BodyCodec;
   readonly memory: AnswerMemory;
   readonly clock: Clock;
 }
@@ -61,7 +66,7 @@ export class ResourceHandler {
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
-    this.#scales = new ScaleHandler(parts.registry);
+    this.#scales = new ScaleHandler(parts.registry, parts.bodies);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -113,60 +118,62 @@ export class ResourceHandler {
   async #get(call: Call, key: ObjectKey): Promise<void> {
     const { context, resource } = call;
     const entry = await this.#parts.registry.get(resource, key, firstOf(context.query, 'resourceVersion'));
-    sendObject(call, entry.bytes);
+    await this.#sendObject(call, entry.bytes);
   }
 
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
+    setWarnings(context, missingFrom(resource, path.namespace));
     const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
-    this.#parts.memory.hold(context.res, memoryOf(list, call));
-    sendList(call, list);
+    this.#parts.memory.hold(context.res, memoryOf(list));
+    this.#sendList(call, list);
   }
 
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions');
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     const written = await withWarnings(context, options, (warned) =>
       this.#parts.registry.create(resource, body, withNamespace(path, warned)),
     );
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
     const { context, resource } = call;
-    const body = typedBody(resource, await readObjectBody(context, messageOf(resource.model)));
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
     const written = await withWarnings(context, options, (warned) =>
       this.#parts.registry.update(resource, key, body, warned),
     );
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
-    const options = withSubresource(call.path, readWriteOptions(call.context, 'PatchOptions'));
-    const patch = await readPatch(call.context, objectPatchTypes);
+    const read = { ...readWriteOptions(call.context, 'PatchOptions'), ...readPreconditionsHeader(call.context) };
+    const options = withSubresource(call.path, read);
+    const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.patch(call.resource, key, patch, warned),
     );
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
     const options = withSubresource(call.path, readApplyOptions(call.context));
-    const body = await readAppliedBody(call.context);
+    const body = await readAppliedBody(call.context, this.#parts.bodies);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.apply(call.resource, key, body, warned),
     );
     if (written.outcome === 'created') call.context.status = 201;
-    this.#answer(call, written);
+    await this.#answer(call, written);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
-    const options = await readDeleteOptions(call.context);
+    const options = await readDeleteOptions(call.context, this.#parts.bodies);
     const written = await withWarnings(call.context, options, (warned) =>
       this.#parts.registry.delete(call.resource, key, warned),
     );
@@ -179,7 +186,7 @@ export class ResourceHandler {
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
     if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
-    const options = await readDeleteOptions(context);
+    const options = await readDeleteOptions(context, this.#parts.bodies);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
     const { entries } = list;
@@ -188,12 +195,29 @@ export class ResourceHandler {
       { resource, entries },
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
-    sendList(call, list);
+    // What was deleted has left memory, and may have left the history.
+    this.#parts.memory.count(context.res, bytesOf(entries));
+    this.#sendList(call, list, () => undefined);
   }
 
-  #answer(call: Call, written: WriteResult): void {
+  #answer(call: Call, written: WriteResult): void | Promise<void> {
     setWarnings(call.context, written.warnings);
-    sendObject(call, written.bytes);
+    return this.#sendObject(call, written.bytes);
+  }
+
+  #sendObject({ context, format, view }: Call, bytes: Buffer): void | Promise<void> {
+    const shown = view === undefined ? bytes : view.ofObject(bytes);
+    if (format !== 'yaml') return sendBytes(context, shown, format);
+    const yaml = this.#parts.bodies.toYaml(shown, 'document');
+    return yaml instanceof Promise ? yaml.then((text) => setYaml(context, text)) : setYaml(context, yaml);
+  }
+
+  #sendList({ context, format, view }: Call, list: ListPage, check = (): void => list.checkKept()): void {
+    const shown = view?.ofList(list.envelope()) ?? ({ head: list.envelope(), field: 'items' } as const);
+    const text = { ...shown, entries: list.entries, check };
+    if (format === 'yaml') return sendYamlPieces(context, yamlPieces(text, this.#parts.bodies));
+    if (view === undefined) sendStoredList(context, text);
+    else sendPieces(context, listPieces(text));
   }
 }
 
@@ -212,27 +236,32 @@ async function withWarnings<T extends WriteOptions>(
   }
 }
 
-function sendObject({ context, format, view }: Call, bytes: Buffer): void {
-  sendBytes(context, view === undefined ? bytes : view.ofObject(bytes), format);
+/** What is kept for a list alone, in bytes. What its pieces take is counted when they are sent. */
+function memoryOf({ entries, isStored }: ListPage): number {
+  return isStored ? 0 : bytesOf(entries);
 }
 
-function sendList({ context, format, view }: Call, list: ListPage): void {
-  if (view !== undefined) return sendBytes(context, view.ofList(list), format);
-  const text = { head: list.envelope(), field: 'items', entries: list.entries, check: () => list.checkKept() } as const;
-  if (format === 'yaml') return sendBytes(context, Buffer.concat([...listPieces(text)]), format);
-  sendStoredList(context, text);
-}
-
-/** What is made to answer with a list, in bytes; what is sent from the stored objects takes nothing. */
-function memoryOf({ entries, isStored }: ListPage, { format, view }: Call): number {
-  if (isStored && view === undefined && format !== 'yaml') return 0;
-  let bytes = 0;
-  for (const entry of entries) bytes += entry.bytes.length;
-  return bytes;
+function bytesOf(entries: ListPage['entries']): number {
+  return entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
 function isRead({ method }: Context): boolean {
   return method === 'GET' || method === 'HEAD';
+}
+
+/** Names in one warning: clients show it to people. */
+const maxNamed = 5;
+
+/** What a list has to say of stored objects that it leaves out because they cannot be read. */
+function missingFrom({ cache, model }: Resource, namespace: string | undefined): readonly string[] {
+  if (cache.broken.size === 0) return [];
+  const broken = [...cache.broken.values()].filter((entry) => namespace === undefined || entry.namespace === namespace);
+  if (broken.length === 0) return [];
+  const names = broken.slice(0, maxNamed).map(({ key }) => `"${key}"`);
+  const more = broken.length > maxNamed ? ', …' : '';
+  return [
+    `not listed, since they cannot be read: ${broken.length} of ${resourceName(model)}: ${names.join(', ')}${more}`,
+  ];
 }
 
 function keyAt(path: ResourcePath, name: string): ObjectKey {

@@ -1,20 +1,25 @@
-import { dump } from 'js-yaml';
+import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { formatYaml } from '../decode/format-yaml.ts';
 import { clip } from '../registry/resource-errors.ts';
 import type { Format } from './accept.ts';
 
 /** Answers with JSON bytes as they are, or as YAML when the client asked for that. */
 export function sendBytes(context: Context, json: Buffer, format: Format): void {
+  if (format === 'yaml') return setYaml(context, Buffer.from(formatYaml(json.toString('utf8'), 'document')));
   if (context.response.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');
-  if (format === 'yaml') {
-    context.set('Content-Type', 'application/yaml');
-    context.body = Buffer.from(dump(JSON.parse(json.toString('utf8'))));
-    return;
-  }
   // Not context.type: it would add a charset, which JSON has none of.
   context.set('Content-Type', 'application/json');
   context.body = json;
+}
+
+/** Answers with YAML. */
+export function setYaml(context: Context, yaml: Buffer | Readable): void {
+  if (context.response.status === 404) context.status = 200;
+  context.set('Cache-Control', 'no-cache, private');
+  context.set('Content-Type', 'application/yaml');
+  context.body = yaml;
 }
 
 /** Answers with a value as JSON. */

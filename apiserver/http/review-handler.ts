@@ -1,6 +1,7 @@
 import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { badRequest, clip, invalid } from '../registry/resource-errors.ts';
 import { answerReview } from '../reviews/answer-review.ts';
@@ -26,9 +27,11 @@ interface ReviewBody {
 /** A review in a POST, answered with its status. */
 export class ReviewHandler {
   readonly #users: Users;
+  readonly #bodies: BodyCodec;
 
-  constructor(users: Users) {
+  constructor(users: Users, bodies: BodyCodec) {
     this.#users = users;
+    this.#bodies = bodies;
   }
 
   /** The kind of review at a path, if it is one. */
@@ -41,7 +44,7 @@ export class ReviewHandler {
     if (context.method !== 'POST') throw methodNotAllowed(context, model);
     const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem']);
     readWriteOptions(context, 'CreateOptions');
-    const sent = await readObjectBody(context, messageOf(model));
+    const sent = await readObjectBody(context, this.#bodies, messageOf(model));
     const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
     const { spec = {}, metadata = {} } = readReview(model, body);
     const status = answerReview(model, spec, { users: this.#users, namespace: path.namespace });

@@ -1,6 +1,7 @@
 import { applyJsonPatch, applyMergePatch, isConflict } from '@homeostat/controller-runtime/api';
 import type { ObjectKey, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { decodeObject } from '../registry/object-codec.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -29,9 +30,11 @@ const maxTries = 5;
 /** `/<name>/scale`: GET, PUT and PATCH (`autoscaling/v1` Scale), for kinds that say where their replicas are. */
 export class ScaleHandler {
   readonly #registry: Registry;
+  readonly #bodies: BodyCodec;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, bodies: BodyCodec) {
     this.#registry = registry;
+    this.#bodies = bodies;
   }
 
   handle(call: ScaleCall): Promise<void> {
@@ -49,13 +52,13 @@ export class ScaleHandler {
   }
 
   async #update(call: ScaleCall): Promise<void> {
-    const body = await readObjectBody(call.context);
+    const body = await readObjectBody(call.context, this.#bodies);
     await this.#write(call, readScale(call.resource.model, call.key.name, body()), 'UpdateOptions');
   }
 
   async #patch(call: ScaleCall): Promise<void> {
     const { resource, key, paths } = call;
-    const patch = await readPatch(call.context, patchTypes);
+    const patch = await readPatch(call.context, this.#bodies, patchTypes);
     for (let tries = 1; ; tries += 1) {
       const entry = await this.#registry.get(resource, key);
       const scale = scaleOf(paths, decodeObject(entry.bytes));

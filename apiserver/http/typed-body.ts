@@ -1,6 +1,6 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { builtinKinds } from '../builtin/builtin-kinds.ts';
-import type { BodySource } from '../registry/registry.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import type { Resource } from '../registry/resource.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 
@@ -17,11 +17,12 @@ const typedKinds: ReadonlySet<string> = new Set([
  */
 export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
   if (!typedKinds.has(nameOf(model))) return body;
-  return () => {
+  const completed = (): unknown => {
     const object = body();
     if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;
     return { ...object, ...absentOf(object, { apiVersion, kind: model.kind }) };
   };
+  return Object.assign(completed, { isLarge: body.isLarge === true });
 }
 
 function absentOf(object: object, type: Readonly<Record<string, string>>): object {

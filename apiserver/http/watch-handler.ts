@@ -3,6 +3,7 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { Lister } from '../registry/lister.ts';
 import type { Resource } from '../registry/resource.ts';
+import { afterwards } from '../turns/steps.ts';
 import { parseRevision } from '../registry/revisions.ts';
 import type { Revisions } from '../registry/revisions.ts';
 import { FlushCycle } from './flush-cycle.ts';
@@ -52,8 +53,13 @@ export class WatchHandler {
     const from = readStart(context.query, context.get('Last-Event-ID'));
     // A place that memory has yet to reach is waited for in the stream, which begins with nothing.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
-    if (reached === undefined) return this.#start(context, this.#plan(context, { path, resource, from }));
-    return reached.then(() => this.#start(context, this.#plan(context, { path, resource, from })));
+    const begin = (): Promise<void> | void => {
+      const planned = this.#plan(context, { path, resource, from });
+      return planned instanceof Promise
+        ? planned.then((plan) => this.#start(context, plan))
+        : this.#start(context, planned);
+    };
+    return reached === undefined ? begin() : reached.then(begin);
   }
 
   #start(context: Context, start: WatchStreamOptions): void {
@@ -110,28 +116,29 @@ export class WatchHandler {
   #plan(
     context: Context,
     { path, resource, from }: { path: ResourcePath; resource: Resource; from: WatchStart },
-  ): WatchStreamOptions {
+  ): WatchStreamOptions | Promise<WatchStreamOptions> {
     const { lister, revisions, clock, logger, random, bookmarkIntervalMs } = this.#parts;
     const { query } = context;
     const format = readFormat(context, resource, clock);
     const selection = lister.select(resource, readWatchSelection(query, path));
     const bookmarks = booleanOf(query, 'allowWatchBookmarks', options) === true;
     const timeoutSeconds = integerOf(query, 'timeoutSeconds', 0) ?? 0;
-    return {
+    const plan = {
       response: context.res,
       resource,
       format,
       flushes: this.#flushes,
       clock,
       selects: selection.isEverything ? undefined : selection.selects,
-      initial: from.initial ? selection.entries() : [],
       revision: from.initial || from.revision === 0 ? revisions.current : from.revision,
       markInitialEnd: bookmarks && from.markEnd,
       bookmarkIntervalMs: bookmarks ? bookmarkIntervalMs : undefined,
       timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : (30 + 30 * random()) * 60_000,
       currentRevision: () => revisions.current,
-      onError: (err) => logger.error({ err, path: context.path }, 'watch failed'),
+      onError: (err: unknown) => logger.error({ err, path: context.path }, 'watch failed'),
     };
+    // What changes while the initial objects are collected comes from the feed.
+    return afterwards(from.initial ? selection.collect() : [], (initial) => ({ initial, ...plan }));
   }
 }
 

@@ -1,8 +1,9 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { maxManagerBytes } from '../apply/read-managed-fields.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import { deleteOptionsMessage } from '../protobuf/object-messages.ts';
-import type { ApplyOptions, WriteOptions } from '../registry/registry.ts';
+import type { ApplyOptions, WriteOptions } from '../registry/write-options.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { OptionsKind } from '../registry/field-manager.ts';
 import { readPropagationPolicy } from '../registry/propagation-policy.ts';
@@ -71,10 +72,10 @@ interface DeleteBody {
 }
 
 /** DeleteOptions, from the body and the query; of a propagation policy in both, the body's. */
-export async function readDeleteOptions(context: Context): Promise<WriteOptions> {
+export async function readDeleteOptions(context: Context, bodies: BodyCodec): Promise<WriteOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
-  const body = deleteBody(await readOptionalBody(context, deleteOptionsMessage));
+  const body = deleteBody(await readOptionalBody(context, bodies, deleteOptionsMessage));
   const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
   const propagationPolicy = readPropagationPolicy(policy, readOrphanDependents(body.orphanDependents, query));
   // Both count: who asks for a dry run in either place must not lose an object.

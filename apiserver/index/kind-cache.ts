@@ -1,5 +1,7 @@
 import type { ApiObject, IndexSpec, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { IndexSpec as Spec } from '@homeostat/controller-runtime/api';
+import { isBroken } from './broken-entry.ts';
+import type { BrokenEntry } from './broken-entry.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
 import { compareNames, createSlot } from './entry.ts';
 import type { IndexItems } from './kind-index.ts';
@@ -23,6 +25,7 @@ export class KindCache {
   readonly #byName: ReadonlyMap<string, KindIndex>;
   readonly #unique: readonly KindIndex[];
   readonly #slots = new Map<string, Slot>();
+  readonly #broken = new Map<string, BrokenEntry>();
 
   /**
    * @param indexes the default indexes and the declared ones, names distinct. A namespaced kind gets
@@ -48,6 +51,11 @@ export class KindCache {
 
   get(key: string): Entry | undefined {
     return this.#slots.get(key)?.entry;
+  }
+
+  /** Stored objects that cannot be read, by key. They are in no index, and among no entries. */
+  get broken(): ReadonlyMap<string, BrokenEntry> {
+    return this.#broken;
   }
 
   /** All entries, in no particular order. */
@@ -103,8 +111,14 @@ export class KindCache {
 
   /** Replaces everything. Entries have distinct keys. 100,000 with five declared indexes take half a second to one. */
   load(entries: Iterable<Entry>): void {
-    const slots = Array.from(entries, createSlot).sort(compareNames);
     this.#slots.clear();
+    this.#broken.clear();
+    const slots: Slot[] = [];
+    for (const entry of entries) {
+      if (isBroken(entry)) this.#broken.set(entry.key, entry);
+      else slots.push(createSlot(entry));
+    }
+    slots.sort(compareNames);
     for (const slot of slots) this.#slots.set(slot.entry.key, slot);
     const items = itemsOf(slots, this.indexes.length);
     for (const index of this.indexes) index.load(isMadeOnDemand(index) ? undefined : items[index.position]);
@@ -118,12 +132,20 @@ export class KindCache {
     if (known === undefined) this.#slots.set(entry.key, slot);
     slot.entry = entry;
     for (const index of this.indexes) index.move(slot, before?.values, entry.values);
+    if (this.#broken.size > 0) this.#broken.delete(entry.key);
     return before;
+  }
+
+  /** Takes note of a stored object that cannot be read. */
+  putBroken(entry: BrokenEntry): void {
+    this.remove(entry.key);
+    this.#broken.set(entry.key, entry);
   }
 
   /** Answers the entry that went; undefined when there was none. */
   remove(key: string): Entry | undefined {
     const slot = this.#slots.get(key);
+    if (this.#broken.size > 0) this.#broken.delete(key);
     if (slot === undefined) return undefined;
     this.#slots.delete(key);
     for (const index of this.indexes) index.move(slot, slot.entry.values, undefined);

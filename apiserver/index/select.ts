@@ -51,6 +51,16 @@ export function select(cache: KindCache, query: Query, page: Page = {}): Selecti
   return walkAndFilter(cache, query, { plan, bounds });
 }
 
+/** How many entries {@link select} looks at, at most. */
+export function visitsOf(cache: KindCache, query: Query): number {
+  const plan = planOf(cache, query.conditions);
+  if (query.isEmpty || plan.total === 0 || query.conditions.length === 0) return 0;
+  const { candidates } = plan;
+  const bounds = { from: 0, to: Number.POSITIVE_INFINITY };
+  const isCollected = candidates !== undefined && isWorthCollecting(candidates.count, cache.size, { plan, bounds });
+  return isCollected ? candidates.count : cache.size;
+}
+
 function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
   const [first] = conditions;
   if (first === undefined) return { candidates: undefined, total: cache.size };

@@ -7,6 +7,7 @@ import type { HookName, MountedHooks } from '../admission/call-hook.ts';
 import { objectLimits } from '../decode/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
 import type { Entry } from '../index/entry.ts';
+import { runSteps } from '../turns/steps.ts';
 import { project } from './changes-elsewhere.ts';
 import { decodeObject } from './object-codec.ts';
 import type { Proposal } from './proposal.ts';
@@ -28,6 +29,8 @@ export interface AdmittedWrite {
   readonly dryRun: boolean;
   readonly subresource: Subresource | undefined;
   readonly warn: (message: string) => void;
+  /** Each step in a turn of its own. */
+  readonly isLong: boolean;
 }
 
 interface Surroundings {
@@ -55,12 +58,12 @@ export async function admitWrite<R>(
     } catch (error) {
       const isBug = !isApiError(error) || error.reason === 'InternalError';
       const about = { write, object };
-      if (isBug) concludeFirst({ ...proposal, object: admitted }, error, { ...about, logger: around.logger });
+      if (isBug) await concludeFirst({ ...proposal, object: admitted }, error, { ...about, logger: around.logger });
       logFailure(error, { ...about, logger: around.logger });
       throw asApiError(error, { ...about, verb: proposal.verb });
     }
   }
-  return proposal.conclude(admitted);
+  return runSteps(proposal.conclude(admitted), write.isLong);
 }
 
 interface About {
@@ -69,13 +72,13 @@ interface About {
 }
 
 /** Whether the object is wrong by itself. @throws ApiError that says so; the log has the failure. */
-function concludeFirst<R>(
+async function concludeFirst<R>(
   proposal: Proposal<R>,
   err: unknown,
   { logger, ...about }: About & Pick<Surroundings, 'logger'>,
-): void {
+): Promise<void> {
   try {
-    proposal.conclude(proposal.object);
+    await runSteps(proposal.conclude(proposal.object), about.write.isLong);
   } catch (error) {
     logger.debug({ ...nameOf(about), err }, 'a hook failed over an object that is refused anyhow');
     throw error;

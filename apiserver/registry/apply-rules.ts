@@ -10,12 +10,21 @@ import { newEntry, withTime } from '../apply/managed-fields.ts';
 import type { ManagedFields } from '../apply/managed-fields.ts';
 import { trackCreation } from '../apply/track-fields.ts';
 import { withoutNulls } from '../apply/without-nulls.ts';
+import type { Steps } from '../turns/steps.ts';
 import { admittedFields, managerOf } from './field-management.ts';
 import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
 import type { Proposal } from './proposal.ts';
-import { readDraft, requireName } from './read-draft.ts';
+import { requireName } from './read-draft.ts';
 import { badRequest, clip, conflict } from './resource-errors.ts';
-import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
+import {
+  authorFields,
+  checkPreconditions,
+  isEmpty,
+  proposeCreate,
+  proposeNext,
+  pruneDraft,
+  readSteps,
+} from './write-rules.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
@@ -29,13 +38,13 @@ export interface ApplyRequest extends WriteRequest {
 const formerManager = 'before-first-apply';
 
 /** Server-side apply to an object that is there. Throws ApiError Conflict that names each field of another manager. */
-export function proposeApply(
+export function* proposeApply(
   rules: Rules,
   stored: ApiObject,
-  body: unknown,
+  body: () => unknown,
   request: ApplyRequest,
-): Proposal<Decision> {
-  const draft = readApplied(rules, body, request);
+): Steps<Proposal<Decision>> {
+  const draft = yield* readApplied(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const { shape } = rules.schema;
   const by = managerOf(rules, request, 'Apply');
@@ -44,11 +53,12 @@ export function proposeApply(
   const live = { content, managedFields: knownFields(rules, stored, request) };
   const wanted = appliedContent(rules, draft, request);
   const write = { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) };
-  const full = applyFields(live, wanted, write);
+  yield;
+  const full = yield* applyFields(live, wanted, write);
   const applied =
     request.onContested === undefined || full.conflicts === undefined
       ? full
-      : applyFields(live, withoutContested(wanted, full.conflicts, shape), write);
+      : yield* applyFields(live, withoutContested(wanted, full.conflicts, shape), write);
   if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
   request.onContested?.(conflictCauses(full.conflicts ?? []));
   // The last field of metadata that anybody owned takes metadata with it.
@@ -57,7 +67,8 @@ export function proposeApply(
     const annotations = renewLastApplied(next.metadata.annotations, draft);
     next.metadata = { ...next.metadata, ...(annotations === undefined ? {} : { annotations }) };
   }
-  return proposeNext(rules, stored, {
+  yield;
+  return yield* proposeNext(rules, stored, {
     draft: next,
     request,
     keepStatus: false,
@@ -72,17 +83,20 @@ export function proposeApply(
 }
 
 /** Server-side apply to an object that is not there. */
-export function proposeApplied(rules: Rules, body: unknown, request: CreateRequest): Proposal<ApiObject> {
-  const draft = readApplied(rules, body, request);
+export function* proposeApplied(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+  const draft = yield* readApplied(rules, body, request);
   const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;
   if (uid !== undefined && uid !== '') {
     const why = `uid mismatch: the provided object specified uid ${clip(uid)}, and no existing object was found`;
     throw conflict(rules.model, metadata.name, why);
   }
-  const fields = appliedFieldsOf(appliedContent(rules, draft, request), rules.schema.shape);
+  const content = appliedContent(rules, draft, request);
+  yield;
+  const fields = appliedFieldsOf(content, rules.schema.shape);
+  yield;
   const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
   const managedFields = isEmptySet(fields) ? [] : [entry];
-  return proposeCreate(rules, { ...draft, metadata }, { managedFields, ...request });
+  return yield* proposeCreate(rules, () => ({ ...draft, metadata }), { managedFields, ...request });
 }
 
 function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
@@ -93,11 +107,12 @@ function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
   };
 }
 
-function readApplied(rules: Rules, body: unknown, request: WriteRequest): Draft {
-  const draft = readDraft(rules, body, request);
+function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
+  const draft = yield* readSteps(rules, body, request);
   requireName(draft, request);
   if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   pruneDraft(rules, draft, request);
+  yield;
   return draft;
 }
 

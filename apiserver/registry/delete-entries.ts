@@ -1,7 +1,8 @@
 import { isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
 import type { ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { WriteOptions } from './write-options.ts';
 import type { Resource } from './resource.ts';
 
 export interface DeleteEntriesOptions {

@@ -1,6 +1,7 @@
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { policyOf, propagationFinalizers } from '../index/propagation.ts';
 import type { PropagationPolicy } from '../index/propagation.ts';
+import { oneStep } from '../turns/steps.ts';
 import type { Proposal } from './proposal.ts';
 import { isHeld } from './write-rules.ts';
 import type { Decision, Rules } from './write-request.ts';
@@ -18,7 +19,7 @@ interface Deletion {
  * changes nothing.
  */
 export function proposeDelete(rules: Rules, stored: ApiObject, deletion: Deletion): Proposal<Decision> {
-  return { verb: 'delete', object: stored, conclude: () => decideDelete(rules, stored, deletion) };
+  return { verb: 'delete', object: stored, conclude: () => oneStep(() => decideDelete(rules, stored, deletion)) };
 }
 
 function decideDelete(rules: Rules, stored: ApiObject, { now, policy }: Deletion): Decision {

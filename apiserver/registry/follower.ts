@@ -1,4 +1,6 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
+import type { Entry } from '../index/entry.ts';
 import { CompactedError } from '../store/store.ts';
 import type { Change, Store } from '../store/store.ts';
 import { reread } from './reread.ts';
@@ -207,9 +209,19 @@ export class Follower {
 /** One object that cannot be read must not keep all others from being followed. */
 function applyTo(resource: Resource, { op, key, data, revision }: Change, logger: Logger): void {
   try {
-    const entry = lenientEntry(resource, { data, revision });
-    resource.apply({ op, entry, previous: resource.cache.get(entry.key) });
+    const entry = lenientEntry(resource, { key, data, revision });
+    if (isBroken(entry) && op !== 'delete') {
+      logger.error({ key, revision, problem: entry.problem }, 'a change of another replica cannot be read');
+      resource.cache.putBroken(entry);
+      return;
+    }
+    resource.apply({ op, entry, previous: presentOf(resource, { op, key: entry.key }) });
   } catch (err) {
     logger.error({ err, key, revision }, 'a change of another replica could not be applied');
   }
+}
+
+/** What a change replaces; one of an object that could not be read brings it into being, or takes it away. */
+function presentOf({ cache }: Resource, { op, key }: Pick<Change, 'op' | 'key'>): Entry | undefined {
+  return cache.get(key) ?? (op === 'delete' ? cache.broken.get(key) : undefined);
 }

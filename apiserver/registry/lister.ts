@@ -4,6 +4,9 @@ import type { Entry } from '../index/entry.ts';
 import { compileQuery, matches } from '../index/query.ts';
 import type { Query, SortRequest } from '../index/query.ts';
 import { select } from '../index/select.ts';
+import type { Page, Selection as SelectedPage } from '../index/select.ts';
+import { everythingInOrder, filterInTurns, isLongSelection, withoutConditions } from '../index/select-in-turns.ts';
+import { afterwards } from '../turns/steps.ts';
 import { ListPage } from './list-page.ts';
 import type { ListPageParts } from './list-page.ts';
 import type { Resource } from './resource.ts';
@@ -38,6 +41,8 @@ export interface Selection {
   readonly isEverything: boolean;
   /** The present objects, as they are stored. */
   entries(): readonly Entry[];
+  /** The same as of the time of the call, in several turns of the event loop where it takes long. */
+  collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 
 export interface ListerOptions {
@@ -65,7 +70,7 @@ export class Lister {
     if (chunk !== undefined && chunk.limit > 0)
       return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
     if (request.exact === true) {
-      const { entries, total } = resource.history.selectAt(query, revision);
+      const { entries, total } = await selectAt(resource, query, { revision });
       return listPage({ resource, entries, total, revision });
     }
     return this.#page(resource, query, { revision, ...request.page });
@@ -77,6 +82,7 @@ export class Lister {
       selects: (entry) => matches(query, entry),
       isEverything: query.conditions.length === 0 && !query.isEmpty,
       entries: () => select(resource.cache, query, {}).entries,
+      collect: () => afterwards(selectNow(resource, query, {}), ({ entries }) => entries),
     };
   }
 
@@ -86,10 +92,10 @@ export class Lister {
     { page = 1, size = 0, revision }: { page?: number; size?: number; revision: number },
   ): Promise<ListPage> {
     if (size === 0) {
-      const { entries, total } = select(resource.cache, query, page > 1 ? { count: 0 } : {});
+      const { entries, total } = await selectNow(resource, query, page > 1 ? { count: 0 } : {});
       return listPage({ resource, entries, total, revision, page });
     }
-    const { entries, total } = select(resource.cache, query, { offset: (page - 1) * size, count: size });
+    const { entries, total } = await selectNow(resource, query, { offset: (page - 1) * size, count: size });
     return listPage({ resource, entries, total, revision, page, size });
   }
 
@@ -108,7 +114,7 @@ export class Lister {
   ): Promise<ListPage> {
     const { revision, offset } = chunk;
     const count = chunk.limit === 0 ? Number.POSITIVE_INFINITY : chunk.limit;
-    const { entries, total } = resource.history.selectAt(query, revision, { offset, count });
+    const { entries, total } = await selectAt(resource, query, { revision, offset, count });
     const next = offset + entries.length;
     const page = { resource, entries, total, revision };
     if (next >= total) return listPage(page);
@@ -117,6 +123,21 @@ export class Lister {
     const isSelective = query.conditions.length > 0 || query.isEmpty;
     return listPage({ token, ...page, ...(isSelective ? {} : { remaining: total - next }) });
   }
+}
+
+/** What is there at the time of the call. */
+function selectNow({ cache }: Resource, query: Query, page: Page): SelectedPage | Promise<SelectedPage> {
+  if (!isLongSelection(cache, query)) return select(cache, query, page);
+  return filterInTurns(everythingInOrder(cache, query), query, page);
+}
+
+function selectAt(
+  { cache, history }: Resource,
+  query: Query,
+  { revision, ...page }: Page & { readonly revision: number },
+): SelectedPage | Promise<SelectedPage> {
+  if (!isLongSelection(cache, query)) return history.selectAt(query, revision, page);
+  return filterInTurns(history.selectAt(withoutConditions(query), revision).entries, query, page);
 }
 
 /** The entries as their version has them. @throws ApiError InternalError when one cannot be converted. */

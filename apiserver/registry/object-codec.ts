@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { maxObjectBytes } from '../schema/object-size.ts';
 
 /**
  * Stored bytes hold no resourceVersion: it is the commit's revision, which is not known before the commit. It is spliced
@@ -32,9 +33,6 @@ function pooledBytes(text: string): Buffer {
   return pool.subarray(from, poolUsed);
 }
 
-/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
-const maxObjectBytes: number = 1.5 * 1024 * 1024;
-
 /** @throws ApiError RequestEntityTooLarge */
 export function checkObjectSize({ length }: Buffer): void {
   if (length <= maxObjectBytes) return;
@@ -58,11 +56,18 @@ export function allocateFrom(bytes: number): Allocate {
 /** Memory of an object's own: `Buffer.from` would pin blocks of a shared pool. */
 const allocateOne: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** The bytes to serve. */
+/** Stored bytes are no object. The message says nothing of their content, which may be secret. */
+export class BrokenObjectError extends Error {
+  override readonly name = 'BrokenObjectError';
+}
+
+/** The bytes to serve. @throws BrokenObjectError for bytes without metadata. */
 export function withRevision(stored: Uint8Array, revision: number, allocate: Allocate = allocateOne): Buffer {
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   // apiVersion and kind were checked against the model: they hold no quote, so the first match is the real one.
-  const at = source.indexOf(metadataMarker) + metadataMarker.length;
+  const marker = source.indexOf(metadataMarker);
+  if (marker < 0) throw new BrokenObjectError('what is stored is not an object with metadata');
+  const at = marker + metadataMarker.length;
   const field = `"resourceVersion":"${revision}",`;
   const bytes = allocate(source.length + field.length);
   source.copy(bytes, 0, 0, at);
@@ -97,7 +102,7 @@ export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
   return Buffer.concat([startOf(apiVersion), source.subarray(source.indexOf('",') + 2)]);
 }
 
-/** A fresh, unfrozen object for one request to work on. */
+/** A fresh, unfrozen object for one request to work on; the bytes are those of an object. */
 export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
   return JSON.parse(bytes.toString('utf8')) as T;
 }

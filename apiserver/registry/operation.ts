@@ -3,7 +3,7 @@ import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import type { Operation, Outcome, RequiredClaim } from '../store/store.ts';
 import type { PreparedWrite } from './prepare-write.ts';
 import type { Resource } from './resource.ts';
-import { duplicateValue, formerLeader } from './resource-errors.ts';
+import { duplicateValue } from './resource-errors.ts';
 
 /** Whoever changes this object holds this key's lock. */
 export function lockOf(resource: Resource, key: string): string {
@@ -25,23 +25,25 @@ export function operationOf(
     ...(write.stored === undefined ? {} : { expect: write.stored.revision }),
     ...(unique === undefined ? {} : { unique }),
     ...(resource.generation === undefined ? {} : { generation: resource.generation }),
-    ...(write.leader === undefined ? {} : { requires: leaderClaim(write.leader) }),
+    ...requiredBy(write, leaderClaim),
   };
 }
 
-/** A conflict that is decided anew. */
-export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation';
+function requiredBy(
+  { requires, leader }: Pick<PreparedWrite, 'requires' | 'leader'>,
+  leaderClaim: (leader: LeaderEpoch) => RequiredClaim,
+): Pick<Operation, 'requires'> {
+  if (leader !== undefined) return { requires: [...requires, leaderClaim(leader)] };
+  return requires.length === 0 ? {} : { requires };
+}
 
-/** A conflict that the caller decides anew; a lost unique claim (422), and a term that is over (409), are final. */
-export function refusalOf(
-  resource: Resource,
-  { object, leader }: Pick<PreparedWrite, 'object' | 'leader'>,
-  outcome: Outcome,
-): Refusal {
+/** A conflict that is decided anew. */
+export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
+
+/** A conflict that the caller decides again; a lost unique claim (422) is final. */
+export function refusalOf(resource: Resource, { object }: Pick<PreparedWrite, 'object'>, outcome: Outcome): Refusal {
   if (!('conflict' in outcome)) throw new Error('a commit succeeded, but was not applied');
   const { name } = object.metadata;
-  if (outcome.conflict === 'requires' && leader !== undefined) throw formerLeader(resource.model, name, leader);
-  if (outcome.conflict === 'requires') throw new Error('a commit was refused for a claim that it did not require');
   if (outcome.conflict !== 'unique') return outcome.conflict;
   throw duplicateValue(resource.model, name, {
     index: resource.indexName(outcome.claim[0]),

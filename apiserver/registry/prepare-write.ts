@@ -1,8 +1,12 @@
 import { deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
-import type { Operation } from '../store/store.ts';
+import type { Operation, RequiredClaim } from '../store/store.ts';
+import { objectLimits, uncountedLength } from '../decode/body-limits.ts';
+import { checkCounts } from '../decode/count-nodes.ts';
+import type { Steps } from '../turns/steps.ts';
 import { checkObjectSize, decodeObject, encodeObject } from './object-codec.ts';
 import type { Resource } from './resource.ts';
 import { duplicateValue, invalid } from './resource-errors.ts';
@@ -13,6 +17,8 @@ export interface Change {
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
+  /** Of a creation: what has to be there when it is committed. */
+  readonly requires?: readonly RequiredClaim[];
 }
 
 /** A change with all that its commit holds. */
@@ -22,6 +28,7 @@ export interface PreparedWrite {
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
+  readonly requires: readonly RequiredClaim[];
   readonly data: Buffer;
   readonly values: Entry['values'];
   /** What the client gets, where that is another version than what is stored. */
@@ -29,18 +36,31 @@ export interface PreparedWrite {
 }
 
 /** @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a value that is another's. */
-export function prepareWrite(
+export function* prepareWrite(
   resource: Resource,
   change: Change,
   onIndexBug: (error: IndexValueError) => void,
-): PreparedWrite {
-  const { op, stored, leader } = change;
+): Steps<PreparedWrite> {
+  const { op, stored, leader, requires = [] } = change;
   const { object, answer } =
     resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
+  yield;
   const data = encodeObject(object);
   checkObjectSize(data);
+  yield;
+  if (op !== 'delete' && isGrowing(data, stored)) checkCounts(withoutManagers(object), objectLimits);
   const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
-  return { op, object, answer, leader, data, values, ...(stored === undefined ? {} : { stored }) };
+  return { op, object, answer, leader, requires, data, values, ...(stored === undefined ? {} : { stored }) };
+}
+
+/** Smaller objects cannot pass the limits of counts; one that passed them before may become smaller. */
+function isGrowing({ length }: Buffer, stored: Entry | undefined): boolean {
+  return length > uncountedLength && length > (stored?.bytes.length ?? 0);
+}
+
+/** What clients decide of an object; who owns what has a limit in the object's size. */
+function withoutManagers({ metadata, ...fields }: ApiObject): object {
+  return { ...fields, metadata: { ...metadata, managedFields: undefined } };
 }
 
 /** Whether a change comes to nothing in the version that objects are stored in, which may hold less. */
@@ -82,7 +102,7 @@ function checkedForm(resource: Resource, object: ApiObject, stored: Entry | unde
       causes.map((cause) => inVersion(cause, version)),
     );
   }
-  rules.validateModel?.(next, stored === undefined ? undefined : decodeObject(stored.bytes));
+  rules.validateModel?.(next, stored === undefined || isBroken(stored) ? undefined : decodeObject(stored.bytes));
   return { object: next, answer: resource.view?.fromStorage(next) };
 }
 

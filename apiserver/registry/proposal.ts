@@ -1,4 +1,5 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { Steps } from '../turns/steps.ts';
 
 /** What a write wants, before hooks have had their say in it and the rules have judged it. */
 export interface Proposal<R> {
@@ -6,5 +7,5 @@ export interface Proposal<R> {
   /** The next state, shaped; of a deletion the stored one. The proposal's own. */
   readonly object: ApiObject;
   /** What becomes of it. Called with the object itself, or with what hooks made of it. @throws ApiError */
-  conclude(object: ApiObject): R;
+  conclude(object: ApiObject): Steps<R>;
 }

@@ -1,5 +1,6 @@
 import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import { checkItems } from '../schema/check-items.ts';
 import { badRequest, clip } from './resource-errors.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
@@ -21,6 +22,8 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
     );
   }
   draft.metadata = withoutNulls(metadata as ObjectMeta);
+  checkItems(draft.metadata.finalizers ?? []);
+  checkItems(draft.metadata.ownerReferences ?? []);
   checkPath(draft, request);
   return draft;
 }

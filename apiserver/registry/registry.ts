@@ -7,41 +7,37 @@ import {
   isNotFound,
   keyOf,
 } from '@homeostat/controller-runtime/api';
-import type {
-  ApiError,
-  ApiObject,
-  Clock,
-  FieldCause,
-  LeaderEpoch,
-  Logger,
-  ObjectKey,
-} from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
-import type { PropagationPolicy } from '../index/propagation.ts';
-import type { MountedHooks } from '../admission/call-hook.ts';
-import type { GroupCommit } from '../store/group-commit.ts';
-import type { RequiredClaim } from '../store/store.ts';
+import type { BodySource } from '../decode/body-codec.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
+import { afterwards, oneStep, runSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import { admitWrite } from './admit-write.ts';
+import { brokenObject } from './broken-object.ts';
+import { proposeBrokenDelete, proposeReplacement } from './broken-rules.ts';
 import { proposeDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { decodeObject, withRevision } from './object-codec.ts';
+import { withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
-import type { Writer } from './label-keys.ts';
+import { proposeOn } from './change-proposals.ts';
+import type { Proposals, Propose } from './change-proposals.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
 import type { Proposal } from './proposal.ts';
+import type { RegistryOptions } from './registry-options.ts';
 import type { Resource } from './resource.ts';
-import { alreadyExists, conflict, notFound, storeUnavailable } from './resource-errors.ts';
-import type { Revisions } from './revisions.ts';
+import { alreadyExists, conflict, formerLeader, notFound, storeUnavailable } from './resource-errors.ts';
 import { formatTime } from './time.ts';
 import { tracedEntries } from './traced-entries.ts';
 import { proposeApplied, proposeApply } from './apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './write-rules.ts';
 import { emptyWarnings } from './write-request.ts';
-import type { CreateRequest, Decision, Subresource, WriteRequest } from './write-request.ts';
-import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
+import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './write-options.ts';
+import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
+import { deletionAnswer, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
 
 /** Names drawn for a generateName before giving up. */
@@ -53,62 +49,7 @@ const maxRaces = 16;
 /** Of writes that say nothing of who writes. Kubernetes' name. */
 const unknownManager = 'unknown';
 
-export interface WriteOptions {
-  readonly dryRun?: boolean;
-  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  readonly subresource?: Subresource;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-  /** Of a deletion. Default what the object's finalizers say, or Background. */
-  readonly propagationPolicy?: PropagationPolicy;
-  /** Decides which label keys may be written. Default `user`. */
-  readonly writer?: Writer;
-  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
-  readonly fieldManager?: string;
-  /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
-  readonly warnings?: string[];
-  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
-  readonly leader?: LeaderEpoch;
-}
-
-export interface ApplyOptions extends WriteOptions {
-  readonly fieldManager: string;
-  /** Take fields that others own instead of a 409. */
-  readonly force?: boolean;
-  /** Leave them as they are instead; told which. */
-  readonly onContested?: (contested: readonly FieldCause[]) => void;
-}
-
-export interface CreateOptions extends WriteOptions {
-  /** From the path; Namespaced kinds only. */
-  readonly namespace?: string;
-}
-
-/** Gives the request's object, a fresh one at each call: the rules work in place, and a lost race decides anew. */
-export type BodySource = () => unknown;
-
-export type PatchBody =
-  { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown };
-
-export interface RegistryOptions {
-  readonly commits: GroupCommit;
-  readonly revisions: Revisions;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Uniform in [0, 1); for generated names. */
-  readonly random: () => number;
-  readonly uuid: () => string;
-  readonly serviceDomain: string;
-  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
-  readonly onCommit: (revision: number, bytes: number) => void;
-  /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
-  readonly onOldGeneration: (resource: Resource) => Promise<void>;
-  /** The claim that a leader's lease has in its term. */
-  readonly leaderClaim: (leader: LeaderEpoch) => RequiredClaim;
-  /** Throws ApiError when an object may not be created where it wants to be. Default: every one may. */
-  readonly admit?: (resource: Resource, object: ApiObject) => void;
-  /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
-  readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
-}
+export type { RegistryOptions };
 
 /** What a write comes to: a change to commit, or an answer without one. */
 type Verdict =
@@ -119,9 +60,14 @@ type Verdict =
 interface Admission {
   readonly options: WriteOptions;
   readonly warnings: string[];
+  /** Each step in a turn of its own. */
+  readonly isLong: boolean;
   readonly stored?: Entry;
   readonly lock?: string;
 }
+
+/** Bytes from which on a stored object is worked on in steps: it takes milliseconds to read. */
+const largeObject = 64 * 1024;
 
 /**
  * Every write of every kind goes through here: the rules decide on the stored object, one commit makes it durable, and
@@ -149,12 +95,15 @@ export class Registry {
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
+    await resource.whenWritable();
     for (let draws = 1; ; draws += 1) {
       const warnings = emptyWarnings(options);
       let drawn = false;
       const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
-      const proposal = proposeCreate(resource.rules, body(), request);
-      const result = await this.#create(resource, proposal, { options, warnings });
+      const isLong = body.isLarge === true || resource.takesLong;
+      const proposed = runSteps(proposeCreate(resource.rules, body, request), isLong);
+      const proposal = proposed instanceof Promise ? await proposed : proposed;
+      const result = await this.#create(resource, proposal, { options, warnings, isLong });
       if (result !== undefined) return result;
       if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, keyOf(proposal.object));
     }
@@ -164,18 +113,24 @@ export class Registry {
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { force = false, onContested } = options;
     const told = onContested === undefined ? {} : { onContested };
+    const isLarge = body.isLarge === true || resource.takesLong;
     for (let race = 0; race < maxRaces; race += 1) {
       try {
-        return await this.#change(resource, key, options, (stored, request) =>
-          proposeApply(resource.rules, stored, body(), { force, ...request, ...told }),
+        return await this.#change(
+          resource,
+          key,
+          { ...options, isLarge },
+          {
+            propose: (stored, request) => proposeApply(resource.rules, stored, body, { force, ...request, ...told }),
+          },
         );
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
       const warnings = emptyWarnings(options);
       const request = this.#createRequest(options, warnings, { key });
-      const proposal = proposeApplied(resource.rules, body(), request);
-      const created = await this.#create(resource, proposal, { options, warnings });
+      const proposal = await runSteps(proposeApplied(resource.rules, body, request), isLarge);
+      const created = await this.#create(resource, proposal, { options, warnings, isLong: isLarge });
       if (created !== undefined) return created;
     }
     throw conflict(resource.model, key.name);
@@ -183,33 +138,58 @@ export class Registry {
 
   /** PUT of the object or of a subresource; 404 when absent, no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, options, (stored, request) =>
-      proposeUpdate(resource.rules, stored, body(), request),
+    const { rules } = resource;
+    const replace: Propose = (stored, request) =>
+      proposeReplacement(rules, stored, body, { ...request, uid: this.#options.uuid(), draw: (base) => base });
+    return this.#change(
+      resource,
+      key,
+      { ...options, isLarge: body.isLarge === true },
+      {
+        propose: (stored, request) => proposeUpdate(rules, stored, body, request),
+        ...(options.subresource === undefined ? { ofBroken: replace } : {}),
+      },
     );
   }
 
   patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
-    return this.#change(resource, key, options, (stored, request) => {
-      const patched =
-        patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
-      return proposePatch(resource.rules, stored, patched, request);
-    });
+    const patched = (stored: ApiObject): unknown => {
+      checkPreconditions(resource.model, stored, options.preconditions ?? {});
+      return patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
+    };
+    const propose: Propose = (stored, request) => proposePatch(resource.rules, stored, () => patched(stored), request);
+    return this.#change(resource, key, { ...options, isLarge: patch.isLarge === true }, { propose });
   }
 
   async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
     const { storage } = resource;
-    const written = await this.#change(storage, key, options, (stored, request) => {
+    const { rules } = storage;
+    const checked = (stored: ApiObject): ApiObject => {
       checkPreconditions(storage.model, stored, options.preconditions ?? {});
-      return proposeDelete(storage.rules, stored, { now: request.now, policy: options.propagationPolicy });
+      return stored;
+    };
+    const written = await this.#change(storage, key, options, {
+      propose: (stored, { now }) =>
+        oneStep(() => proposeDelete(rules, checked(stored), { now, policy: options.propagationPolicy })),
+      ofBroken: (stored, request) =>
+        oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
     });
     // What is gone is not shown: it must go whether or not it can be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
   }
 
   #stored(resource: Resource, key: ObjectKey): Entry {
-    const entry = resource.cache.get(formatKey(key));
-    if (entry === undefined) throw notFound(resource.model, key.name);
-    return entry;
+    const { cache, model, keyPrefix } = resource;
+    const entry = cache.get(formatKey(key));
+    if (entry !== undefined) return entry;
+    const broken = cache.broken.get(formatKey(key));
+    if (broken === undefined) throw notFound(model, key.name);
+    const { problem } = broken;
+    this.#options.logger.warn(
+      { key: keyPrefix + broken.key, problem },
+      'a request needs an object that cannot be read',
+    );
+    throw brokenObject(model, broken);
   }
 
   #request(options: WriteOptions, warnings: string[], key?: ObjectKey): WriteRequest {
@@ -246,31 +226,34 @@ export class Registry {
   async #create(
     resource: Resource,
     proposal: Proposal<ApiObject>,
-    { options, warnings }: { readonly options: WriteOptions; readonly warnings: string[] },
+    { options, warnings, isLong }: Pick<Admission, 'options' | 'warnings' | 'isLong'>,
   ): Promise<WriteResult | undefined> {
     const lock = lockOf(resource, formatKey(keyOf(proposal.object)));
-    const admitted = this.#admit(resource, proposal, { options, warnings, lock });
+    const admitted = this.#admit(resource, proposal, { options, warnings, isLong, lock });
     const object = admitted instanceof Promise ? await admitted : admitted;
     return this.#locks.run(lock, async () => {
-      const created = await this.#commitNew(resource, object, options);
+      const created = await this.#commitNew(resource, object, { ...options, isLong });
       return created === undefined ? undefined : { outcome: 'created', warnings, ...created };
     });
   }
 
-  async #commitNew(resource: Resource, object: ApiObject, options: WriteOptions): Promise<Stored | undefined> {
-    const { dryRun = false, leader } = options;
+  async #commitNew(
+    resource: Resource,
+    object: ApiObject,
+    { dryRun = false, leader, isLong }: WriteOptions & Pick<Admission, 'isLong'>,
+  ): Promise<Stored | undefined> {
     const key = formatKey(keyOf(object));
     for (let race = 0; race < maxRaces; race += 1) {
-      const verdict = await this.#decide(resource, dryRun, (): Verdict => {
-        resource.checkCreatable();
-        this.#options.admit?.(resource, object);
-        if (resource.cache.get(key) !== undefined) return { kind: 'taken' };
-        return { kind: 'commit', change: this.#prepare(resource, { op: 'create', object, leader }), warnings: [] };
+      const verdict = await this.#decide(resource, dryRun, () => {
+        const requires = this.#options.admit?.(resource, object) ?? [];
+        if (resource.cache.get(key) !== undefined || resource.cache.broken.has(key)) return { kind: 'taken' };
+        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader, requires }), isLong);
+        return afterwards(prepared, (change): Verdict => ({ kind: 'commit', change, warnings: [] }));
       });
       if (verdict.kind !== 'commit') return undefined;
       const written = await this.#commit(resource, verdict.change, dryRun);
       if (typeof written !== 'string') return storedAnswer(verdict.change, written);
-      if (written !== 'generation') return undefined;
+      if (written !== 'generation' && written !== 'requires') return undefined;
     }
     throw conflict(resource.model, object.metadata.name);
   }
@@ -284,32 +267,37 @@ export class Registry {
   async #change(
     resource: Resource,
     key: ObjectKey,
-    options: WriteOptions,
-    propose: (stored: ApiObject, request: WriteRequest) => Proposal<Decision>,
+    options: WriteOptions & { readonly isLarge?: boolean },
+    { propose, ofBroken }: Proposals,
   ): Promise<WriteResult> {
     const { dryRun = false, leader } = options;
     const decideNow = (): Verdict | Promise<Verdict> => {
       const warnings = emptyWarnings(options);
-      const entry = this.#stored(resource, key);
-      const shown = resource.show(entry);
-      const stored = decodeObject(shown.bytes);
-      const unchanged = (): Verdict => ({
-        kind: 'answer',
-        result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) },
+      const request = this.#request(options, warnings, key);
+      const broken = ofBroken && resource.cache.broken.get(formatKey(key));
+      const entry = broken ?? this.#stored(resource, key);
+      const isLong = options.isLarge === true || entry.bytes.length > largeObject || resource.takesLong;
+      const read = runSteps(
+        proposeOn(resource.show(entry), (stored) => (broken ? ofBroken : propose)(stored, request)),
+        isLong,
+      );
+      return afterwards(read, ({ proposal, unchanged }) => {
+        const conclude = function* (this: Registry, decision: Decision): Steps<Verdict> {
+          const result: WriteResult = { outcome: 'unchanged', warnings, ...unchanged };
+          if (decision.kind === 'none') return { kind: 'answer', result };
+          const op = decision.kind === 'remove' ? 'delete' : 'update';
+          const change = yield* this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
+          // A removal is one, whatever is left of the object.
+          const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
+          return isNothing ? { kind: 'answer', result } : { kind: 'commit', change, warnings };
+        };
+        const admission = { options, warnings, isLong, ...(broken ? {} : { stored: entry }) };
+        const decided = this.#admit(resource, proposal, admission);
+        return afterwards(decided, (decision) => runSteps(conclude.call(this, decision), isLong));
       });
-      const conclude = (decision: Decision): Verdict => {
-        if (decision.kind === 'none') return unchanged();
-        const op = decision.kind === 'remove' ? 'delete' : 'update';
-        const change = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
-        // A removal is one, whatever is left of the object.
-        const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
-        return isNothing ? unchanged() : { kind: 'commit', change, warnings };
-      };
-      const proposal = propose(stored, this.#request(options, warnings, key));
-      const decided = this.#admit(resource, proposal, { options, warnings, stored: entry });
-      return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
+      await resource.whenWritable();
       for (let race = 0; race < maxRaces; race += 1) {
         const verdict = await this.#decide(resource, dryRun, decideNow);
         if (verdict.kind === 'answer') return verdict.result;
@@ -346,18 +334,21 @@ export class Registry {
   }
 
   /** What becomes of a proposal; at once where no hooks have a say in it. Others wait, where a lock is given. */
-  #admit<R>(resource: Resource, proposal: Proposal<R>, { options, warnings, stored, lock }: Admission): R | Promise<R> {
+  #admit<R>(resource: Resource, proposal: Proposal<R>, admission: Admission): R | Promise<R> {
+    const { options, warnings, isLong, stored, lock } = admission;
     const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    if (hooks === undefined) return proposal.conclude(proposal.object);
+    // Nobody can judge the deletion of what cannot be read.
+    const isBlind = proposal.verb === 'delete' && stored === undefined;
+    if (hooks === undefined || isBlind) return runSteps(proposal.conclude(proposal.object), isLong);
     const { dryRun = false, subresource } = options;
     // Plugins may be plain JavaScript.
     const warn = (message: unknown): void => void warnings.push(String(message));
-    const write = { resource, dryRun, subresource, warn, ...(stored === undefined ? {} : { stored }) };
+    const write = { resource, dryRun, subresource, warn, isLong, ...(stored === undefined ? {} : { stored }) };
     const admit = async (): Promise<R> => admitWrite(proposal, hooks, { write, around: this.#options });
     return lock === undefined ? admit() : this.#locks.run(lock, admit);
   }
 
-  #prepare(resource: Resource, change: Change): PreparedWrite {
+  #prepare(resource: Resource, change: Change): Steps<PreparedWrite> {
     return prepareWrite(resource, change, (err) => {
       const { kind, group } = resource.model;
       const bug = { kind, group, owner: resource.owner, index: err.index, err };
@@ -369,9 +360,9 @@ export class Registry {
   async #commit(resource: Resource, change: PreparedWrite, dryRun: boolean): Promise<Written | Refusal> {
     const { data, values } = change;
     if (dryRun) return writtenAs(data, change.stored?.revision);
-    const { commits, revisions, onCommit } = this.#options;
+    const { commits, revisions, onCommit, leaders } = this.#options;
     const { storage } = resource;
-    const operation = operationOf(storage, change, this.#options.leaderClaim);
+    const operation = operationOf(storage, change, leaders.claimOf);
     const createEntry = tracedEntries();
     let written: Written | undefined;
     storage.beginCommit();
@@ -381,12 +372,16 @@ export class Registry {
         // It may have been read back already, among the changes of others.
         if (revision <= revisions.current) return;
         const entry = createEntry(change.object, { bytes: written.bytes, revision, values });
-        storage.apply({ op: change.op, entry, previous: change.stored });
+        storage.apply({ op: change.op, entry, previous: replacedBy(change) });
         onCommit(revision, data.length);
       });
       if (written !== undefined) return written;
       const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(storage);
+      // Memory has what came before the commit, and so what took the claim away.
+      if (refusal === 'requires' && change.leader !== undefined && !leaders.isLeading(change.leader)) {
+        throw formerLeader(resource.model, change.object.metadata.name, change.leader);
+      }
       return refusal;
     } catch (error) {
       if (storeErrorCodeOf(error) === undefined) throw error;
@@ -396,4 +391,9 @@ export class Registry {
       storage.endCommit();
     }
   }
+}
+
+/** What cannot be read comes into being with its replacement, and goes with its deletion. */
+function replacedBy({ op, stored }: PreparedWrite): Entry | undefined {
+  return op !== 'delete' && stored !== undefined && isBroken(stored) ? undefined : stored;
 }

@@ -1,6 +1,8 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { EventEmitter } from 'eventemitter3';
+import type { BrokenEntry } from '../index/broken-entry.ts';
+import { keyPrefixOf } from '../store/object-key.ts';
 import { versionsOfKind } from './kind-versions.ts';
 import { openResource, otherRulesOf, rulesOf } from './open-resource.ts';
 import type { OpenParts } from './open-resource.ts';
@@ -23,7 +25,10 @@ interface Slot {
   indexed: number;
 }
 
-export type ResourceTableOptions = Omit<OpenParts, 'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug'> & {
+export type ResourceTableOptions = Omit<
+  OpenParts,
+  'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug' | 'onBroken'
+> & {
   readonly schemes: SchemeManager;
   readonly logger: Logger;
 };
@@ -58,6 +63,15 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const registration = this.#options.schemes.lookup(gvk);
     const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
     return slot?.resource?.inVersion(gvk.version);
+  }
+
+  /** Returns {@link get} for one kind, which is looked up once while it stays served: for what each request needs. */
+  getterOf(gvk: GroupVersionKind): () => Resource | undefined {
+    let known: Resource | undefined;
+    return () => {
+      if (known === undefined || known.isClosed) known = this.get(gvk);
+      return known;
+    };
   }
 
   /** Resolves when a registered kind is served. Rejects with IndexBuildError, or when it is not registered (any more). */
@@ -111,6 +125,11 @@ export class ResourceTable extends EventEmitter<TableEvents> {
       onUnreadable: (err: unknown) =>
         logger.warn({ err, kind, group, owner }, 'a stored object cannot be shown in another version'),
       onValidateBug: this.#validateBugLog(registration),
+      onBroken: ({ key, problem }: BrokenEntry) =>
+        logger.error(
+          { key: keyPrefixOf(registration.descriptor) + key, kind, group, owner, problem },
+          'a stored object cannot be read, and is left out of lists; replace it by PUT, or delete it',
+        ),
       onProgress: (indexed: number) => {
         const slot = this.#checkPresent(slotOf());
         slot.indexed = indexed;
@@ -125,10 +144,10 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   #replace(registration: Registration): void {
-    const { descriptor } = registration;
+    const { descriptor, origin } = registration;
     const slot = this.#slots.get(keyOf(descriptor));
     if (slot?.resource === undefined) throw notReady(descriptor);
-    const parts = { ...this.#options, onValidateBug: this.#validateBugLog(registration) };
+    const parts = { ...this.#options, origin, onValidateBug: this.#validateBugLog(registration) };
     slot.resource.replaceRules(rulesOf(descriptor, parts), otherRulesOf(descriptor, parts));
     slot.registration = registration;
   }

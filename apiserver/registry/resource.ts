@@ -1,5 +1,6 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../index/broken-entry.ts';
 import type { ChangeFeed, FeedChange } from '../index/change-feed.ts';
 import type { Entry, IndexValues } from '../index/entry.ts';
 import type { History } from '../index/history.ts';
@@ -71,7 +72,6 @@ export class Resource {
   #commits = 0;
   #isClosed = false;
   #refusal: ApiError | undefined;
-  #createRefusal: ApiError | undefined;
   readonly #whenQuiet: (() => void)[] = [];
 
   constructor(parts: ResourceParts, other?: Other) {
@@ -166,6 +166,8 @@ export class Resource {
     for (const entry of entries) {
       const known = gone.get(entry.key);
       gone.delete(entry.key);
+      // Whoever knew it keeps what it knew: that it broke is no change of the object.
+      if (isBroken(entry)) continue;
       if (known?.revision === entry.revision) continue;
       const isAnother = known !== undefined && known.uid !== entry.uid;
       if (isAnother) differences.push(feedChange('delete', { ...known, revision }, known));
@@ -177,20 +179,22 @@ export class Resource {
     this.history.prune();
   }
 
+  /** Objects may take long to judge, however small they are. */
+  get takesLong(): boolean {
+    return this.#rules.judge !== undefined;
+  }
+
+  /** Undefined once writes can be judged at once; else resolves when they can: the patterns of a schema are compiled before the first. */
+  whenWritable(): Promise<void> | undefined {
+    const own = this.#rules.schema.whenReady();
+    const stored = this.#view === undefined ? undefined : this.storage.whenWritable();
+    if (own === undefined || stored === undefined) return own ?? stored;
+    return Promise.all([own, stored]).then(() => undefined);
+  }
+
   /** Lets nobody write any more, for a reason. */
   refuseWrites(reason: ApiError): void {
     this.#refusal = reason;
-  }
-
-  /** Lets nobody create any more, for a reason; what is there can be changed and deleted. */
-  refuseCreates(reason: ApiError): void {
-    this.#createRefusal = reason;
-  }
-
-  /** @throws ApiError, the reason of {@link refuseCreates}. */
-  checkCreatable(): void {
-    const refusal = this.storage.#createRefusal;
-    if (refusal !== undefined) throw refusal;
   }
 
   /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
@@ -202,7 +206,7 @@ export class Resource {
 
   /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
   checkServed(): void {
-    if (this.isClosed) throw new ApiError('NotFound', `${resourceName(this.model)} are no longer served`);
+    if (this.isClosed) throw notServed(this.model);
   }
 
   endCommit(): void {
@@ -296,6 +300,11 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
   const { revision } = entry;
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
+}
+
+/** 404: the kind was served, and is not any more. */
+export function notServed(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  return new ApiError('NotFound', `${resourceName(model)} are no longer served`);
 }
 
 /** 503: the kind is known, and not served yet. */

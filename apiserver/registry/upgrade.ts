@@ -1,5 +1,6 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { checkObject } from './broken-object.ts';
 import { convertObject } from './convert-object.ts';
 import type { Convert } from './convert-object.ts';
 import { decodeObject, encodeObject, isInVersion, withRevision } from './object-codec.ts';
@@ -11,13 +12,14 @@ export type Upgrade = (stored: Uint8Array, revision: number) => Uint8Array;
 /**
  * Reads what is stored in any version that the kind ever had. Most objects are in the right one, and cost a comparison;
  * a version that no model declares is taken to have the same fields.
- * The result throws as {@link convertObject} does.
+ * The result throws as {@link convertObject} does, and SyntaxError or BrokenObjectError where no object is stored.
  */
 export function upgradeTo(rules: Rules): Upgrade {
   const apiVersion = apiVersionOf(rules.model);
   return function upgrade(stored, revision) {
     if (isInVersion(stored, apiVersion)) return stored;
     const object = decodeObject(withRevision(stored, revision));
+    checkObject(object);
     return encodeObject(convertObject(object, rules, conversionOf(object, rules)));
   };
 }

@@ -1,9 +1,11 @@
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelVersion } from '@homeostat/controller-runtime/api';
 import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
 import { LRUCache } from 'lru-cache';
+import { isBroken } from '../index/broken-entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { convertObject } from './convert-object.ts';
-import { decodeObject, encodeObject, withRevision } from './object-codec.ts';
+import { decodeObject, encodeObject, inVersion, withRevision } from './object-codec.ts';
 import type { Rules } from './write-request.ts';
 
 /** Of converted objects that are kept, in a version. */
@@ -34,6 +36,8 @@ export class VersionView {
 
   /** A stored object as this version has it, under the index values of what is stored. @throws as {@link convertObject}. */
   show(entry: Entry): Entry {
+    if (isBroken(entry))
+      return { ...entry, bytes: Buffer.from(inVersion(entry.bytes, apiVersionOf(this.#rules.model))) };
     const known = this.#shown.get(entry);
     if (known !== undefined) return known;
     try {

@@ -1,3 +1,4 @@
+import { isBroken } from '../index/broken-entry.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
 
@@ -14,7 +15,8 @@ export interface Translated {
 export function translate(change: FeedChange, selects: (entry: Entry) => boolean): Translated | undefined {
   const { entry, previous } = change;
   const after = change.type !== 'DELETED' && selects(entry);
-  const before = previous !== undefined && selects(previous);
+  // A watch that began before the object broke may have shown it: nobody can tell.
+  const before = previous !== undefined && (selects(previous) || isBroken(previous));
   if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry };
   return before ? { type: 'DELETED', entry } : undefined;
 }

@@ -8,11 +8,22 @@ import { labelKeyCauses } from './label-keys.ts';
 import type { Proposal } from './proposal.ts';
 import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
+import type { Steps } from '../turns/steps.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
+/** The body as a draft. */
+export function* readSteps(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
+  yield;
+  return draft;
+}
+
 /** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
-function shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
+function* shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): Steps<void> {
   rules.schema.applyDefaults(draft);
+  yield;
   pruneDraft(rules, draft, request);
 }
 
@@ -52,14 +63,21 @@ function newCauses(
   return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
 }
 
+/** The rules of the model itself, for an object that is valid otherwise. */
+function* judgeByModel({ validateModel, judge }: Rules, next: ApiObject, stored: ApiObject | undefined): Steps<void> {
+  validateModel?.(next, stored);
+  if (judge !== undefined) yield* judge(next, stored);
+}
+
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
-export function proposeCreate(rules: Rules, body: unknown, request: CreateRequest): Proposal<ApiObject> {
-  const draft = readDraft(rules, body, request);
+export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+  const draft = yield* readSteps(rules, body, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
   }
   if (rules.model.subresources.includes('status')) delete draft.status;
-  shapeDraft(rules, draft, request);
+  yield* shapeDraft(rules, draft, request);
+  yield;
   const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
   draft.metadata = {
     name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
@@ -87,15 +105,17 @@ interface Admitted {
   readonly object: Draft;
 }
 
-function finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): ApiObject {
+function* finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): Steps<ApiObject> {
   validateObject(rules, object, { request });
+  yield;
   const { managedFields } = request;
   const entries =
     managedFields === undefined
       ? creatorsFields(rules, object, request)
       : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
   setManagedFields(object, entries);
-  rules.validateModel?.(object, undefined);
+  yield;
+  yield* judgeByModel(rules, object, undefined);
   return object;
 }
 
@@ -138,36 +158,37 @@ export function isEmpty(value: object | null | undefined): boolean {
 }
 
 /** PUT of the object or of its status: what becomes of `stored`. */
-export function proposeUpdate(
+export function* proposeUpdate(
   rules: Rules,
   stored: ApiObject,
-  body: unknown,
+  body: () => unknown,
   request: WriteRequest,
-): Proposal<Decision> {
-  const draft = readDraft(rules, body, request);
+): Steps<Proposal<Decision>> {
+  const draft = yield* readSteps(rules, body, request);
   requireName(draft, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
-  return proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
+  return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
 }
 
 /** PATCH: `body` is the patched object, so an absent status was removed on purpose. */
-export function proposePatch(
+export function* proposePatch(
   rules: Rules,
   stored: ApiObject,
-  body: unknown,
+  body: () => unknown,
   request: WriteRequest,
-): Proposal<Decision> {
-  const draft = readDraft(rules, body, request);
-  const { uid } = draft.metadata;
+): Steps<Proposal<Decision>> {
+  const draft = yield* readSteps(rules, body, request);
+  const { uid, ...revisions } = draft.metadata;
   requireName(draft, request);
+  // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
+  checkPreconditions(rules.model, stored, revisions);
   if (uid !== stored.metadata.uid) {
     const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
     throw invalid(rules.model, stored.metadata.name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message }]);
   }
-  checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
-  return proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
+  return yield* proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
 }
 
 /** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */
@@ -200,10 +221,11 @@ interface Next {
 }
 
 /** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
-export function proposeNext(rules: Rules, stored: ApiObject, next: Next): Proposal<Decision> {
+export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<Proposal<Decision>> {
   const { subresource } = next.request;
   const proposed = nextObject(rules, stored, next);
-  shapeDraft(rules, proposed, next.request);
+  yield* shapeDraft(rules, proposed, next.request);
+  yield;
   proposed.metadata = nextMetadata(stored, proposed);
   return {
     verb: 'update',
@@ -215,20 +237,23 @@ export function proposeNext(rules: Rules, stored: ApiObject, next: Next): Propos
   };
 }
 
-function decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Decision {
+function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Steps<Decision> {
   const { request, proposed, object } = next;
   const isSame = deepEqual(stored, object);
   const managed = next.manage.entries(stored);
   // No entries are stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
+  yield;
   validateObject(rules, object, { request, stored });
+  yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };
   setManagedFields(object, isSame ? managed : next.manage.afterChange(managed, states));
+  yield;
   const changed = withVersions(stored, object);
   const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
   // What goes is not stored, and must be able to go.
-  if (!gone) rules.validateModel?.(changed, stored);
+  if (!gone) yield* judgeByModel(rules, changed, stored);
   return { kind: gone ? 'remove' : 'write', object: changed };
 }
 

@@ -1,4 +1,5 @@
 import { deepEqual } from '@homeostat/controller-runtime/api';
+import { checkItems } from './check-items.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -10,8 +11,12 @@ const maxPairwise = 16;
 /** How items of a list are told apart: as a whole (`set`), or by some of their fields (`map`). */
 export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
-/** True when no two items are the same, and the items of a map are objects. Linear in the size of the list. */
+/**
+ * True when no two items are the same, and the items of a map are objects. Linear in the size of the list.
+ * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
+ */
 export function isDistinct(items: readonly unknown[], identity: Identity): boolean {
+  checkItems(items);
   if (identity.kind === 'map' && !items.every(isMapItem)) return false;
   return items.length <= maxPairwise
     ? arePairwiseDistinct(items, identity)
@@ -66,7 +71,7 @@ function fieldsOf(item: unknown): Item {
 }
 
 /** JSON with sorted keys: equal for equal values. */
-function canonicalText(value: unknown): string {
+export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const fields = value as Item;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '@homeostat/controller-runtime';
+import { containLogger, systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
-import { checkToken } from '../http/bearer-token.ts';
+import { checkToken } from '../http/check-token.ts';
+import type { HealthCheck } from '../http/health.ts';
 import { checkProxy } from '../http/trusted-proxies.ts';
 import { defaultRetention } from '../registry/compactor.ts';
 import type { Retention } from '../registry/compactor.ts';
@@ -38,6 +39,13 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** Watches at the same time; beyond it 429. Default 10,000. */
   readonly maxWatches?: number;
+  /** Checks of `/readyz`, from the first request on; {@link ApiServer.addReadyCheck} adds more later. Default none. */
+  readonly readyChecks?: readonly HealthCheck[];
+  /**
+   * Why a kind that was served before is not served at the moment, in words for its clients: they get 503 with
+   * Retry-After. undefined: nothing will serve it again, and they get 404. Default: undefined for each kind.
+   */
+  readonly awaitedKind?: (kind: { readonly group: string; readonly plural: string }) => string | undefined;
   /**
    * Watches of one client address at the same time; beyond it 429. Behind a proxy that {@link trustedProxies} names, the address
    * is that of `X-Forwarded-For`. Default 5,000.
@@ -90,12 +98,14 @@ export function settingsOf(options: ApiServerOptions): Settings {
     maxAnswerBytes: 256 * 1024 * 1024,
     eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
-    logger: silentLogger,
     random: Math.random,
     uuid: randomUUID,
+    readyChecks: [],
+    awaitedKind: () => undefined,
     token: undefined,
     tls: undefined,
     ...options,
+    logger: containLogger(options.logger ?? silentLogger),
     retention: { ...defaultRetention, ...options.retention },
   };
 }

@@ -5,8 +5,7 @@ import type { Admissions, AdmissionTable } from '../admission/admission-table.ts
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
 import { strategyOf } from '../builtin/builtin-kinds.ts';
-import { leaderClaims } from '../builtin/lease-kind.ts';
-import { namespaceAdmission } from '../builtin/namespace-admission.ts';
+import { leaderRules } from '../builtin/lease-kind.ts';
 import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
@@ -14,12 +13,14 @@ import { EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
+import { definitionJudge } from '../crd/definition-judge.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
+import { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
-import { tokenCheck } from '../http/bearer-token.ts';
-import type { DebugPage } from '../http/debug-pages.ts';
+import { tokenCheck } from '../http/check-token.ts';
+import type { DebugPage } from '../http/debug-page.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
 import { ResourceHandler } from '../http/resource-handler.ts';
@@ -38,13 +39,16 @@ import { SchemeManager } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/database-url.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import { CertificateRenewal } from '../tls/certificate-renewal.ts';
 import { certificateSource } from '../tls/certificate-source.ts';
 import type { ServerCertificate } from '../tls/tls-options.ts';
+import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
+import { createAdmission } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
@@ -52,7 +56,13 @@ import type { KeyPair } from './http-listener.ts';
 import { openMemory } from './memory.ts';
 import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
+import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
+
+/** What requests are handled by: not its class, since the types of koa, which that names, are not published. */
+interface Closable {
+  close(): void;
+}
 
 /** The parts of a server, wired. */
 interface Parts {
@@ -64,11 +74,15 @@ interface Parts {
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
   readonly events: EventExpiry;
+  readonly health: DatabaseHealth;
+  readonly schemaWatch: SchemaWatch;
   readonly definitions: DefinitionController;
   readonly registry: Registry;
   readonly table: ResourceTable;
-  readonly watches: WatchHandler;
-  readonly exports: ExportHandler;
+  readonly absent: AbsentKinds;
+  readonly watches: Closable;
+  readonly exports: Closable;
+  readonly bodies: BodyCodec;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
@@ -117,9 +131,11 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
 async function begin(parts: Parts, settings: Settings): Promise<void> {
   await openBuiltinKinds(parts);
   await parts.definitions.open();
+  await parts.absent.open();
   await parts.listener.listen(settings);
   parts.compactor.start();
   parts.follower?.start();
+  if (parts.store.isShared) parts.schemaWatch.start();
   parts.secure?.renewal.start(parts.secure.certificate);
   await parts.namespaces.ensureDefault();
   parts.definitions.start();
@@ -134,12 +150,13 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
+  const judgeOf = definitionJudge(serviceDomain);
+  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = openAdmissions(schemes);
   const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
-  const rules = { admit: namespaceAdmission(table), leaderClaim: leaderClaims(table), hooksOf };
+  const rules = { admit: createAdmission(table), leaders: leaderRules(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const handlers = createHandlers(settings, { registry, lister, revisions });
@@ -152,27 +169,19 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
   const reader = new ObjectReader();
-  const client = new LocalClient({ registry, lister, table, revisions, reader, clock, logger });
-  const added: Parts['added'] = { ready: [health], debug: [], assets: new AssetTable() };
+  const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
+  const absent = new AbsentKinds({ store, schemes, table, awaited });
+  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
+  const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const served = { ...handlers, exports, table, endpoints, reader, metrics, added, live: [health.lasting] };
+  const shared = { table, absent, exports, bodies: handlers.bodies, endpoints, metrics, added };
+  const served = { ...handlers, ...shared, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const writing = { store, commits, compactor, follower, collector, namespaces, events, definitions, registry };
-  return {
-    ...writing,
-    table,
-    watches,
-    exports,
-    schemes,
-    endpoints,
-    admissions,
-    client,
-    metrics,
-    listener,
-    secure,
-    added,
-  };
+  const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
+  const controllers = { collector, namespaces, events, definitions };
+  const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
+  return { ...writing, ...shared, watches, schemes, admissions, client, listener, secure };
 }
 
 interface Handlers {
@@ -180,6 +189,7 @@ interface Handlers {
   readonly resources: ResourceHandler;
   readonly memory: AnswerMemory;
   readonly proxies: TrustedProxies;
+  readonly bodies: BodyCodec;
 }
 
 /** What answers requests for objects. */
@@ -191,7 +201,9 @@ function createHandlers(
   const proxies = new TrustedProxies(trustedProxies);
   const memory = new AnswerMemory(maxAnswerBytes);
   const watches = new WatchHandler({ ...settings, ...parts, proxies });
-  return { watches, resources: new ResourceHandler({ ...parts, watches, memory, clock }), memory, proxies };
+  const bodies = new BodyCodec(clock);
+  const resources = new ResourceHandler({ ...parts, watches, bodies, memory, clock });
+  return { watches, resources, memory, proxies, bodies };
 }
 
 async function openTls(
@@ -206,21 +218,24 @@ async function openTls(
 }
 
 interface Served
-  extends Omit<Handlers, 'watches'>, Pick<Parts, 'table' | 'exports' | 'endpoints' | 'metrics' | 'added'> {
+  extends Omit<Handlers, 'watches'>, Pick<Parts, 'table' | 'absent' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+  readonly exports: ExportHandler;
   readonly live: readonly HealthCheck[];
   readonly reader: ObjectReader;
 }
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, memory, proxies, exports, table, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, proxies, bodies, exports, table, absent, endpoints, reader, metrics, added, live } =
+    served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
       memory,
-      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token))),
+      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token)), bodies),
       exports,
       find: (group, version, plural) => table.find(group, version, plural),
+      refusalOf: (kind) => absent.refusalOf(kind),
       models: () => [...table.models(), ...reviewKinds],
       live,
       ...added,
@@ -230,6 +245,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
       proxies,
+      serviceDomain: settings.serviceDomain,
       token,
       clock,
       logger,
@@ -268,6 +284,14 @@ export class ApiServer {
   /** Other servers may serve the same database: replicas. */
   get sharesDatabase(): boolean {
     return this.#parts.store.isShared;
+  }
+
+  /**
+   * Resolves when a newer version of this package has upgraded the database, with the error that says so; else it stays
+   * pending. Nothing is written from then on (503), `/readyz` and `/livez` say so, and the server should be stopped.
+   */
+  get outdated(): Promise<Error> {
+    return this.#parts.health.outdated;
   }
 
   /** The kinds that are registered; a registration makes a kind served. */
@@ -353,21 +377,23 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, secure, watches, exports, endpoints } = this.#parts;
+    const { listener, secure, watches, exports, bodies, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
     exports.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
+    await bodies.close();
     await secure?.renewal.stop();
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, events, definitions, compactor, commits, follower, store } = this.#parts;
+    const { collector, namespaces, events, definitions, compactor, schemaWatch, commits, follower, store } =
+      this.#parts;
     await this.drain();
     const followed = definitions.stop();
     const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
-    await compactor.stop();
+    await Promise.all([compactor.stop(), schemaWatch.stop()]);
     // What is still written waits for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;

@@ -23,6 +23,14 @@ export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts
   metrics.sample({ ...objects, type: 'gauge' }, () =>
     table.served().map(({ model, cache }) => [[resourceName(model)], cache.size] as const),
   );
+  const broken = {
+    name: 'homeostat_broken_objects',
+    help: 'Stored objects of a kind that cannot be read; the log names their keys.',
+    labels: ['resource'],
+  };
+  metrics.sample({ ...broken, type: 'gauge' }, () =>
+    table.served().map(({ model, cache }) => [[resourceName(model)], cache.broken.size] as const),
+  );
   const watchers = { name: 'apiserver_registered_watchers', help: 'Watches that are open.', labels: ['resource'] };
   metrics.sample({ ...watchers, type: 'gauge' }, () => {
     const counts = watches.counts();

@@ -39,6 +39,7 @@ export class ReplicaStore implements Store {
   afterCommit: () => Promise<void> = async () => undefined;
   beforeRevision: () => Promise<void> = async () => undefined;
   afterScan: () => Promise<void> = async () => undefined;
+  beforeCheck: () => Promise<void> = async () => undefined;
   readonly #store: SqliteStore;
   readonly #opened: Promise<OpenedStore>;
   readonly #announce: (revision: number) => void;
@@ -80,6 +81,10 @@ export class ReplicaStore implements Store {
     return this.#store.currentRevision();
   }
 
+  async checkSchema(): Promise<void> {
+    await this.beforeCheck();
+  }
+
   subscribe(wake: (revision: number) => void): () => void {
     this.#listeners.add(wake);
     return () => this.#listeners.delete(wake);
@@ -95,6 +100,10 @@ export class ReplicaStore implements Store {
 
   async numberOf(name: string): Promise<number> {
     return this.#store.numberOf(name);
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    return this.#store.names(prefix);
   }
 
   claims(kind: number): ReturnType<Store['claims']> {

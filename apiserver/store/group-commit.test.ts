@@ -122,13 +122,14 @@ describe('GroupCommit batches', () => {
 
   it('never batches what requires a claim with what changes it, and keeps the order of the two', async () => {
     const { group, commits } = setUp();
-    const requires = { kind: 2, claim: [1, 'x'] } as const;
+    const claim = { kind: 2, claim: [1, 'x'] } as const;
+    const requires = [{ kind: 2, claim: [1, 'y'] }, claim] as const;
     const changes = { kind: 2, unique: { add: [], remove: [[1, 'x']] } } as const;
     void group.submit(operation('/a', { requires }));
     void group.submit(operation('/b', { requires }));
     void group.submit(operation('/lease', { ...changes, requires }));
     void group.submit(operation('/c', { requires }));
-    void group.submit(operation('/d', { requires: { ...requires, kind: 3 } }));
+    void group.submit(operation('/d', { requires: [{ ...claim, kind: 3 }] }));
     for (const at of [0, 1, 2]) {
       await settled();
       await commits[at]?.finish();

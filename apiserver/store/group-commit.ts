@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-import type { Claim, Committed, Operation, Outcome, Store } from './store.ts';
+import type { Claim, Committed, Operation, Outcome, RequiredClaim, Store } from './store.ts';
 import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 export interface GroupCommitOptions {
@@ -33,12 +33,20 @@ interface Entry {
   readonly reject: (error: unknown) => void;
   /** The key and the claims: what no other operation of the same batch may touch. */
   readonly tokens: readonly string[];
-  /** A claim that others may require in the same batch, and that none may change there. */
-  readonly required: string | undefined;
+  /** Of the claims that others may require in the same batch, and that none may change there. */
+  required: readonly Requirement[];
   /** Those that were submitted later and touch a token of this one. */
   readonly successors: Entry[];
   /** How many earlier ones this one waits for. */
   blockers: number;
+}
+
+/** A claim, and who requires it: those that were submitted since it was last changed, and are not settled. */
+interface Requirement {
+  readonly claim: string;
+  requiring: number;
+  /** Those that change the claim, once nothing requires it any more. */
+  readonly waiting: Entry[];
 }
 
 /**
@@ -56,8 +64,7 @@ export class GroupCommit {
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
   /** The last submitted operation of each token that is not settled. */
   readonly #tails = new Map<string, Entry>();
-  /** Those that were submitted since and require that claim. */
-  readonly #requiring = new Map<string, Set<Entry>>();
+  readonly #requirements = new Map<string, Requirement>();
   #ready: Entry[] = [];
   #readyFrom = 0;
   #queued = 0;
@@ -91,10 +98,8 @@ export class GroupCommit {
       return Promise.reject(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));
     }
     return new Promise((resolve, reject) => {
-      const { requires } = operation;
-      const required = requires && tokenOf(requires.kind, requires.claim);
       const tokens = tokensOf(operation);
-      this.#enqueue({ operation, apply, resolve, reject, tokens, required, successors: [], blockers: 0 });
+      this.#enqueue({ operation, apply, resolve, reject, tokens, required: [], successors: [], blockers: 0 });
     });
   }
 
@@ -122,11 +127,10 @@ export class GroupCommit {
   #enqueue(entry: Entry): void {
     for (const token of entry.tokens) {
       block(entry, this.#tails.get(token));
-      for (const before of this.#requiring.get(token) ?? []) block(entry, before);
-      this.#requiring.delete(token);
+      this.#awaitRequiring(entry, token);
       this.#tails.set(token, entry);
     }
-    if (entry.required !== undefined) this.#require(entry, entry.required);
+    if (entry.operation.requires !== undefined) this.#require(entry, entry.operation.requires);
     this.#queued += 1;
     if (entry.blockers === 0) this.#ready.push(entry);
     if (!this.#maySend()) return;
@@ -134,12 +138,27 @@ export class GroupCommit {
     else this.#sendAtEndOfTurn();
   }
 
-  #require(entry: Entry, claim: string): void {
-    const tail = this.#tails.get(claim);
-    if (tail !== entry) block(entry, tail);
-    const others = this.#requiring.get(claim);
-    if (others === undefined) this.#requiring.set(claim, new Set([entry]));
-    else others.add(entry);
+  #awaitRequiring(entry: Entry, claim: string): void {
+    const requirement = this.#requirements.get(claim);
+    if (requirement === undefined) return;
+    requirement.waiting.push(entry);
+    entry.blockers += 1;
+    this.#requirements.delete(claim);
+  }
+
+  #require(entry: Entry, required: readonly RequiredClaim[]): void {
+    entry.required = required.map((each) => {
+      const claim = requiredTokenOf(each);
+      const tail = this.#tails.get(claim);
+      if (tail !== entry) block(entry, tail);
+      let requirement = this.#requirements.get(claim);
+      if (requirement === undefined) {
+        requirement = { claim, requiring: 0, waiting: [] };
+        this.#requirements.set(claim, requirement);
+      }
+      requirement.requiring += 1;
+      return requirement;
+    });
   }
 
   // At the end of the turn, not at once: all requests that were read in it share the commit, and one message to the
@@ -292,21 +311,25 @@ export class GroupCommit {
     }
   }
 
-  #forget(entry: Entry, claim: string): void {
-    const requiring = this.#requiring.get(claim);
-    requiring?.delete(entry);
-    if (requiring?.size === 0) this.#requiring.delete(claim);
+  #endRequirement(requirement: Requirement): void {
+    requirement.requiring -= 1;
+    if (requirement.requiring > 0) return;
+    const { claim, waiting } = requirement;
+    if (this.#requirements.get(claim) === requirement) this.#requirements.delete(claim);
+    for (const entry of waiting) this.#unblock(entry);
+  }
+
+  #unblock(entry: Entry): void {
+    entry.blockers -= 1;
+    if (entry.blockers === 0) this.#ready.push(entry);
   }
 
   /** Lets those go next that waited for these. */
   #release(batch: readonly Entry[]): void {
     for (const entry of batch) {
       for (const token of entry.tokens) if (this.#tails.get(token) === entry) this.#tails.delete(token);
-      if (entry.required !== undefined) this.#forget(entry, entry.required);
-      for (const successor of entry.successors) {
-        successor.blockers -= 1;
-        if (successor.blockers === 0) this.#ready.push(successor);
-      }
+      for (const requirement of entry.required) this.#endRequirement(requirement);
+      for (const successor of entry.successors) this.#unblock(successor);
     }
   }
 }
@@ -327,6 +350,17 @@ function tokensOf({ key, kind, unique }: Operation): readonly string[] {
   if (!unique) return [key];
   const claims = [...unique.add, ...unique.remove].map((claim) => tokenOf(kind, claim));
   return [key, ...new Set(claims)];
+}
+
+const requiredTokens = new WeakMap<RequiredClaim, string>();
+
+/** Thousands of creations require the very same claim. */
+function requiredTokenOf(required: RequiredClaim): string {
+  const known = requiredTokens.get(required);
+  if (known !== undefined) return known;
+  const token = tokenOf(required.kind, required.claim);
+  requiredTokens.set(required, token);
+  return token;
 }
 
 function tokenOf(kind: number, [index, value]: Claim): string {

@@ -14,9 +14,12 @@ export function keyPrefixOf({ group, plural }: StoredKind): string {
   return `/registry/${group}/${plural}/`;
 }
 
+/** What the store's names of kinds begin with. */
+export const kindNamePrefix = 'kind:';
+
 /** Under which the store numbers a kind. */
 export function kindNameOf({ group, plural }: StoredKind): string {
-  return `kind:${group}/${plural}`;
+  return `${kindNamePrefix}${group}/${plural}`;
 }
 
 /** The kind that a key belongs to; undefined for what is no key of an object. */

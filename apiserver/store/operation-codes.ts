@@ -12,6 +12,8 @@ export const conflictCodes = {
   unique: -4,
   generation: -5,
   requires: -6,
+  /** A newer program has upgraded the tables: of all operations of the batch. */
+  newer: -7,
 } as const;
 
 const conflicts = {

@@ -10,10 +10,14 @@ export interface Schema {
 }
 
 /** What is left to apply, in one transaction and under a lock. Throws StoreError `newer`, naming both versions. */
-export function pendingMigrations({ migrations, version, name }: Schema): readonly string[] {
+export function pendingMigrations(schema: Schema): readonly string[] {
+  checkSchemaVersion(schema);
+  return schema.migrations.slice(schema.version);
+}
+
+/** Throws StoreError `newer`, naming both versions, for a database that a newer program has upgraded. */
+export function checkSchemaVersion({ migrations, version, name }: Schema): void {
   const known = migrations.length;
-  if (version > known) {
-    throw new StoreError('newer', `${name} has schema version ${version}, this program knows ${known}: update it`);
-  }
-  return migrations.slice(version);
+  if (version <= known) return;
+  throw new StoreError('newer', `${name} has schema version ${version}, this program knows ${known}: update it`);
 }

@@ -176,7 +176,7 @@ export function describeRequiredClaims(store: () => Store): void {
   const term: Claim = [1, 'first'];
   const leases = { kind: 2 };
   const lease = (add: readonly Claim[]): Operation => ({ ...create('lease', '', add), ...leases });
-  const requires = { ...leases, claim: term };
+  const requires = [{ ...leases, claim: term }];
 
   it('writes what requires a claim while somebody holds it', async () => {
     await written(store(), lease([term]));
@@ -210,7 +210,7 @@ export function describeRequiredClaims(store: () => Store): void {
         requires,
       },
       create('c', '4'),
-      { ...create('d', '5'), requires: { ...leases, claim: [1, 'second'] } },
+      { ...create('d', '5'), requires: [{ ...leases, claim: [1, 'second'] }] },
     ]);
     expect(outcomes.slice(0, 2)).to.deep.equal([{ conflict: 'requires' }, { conflict: 'requires' }]);
     expect(outcomes.slice(2).map(revisionOf)).to.have.lengthOf(2);
@@ -226,11 +226,27 @@ export function describeRequiredClaims(store: () => Store): void {
       { ...leases, claim: [1, 'x'.repeat(300)] as const },
     ];
     for (const each of missing) {
-      const stale: Operation = { op: 'update', key: key('gone'), kind, expect: 1, data: bytes(''), requires: each };
+      const stale: Operation = { op: 'update', key: key('gone'), kind, expect: 1, data: bytes(''), requires: [each] };
       expect(await committed(store(), [stale])).to.deep.equal([{ conflict: 'requires' }]);
     }
-    const [taken] = await committed(store(), [{ ...lease([]), requires: { kind, claim: term } }]);
+    const [taken] = await committed(store(), [{ ...lease([]), requires: [{ kind, claim: term }] }]);
     expect(taken).to.deep.equal({ conflict: 'requires' });
+  });
+
+  it('writes what requires several claims while all of them are held, and nothing of it when one is not', async () => {
+    const second: Claim = [1, 'second'];
+    const both = [...requires, { ...leases, claim: second }];
+    const all = (names: readonly string[]): Operation[] => [
+      { ...create(names[0] ?? '', '1'), requires: both },
+      { ...create(names[1] ?? '', '2'), requires },
+      { ...create(names[2] ?? '', '3'), requires: both.toReversed() },
+    ];
+    await written(store(), lease([term]));
+    const outcomes = await committed(store(), all(['a', 'b', 'c']));
+    expect([outcomes[0], outcomes[2]]).to.deep.equal([{ conflict: 'requires' }, { conflict: 'requires' }]);
+    expect(outcomes[1]).to.have.property('revision');
+    await written(store(), { ...lease([second]), key: key('other') });
+    await written(store(), ...all(['a', 'd', 'c']));
   });
 
   it('refuses once the object that held the claim is gone', async () => {

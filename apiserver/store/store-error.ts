@@ -5,7 +5,7 @@
  * - `readOnly`, `io`: the medium fails; of `io` in a commit the outcome shows at the next start
  * - `corrupt`: not a database, or a damaged one
  * - `locked`: another process or store has the database
- * - `newer`: the database was written by a newer program
+ * - `newer`: a newer program has upgraded the database, before it was opened or since; nothing was written
  * - `crashed`: the store's worker ended by itself; what was in flight may or may not be written
  * - `closed`: not open, or closed already
  * - `unknown`: the connection was lost before the answer to a commit, and the database cannot be asked in time whether it

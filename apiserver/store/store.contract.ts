@@ -214,6 +214,9 @@ function describeRest(current: () => StoreUnderTest): void {
     const { store } = current();
     const names = ['kind:example.com/persons', 'index:x', 'kind:example.com/persons', 'y', 'index:x'];
     expect(await Promise.all(names.map((name) => store.numberOf(name)))).to.deep.equal([1, 2, 1, 3, 2]);
+    expect(await store.names('kind:')).to.deep.equal(['kind:example.com/persons']);
+    expect((await store.names('')).toSorted()).to.deep.equal(['index:x', 'kind:example.com/persons', 'y']);
+    expect(await store.names('%')).to.deep.equal([]);
   });
 
   it('finishes what was asked before it closes, and refuses what comes after', async () => {

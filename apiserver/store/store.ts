@@ -17,8 +17,8 @@ export interface Operation {
    * and does not write. Absent: not checked.
    */
   readonly generation?: number;
-  /** A claim, of any kind, that somebody has to hold when this is committed. Absent: none. */
-  readonly requires?: RequiredClaim;
+  /** Claims, of any kinds, that all have a holder when this is committed. Absent: none. */
+  readonly requires?: readonly RequiredClaim[];
 }
 
 export interface RequiredClaim {
@@ -127,12 +127,19 @@ export interface Store {
   changes(after: number, limit: number): Promise<readonly Change[]>;
   /** Linearizable. */
   currentRevision(): Promise<number>;
+  /**
+   * Rejects with StoreError `newer` once a newer program has upgraded the tables. A write finds that out by itself, in its own
+   * transaction; this is for a store that has nothing to write.
+   */
+  checkSchema(): Promise<void>;
   /** A hint that there is something new; may be lost, may be wrong. Returns how to stop. */
   subscribe(wake: (revision: number) => void): () => void;
   /** Drops changes up to a revision, at most `maxRows` of them; answers how many went. compactRevision follows. */
   compact(upTo: number, maxRows: number): Promise<number>;
   /** The durable number of a name (`kind:<group>/<plural>`, `index:…`), made at first use; from 1. */
   numberOf(name: string): Promise<number>;
+  /** Every name that has a number and begins with `prefix`, in no particular order. */
+  names(prefix: string): Promise<readonly string[]>;
   /** Of one moment; locks nothing. */
   claims(kind: number): Promise<StoredClaims>;
   /**

@@ -1,4 +1,4 @@
-import type { ListedObjects, MetaVersion, ObjectView } from './object-view.ts';
+import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-view.ts';
 
 /** PartialObjectMetadata: the metadata of objects, and nothing else. */
 export class MetadataView implements ObjectView {
@@ -13,11 +13,10 @@ export class MetadataView implements ObjectView {
     return Buffer.from(formatMetadata(this.#version, metadata));
   }
 
-  ofList(list: ListedObjects): Buffer {
+  ofList(envelope: ListEnvelope): ListView {
     const apiVersion = `meta.k8s.io/${this.#version}`;
-    const head = JSON.stringify({ ...list.envelope(), apiVersion, kind: 'PartialObjectMetadataList' });
-    const items = list.entries.map(({ bytes }) => this.ofObject(bytes).toString('utf8'));
-    return Buffer.from(`${head.slice(0, -1)},"items":[${items.join(',')}]}`);
+    const head = { ...envelope, apiVersion, kind: 'PartialObjectMetadataList' };
+    return { head, field: 'items', itemOf: (object) => this.ofObject(object) };
   }
 
   ofEvents(): (object: Buffer) => Buffer {

@@ -94,13 +94,9 @@ function tableOf({ args, fields }: ConvertCase): Table {
   const view = new TableView({ columns: columnsOf(fields), version: 'v1', includeObject: 'Object', now: () => 0 });
   const items = args.obj['Items'] as readonly Record<string, unknown>[] | undefined;
   if (items !== undefined) {
-    const entries = items.map((item) => ({ bytes: bytesOf(item) }));
-    const envelope = (): { apiVersion: string; kind: string; metadata: object } => ({
-      apiVersion: 'v1',
-      kind: 'List',
-      metadata: {},
-    });
-    return JSON.parse(view.ofList({ entries, envelope }).toString()) as Table;
+    const { head, field, itemOf } = view.ofList({ apiVersion: 'v1', kind: 'List', metadata: {} });
+    const made = items.map((item): unknown => JSON.parse(itemOf(bytesOf(item)).toString()));
+    return { ...head, [field]: made } as unknown as Table;
   }
   const show = view.ofEvents();
   // Headers are left out of all but the first event.

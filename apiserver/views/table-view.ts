@@ -1,5 +1,5 @@
 import { formatMetadata } from './metadata-view.ts';
-import type { ListedObjects, MetaVersion, ObjectView } from './object-view.ts';
+import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-view.ts';
 import type { RowSource, TableColumns } from './table-columns.ts';
 
 /** What stands in a row beside its cells; the default is Metadata. */
@@ -15,12 +15,6 @@ export interface TableViewOptions {
   readonly now: () => number;
 }
 
-interface TableParts {
-  readonly head: object;
-  readonly rows: readonly string[];
-  readonly hasColumns: boolean;
-}
-
 /** A Table: a row for each object, cells by the columns of the model. */
 export class TableView implements ObjectView {
   readonly #options: TableViewOptions;
@@ -33,9 +27,12 @@ export class TableView implements ObjectView {
     return this.#one(object, true);
   }
 
-  ofList(list: ListedObjects): Buffer {
-    const rows = list.entries.map(({ bytes }) => this.#row(bytes).text);
-    return this.#table({ head: list.envelope(), rows, hasColumns: true });
+  ofList(envelope: ListEnvelope): ListView {
+    return {
+      head: this.#head(envelope, true),
+      field: 'rows',
+      itemOf: (object) => Buffer.from(this.#row(object).text),
+    };
   }
 
   /** Only the first event has the columns. */
@@ -50,14 +47,14 @@ export class TableView implements ObjectView {
 
   #one(object: Buffer, hasColumns: boolean): Buffer {
     const { text, resourceVersion } = this.#row(object);
-    return this.#table({ head: { metadata: { resourceVersion } }, rows: [text], hasColumns });
+    const head = this.#head({ metadata: { resourceVersion } }, hasColumns);
+    return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"rows":[${text}]}`);
   }
 
-  #table({ head, rows, hasColumns }: TableParts): Buffer {
+  #head(envelope: object, hasColumns: boolean): object {
     const { version, columns } = this.#options;
     const columnDefinitions = hasColumns ? columns.definitions : null;
-    const table = { ...head, kind: 'Table', apiVersion: `meta.k8s.io/${version}`, columnDefinitions };
-    return Buffer.from(`${JSON.stringify(table).slice(0, -1)},"rows":[${rows.join(',')}]}`);
+    return { ...envelope, kind: 'Table', apiVersion: `meta.k8s.io/${version}`, columnDefinitions };
   }
 
   #row(bytes: Buffer): { readonly text: string; readonly resourceVersion: string | undefined } {

@@ -39,6 +39,8 @@ export type { ObjectList, WatchEvent } from './watch-event.ts';
 export type { Clock, Timer } from './clock.ts';
 export { formatLeaderEpoch, leaderHeader, parseLeaderEpoch } from './leader-epoch.ts';
 export type { LeaderEpoch } from './leader-epoch.ts';
+export { formatPreconditions, parsePreconditions, preconditionsHeader } from './preconditions.ts';
+export type { Preconditions } from './preconditions.ts';
 export { silentLogger } from './logger.ts';
 export type { Logger } from './logger.ts';
 export {

@@ -187,6 +187,48 @@ describe('applyJsonPatch', () => {
     expect(result.list).to.have.length(105_000);
   });
 
+  it('moves a large value to and fro without looking at what it holds', () => {
+    const document = { a: Array.from({ length: 200_000 }, () => ({})) };
+    const patch = Array.from({ length: 1001 }, (_, index) =>
+      index % 2 === 0 ? { op: 'move', from: '/a', path: '/b' } : { op: 'move', from: '/b', path: '/a' },
+    );
+    expect(applyJsonPatch(document, patch)).to.have.property('b').with.lengthOf(200_000);
+  });
+
+  it('visits a million nodes at most: for values that are compared, or taken to deeper places, and for pointers', () => {
+    const large = Array.from({ length: 200_000 }, () => 0);
+    const document = {
+      a: large,
+      b: { c: {} },
+      deep: JSON.parse('{"a":'.repeat(50).concat('1', '}'.repeat(50))) as unknown,
+    };
+    const deeper = [
+      { op: 'move', from: '/a', path: '/b/c/d' },
+      { op: 'move', from: '/b/c/d', path: '/a' },
+    ];
+    const tooMuch = [
+      Array.from({ length: 6 }, () => deeper).flat(),
+      Array.from({ length: 6 }, () => ({ op: 'test', path: '/a', value: large })),
+      Array.from({ length: 6 }, () => ({ op: 'replace', path: '/a', value: large })),
+      Array.from({ length: 6 }, () => ({ op: 'add', path: '/c', value: large })),
+      Array.from({ length: 10_000 }, () => ({ op: 'test', path: `/deep${'/a'.repeat(50)}`, value: 1 })),
+    ];
+    for (const patch of tooMuch) {
+      const { code, message } = errorOf(() => applyJsonPatch(document, patch));
+      expect([code, message]).to.deep.equal([
+        413,
+        'Request entity too large: a JSON patch may visit at most 1000000 nodes in all',
+      ]);
+    }
+    expect(applyJsonPatch(document, [...deeper, ...deeper])).to.deep.equal(document);
+  });
+
+  it('follows no pointer beyond the levels of a document', () => {
+    const path = '/a'.repeat(1_000_000);
+    expect(refusalOf({ a: 1 }, { op: 'test', path, value: 1 }).code).to.equal(422);
+    expect(refusalOf({ a: 1 }, { op: 'add', path, value: 1 }).code).to.equal(422);
+  });
+
   it('turns any document into any other by replacing it', () => {
     // No body may hold a field of this name.
     const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => !JSON.stringify(value).includes('"__proto__"'));

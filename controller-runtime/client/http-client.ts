@@ -1,5 +1,13 @@
-import { apiVersionOf, formatLeaderEpoch, leaderHeader } from '../api/index.ts';
-import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
+import {
+  ApiError,
+  apiVersionOf,
+  formatLeaderEpoch,
+  formatPreconditions,
+  isInvalid,
+  leaderHeader,
+  preconditionsHeader,
+} from '../api/index.ts';
+import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, Preconditions, WatchEvent } from '../api/index.ts';
 import type {
   AppliedObject,
   ApplyOptions,
@@ -80,11 +88,17 @@ export class HttpClient implements Client {
     patch: Patch,
     options: PatchOptions = {},
   ): Promise<T> {
-    const { namespace, subresource } = options;
+    const { namespace, subresource, preconditions = {} } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace, subresource });
-    const body = patch.type === 'json' ? patch.operations : patch.patch;
     const contentType = `application/${patch.type}-patch+json`;
-    return this.#send({ method: 'PATCH', path, body, contentType, ...writeParts(options) });
+    const { headers, ...parts } = writeParts(options);
+    const body = patchBody(patch, preconditions);
+    try {
+      const all = { ...headers, ...preconditionHeaders(preconditions) };
+      return await this.#send({ method: 'PATCH', path, body, contentType, ...parts, headers: all });
+    } catch (error) {
+      throw preconditions.uid === undefined ? error : conflictOfUid(error);
+    }
   }
 
   async apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
@@ -146,6 +160,27 @@ interface PutRequest {
   readonly body: object;
   readonly options: WriteOptions;
   readonly subresource?: 'status';
+}
+
+function preconditionHeaders(preconditions: Preconditions): Readonly<Record<string, string>> {
+  const text = formatPreconditions(preconditions);
+  return text === '' ? {} : { [preconditionsHeader]: text };
+}
+
+/** A merge patch names its preconditions in its metadata as well: servers other than ours do not know the header. */
+function patchBody(patch: Patch, preconditions: Preconditions): object {
+  if (patch.type === 'json') return patch.operations;
+  const metadata: unknown = Reflect.get(patch.patch, 'metadata') ?? {};
+  if (Object.keys(preconditions).length === 0) return patch.patch;
+  return { ...patch.patch, metadata: { ...(metadata as object), ...preconditions } };
+}
+
+/** kube-apiserver refuses a patch with the uid of another object as one of an immutable field (422). */
+function conflictOfUid(error: unknown): unknown {
+  if (!isInvalid(error)) return error;
+  const { message, causes, details } = error as ApiError;
+  if (causes.length !== 1 || causes[0]?.field !== 'metadata.uid') return error;
+  return new ApiError('Conflict', message, { details, cause: error });
 }
 
 /** What each write sends besides its object. */

@@ -75,6 +75,16 @@ describe('watch over HTTP', () => {
     await clock.advance(delayMs);
   };
 
+  it('backs off for half the delay at least, and for a random part of the rest', async () => {
+    const answers = [0, 0.5];
+    client = createClient(server.url, { clock, logger, random: () => answers.shift() ?? 1 });
+    for (let opens = 0; opens < 3; opens += 1) server.answer({ status: 503 });
+    const stream = server.stream();
+    collect({ resourceVersion: '4' });
+    for (const delayMs of [400, 1200, 3200]) await passDelay(delayMs);
+    await stream.opened;
+  });
+
   it('asks for bookmarks always, and hands them on only when asked to', async () => {
     const first = server.stream();
     const without = collect({ resourceVersion: '4', labelSelector: 'a=b' });

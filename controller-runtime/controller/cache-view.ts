@@ -1,16 +1,27 @@
-import { formatKey, type ApiObject, type ObjectKey } from '../api/index.ts';
+import { descriptorOf, formatKey, type ApiObject, type Model, type ObjectKey } from '../api/index.ts';
 import type { Informer } from '../client/informer.ts';
 import { compareRevisions } from '../cache/compare-revisions.ts';
-import { kindIdOfObject } from './kind-id.ts';
+import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from './kind-id.ts';
 
-/** Which object: its kind and its key. */
+/** Which object: its kind, whatever the version; the cache that has it in its version; and its key. */
 export interface Target {
   readonly kindId: string;
+  readonly cacheId: string;
   readonly key: ObjectKey;
 }
 
 /** What a write of ours made of an object that the cache has not shown yet: its new state, or that it is gone. */
-type Written = { readonly object: ApiObject } | { readonly goneUid: string };
+interface Written {
+  readonly target: Target;
+  /** Absent: it is gone. */
+  readonly object?: ApiObject;
+  readonly uid: string;
+  /** Of the state that was written; of what is gone, the last that is known. */
+  readonly revision: string;
+}
+
+/** Records that the cache has caught up with go when their key is read, or when there are more than this. */
+const sweepAbove = 1000;
 
 /**
  * The caches of one controller, seen through its own writes: an object that it wrote is never read back older than it
@@ -19,28 +30,30 @@ type Written = { readonly object: ApiObject } | { readonly goneUid: string };
 export class CacheView {
   readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly #written = new Map<string, Written>();
+  #sweepAbove = sweepAbove;
 
-  /** By kind id. Kinds without an informer are not followed: nothing is held for them. */
+  /** By cache id. What has no informer is not followed: nothing is held for it. */
   constructor(informers: ReadonlyMap<string, Informer<ApiObject>>) {
     this.#informers = informers;
   }
 
-  follows(kindId: string): boolean {
-    return this.#informers.has(kindId);
+  /** Writes that are remembered. */
+  get size(): number {
+    return this.#written.size;
+  }
+
+  follows(cacheId: string): boolean {
+    return this.#informers.has(cacheId);
   }
 
   /** The newest state known; undefined when absent. */
   read(target: Target): ApiObject | undefined {
-    const cached = this.#informers.get(target.kindId)?.get(target.key);
+    const cached = this.#informers.get(target.cacheId)?.get(target.key);
     if (this.#written.size === 0) return cached;
-    const id = idOf(target);
+    const id = recordIdOf(target);
     const written = this.#written.get(id);
     if (written === undefined) return cached;
-    if ('goneUid' in written) {
-      if (cached?.metadata.uid === written.goneUid) return undefined;
-    } else if (!this.hasReached(target, written.object.metadata.resourceVersion)) {
-      return written.object;
-    }
+    if (!this.#hasCaughtUp(written)) return written.object;
     this.#written.delete(id);
     return cached;
   }
@@ -54,25 +67,27 @@ export class CacheView {
   /** Remembers the answer of a write, until the cache has it. */
   record(object: ApiObject): void {
     const target = targetOf(object);
-    if (!this.follows(target.kindId) || this.hasReached(target, object.metadata.resourceVersion)) return;
-    this.#written.set(idOf(target), { object });
+    const { uid, resourceVersion: revision } = object.metadata;
+    if (!this.follows(target.cacheId) || this.hasReached(target, revision)) return;
+    this.#remember({ target, object, uid, revision });
   }
 
   /** Remembers that a write of ours removed the object, until the cache knows. */
   recordGone(target: Target): void {
-    const cached = this.#informers.get(target.kindId)?.get(target.key);
-    if (cached === undefined) this.#written.delete(idOf(target));
-    else this.#written.set(idOf(target), { goneUid: cached.metadata.uid });
+    const written = this.#written.get(recordIdOf(target));
+    // Created and deleted before the cache has shown it: its creation is still to come.
+    const last = written?.object ?? this.#informers.get(target.cacheId)?.get(target.key);
+    if (last === undefined) return;
+    const { uid, resourceVersion: revision } = last.metadata;
+    this.#remember({ target, uid, revision });
   }
 
   /** The cache delivered this state: what was written before is no longer needed. */
   observed(object: ApiObject): void {
     if (this.#written.size === 0) return;
-    const id = idOf(targetOf(object));
+    const id = recordIdOf(targetOf(object));
     const written = this.#written.get(id);
-    if (written === undefined) return;
-    const isOld = 'object' in written && isNewer(written.object, object);
-    if (!isOld) this.#written.delete(id);
+    if (written !== undefined && this.#hasCaughtUp(written)) this.#written.delete(id);
   }
 
   /** The cache has the object at this revision or a later one, or knows that it is gone. */
@@ -87,28 +102,62 @@ export class CacheView {
     return reached !== undefined && compareRevisions(reached, revision) > 0;
   }
 
+  #remember(written: Written): void {
+    this.#written.set(recordIdOf(written.target), written);
+    if (this.#written.size <= this.#sweepAbove) return;
+    for (const [id, each] of this.#written) if (this.#hasCaughtUp(each)) this.#written.delete(id);
+    this.#sweepAbove = Math.max(sweepAbove, this.#written.size * 2);
+  }
+
+  #hasCaughtUp({ target, object, uid, revision }: Written): boolean {
+    if (object !== undefined) return this.hasReached(target, revision);
+    const cached = this.#cached(target);
+    // A cache without the object, at a revision at which the object was there, is beyond its deletion.
+    if (cached === undefined) return this.hasReached(target, revision);
+    return cached.metadata.uid !== uid && this.hasPassed(target, revision);
+  }
+
   /** Of the object as the cache has it; of one that it does not have, or cannot show, the cache's own. */
-  #revisionOf({ kindId, key }: Target): string | undefined {
-    const informer = this.#informers.get(kindId);
+  #revisionOf(target: Target): string | undefined {
+    return this.#cached(target)?.metadata.resourceVersion ?? this.#informers.get(target.cacheId)?.resourceVersion;
+  }
+
+  /** Undefined as well for an object that the cache cannot show. */
+  #cached({ cacheId, key }: Target): ApiObject | undefined {
     try {
-      return informer?.get(key)?.metadata.resourceVersion ?? informer?.resourceVersion;
+      return this.#informers.get(cacheId)?.get(key);
     } catch {
-      return informer?.resourceVersion;
+      return undefined;
     }
   }
 }
 
 /** The kind and key of an object. */
 export function targetOf(object: ApiObject): Target {
-  const { namespace, name } = object.metadata;
-  return { kindId: kindIdOfObject(object), key: namespace === undefined ? { name } : { namespace, name } };
+  return { kindId: kindIdOfObject(object), cacheId: cacheIdOfObject(object), key: keyIn(object.metadata) };
 }
 
-/** One string for a target, for maps. */
+/** The object of a model that has a key. */
+export function targetIn(model: Model, key: PartialKey): Target {
+  const descriptor = descriptorOf(model);
+  return { kindId: kindIdOf(descriptor), cacheId: cacheIdOf(descriptor), key: keyIn(key) };
+}
+
+interface PartialKey {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
+function keyIn({ name, namespace }: PartialKey): ObjectKey {
+  return namespace === undefined ? { name } : { namespace, name };
+}
+
+/** One string for a target, for maps; the same in all versions of the kind, which share revisions. */
 export function idOf(target: Target): string {
   return `${target.kindId}/${formatKey(target.key)}`;
 }
 
-function isNewer(a: ApiObject, b: ApiObject): boolean {
-  return compareRevisions(a.metadata.resourceVersion, b.metadata.resourceVersion) > 0;
+/** Of a cache: each version of a kind has its own. */
+function recordIdOf({ cacheId, key }: Target): string {
+  return `${cacheId}/${formatKey(key)}`;
 }

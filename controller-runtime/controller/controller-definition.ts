@@ -16,9 +16,21 @@ import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconcil
 /** Keys of objects to reconcile: names, `namespace/name`, or key objects. */
 export type MappedKeys = Iterable<string | ObjectKey>;
 
-/** Answers which objects of the controller's kind a changed object concerns. An update maps the states before and after. */
+/** What a mapping is given besides the object. */
+export interface MapContext {
+  /** For reads; it ends with the call of the mapping. */
+  readonly client: Client;
+  /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Returns which objects of the controller's kind a changed object concerns. Called for the states before and after an
+ * update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the controller's `backoff`,
+ * until it succeeds; as many mappings run at once as `concurrency` says. It may be called again for a state.
+ */
 export type MapFunction<T extends ApiObject = ApiObject> = {
-  map(object: T, context: { readonly client: Client }): MappedKeys | Promise<MappedKeys>;
+  map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
 }['map'];
 
 /** Another kind that the controller listens to. Made by {@link on}. */
@@ -27,7 +39,7 @@ export interface WatchSource {
   readonly map: MapFunction;
 }
 
-/** Listens to another kind: each change of an object of it enqueues the keys that `map` answers. */
+/** Listens to another kind: each change of an object of it enqueues the keys that `map` returns. */
 export function on<T extends ApiObject>(model: Model<T>, map: MapFunction<T>): WatchSource {
   return Object.freeze({ model: descriptorOf(model), map });
 }

@@ -4,7 +4,7 @@ import type { MetricOptions, Metrics } from '../telemetry/metrics.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What is measured when somebody looks. */
-export interface ControllerGauges {
+export interface QueueGauges {
   /** Keys that are ready. */
   readonly depth: () => number;
   /** How long the runs under way have been so, in milliseconds. */
@@ -33,18 +33,55 @@ const reconcileBuckets = [
 /** Seconds; those of client-go. */
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
 
-/** What a controller and its queue count, under the names that controller-runtime and client-go have for it. */
-export class ControllerMetrics implements QueueObserver {
+/** What a work queue counts, under the names that client-go has for it. */
+export class QueueMetrics implements QueueObserver {
+  readonly #adds: Counter;
+  readonly #retries: Counter;
+  readonly #queueTime: Histogram;
+  readonly #workTime: Histogram;
+
+  constructor(metrics: Metrics, { name, controller }: QueueName) {
+    this.#adds = metrics.counter(ofQueue('adds_total', 'Keys that became ready.')).of(name, controller);
+    this.#retries = metrics.counter(ofQueue('retries_total', 'Keys put back after a failure.')).of(name, controller);
+    const seconds = (metric: string, help: string): Histogram =>
+      metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, controller);
+    this.#queueTime = seconds('queue_duration_seconds', 'How long keys were ready before they were taken.');
+    this.#workTime = seconds('work_duration_seconds', 'How long keys were being processed.');
+  }
+
+  added(): void {
+    this.#adds.inc();
+  }
+
+  taken(waitedMs: number): void {
+    this.#queueTime.observe(waitedMs / 1000);
+  }
+
+  retried(): void {
+    this.#retries.inc();
+  }
+
+  /** A key was given back after so long. */
+  worked(durationMs: number): void {
+    this.#workTime.observe(durationMs / 1000);
+  }
+}
+
+/** Which queue: that of the controller's keys has its name, another one a name of its own. */
+export interface QueueName {
+  readonly name: string;
+  readonly controller: string;
+}
+
+/** What a controller counts, under the names that controller-runtime has for it. */
+export class ControllerMetrics {
+  readonly queue: QueueMetrics;
   readonly #results: Readonly<Record<Result, Counter>>;
   readonly #errors: Counter;
   readonly #terminalErrors: Counter;
   readonly #panics: Counter;
   readonly #timeouts: Counter;
   readonly #reconcileTime: Histogram;
-  readonly #adds: Counter;
-  readonly #retries: Counter;
-  readonly #queueTime: Histogram;
-  readonly #workTime: Histogram;
 
   constructor(metrics: Metrics, { name, concurrency }: { readonly name: string; readonly concurrency: number }) {
     const runs = (metric: string, help: string): Counter => metrics.counter(ofController(metric, help)).of(name);
@@ -67,52 +104,52 @@ export class ControllerMetrics implements QueueObserver {
     const time = ofController('reconcile_time_seconds', 'How long runs took.');
     this.#reconcileTime = metrics.histogram({ ...time, buckets: reconcileBuckets }).of(name);
     metrics.gauge(ofController('max_concurrent_reconciles', 'Most runs at once.')).of(name).value = concurrency;
-    this.#adds = metrics.counter(ofQueue('adds_total', 'Keys that became ready.')).of(name, name);
-    this.#retries = metrics.counter(ofQueue('retries_total', 'Keys put back after a failure.')).of(name, name);
-    const seconds = (metric: string, help: string): Histogram =>
-      metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, name);
-    this.#queueTime = seconds('queue_duration_seconds', 'How long keys were ready before they were taken.');
-    this.#workTime = seconds('work_duration_seconds', 'How long keys were being processed.');
+    this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
-  added(): void {
-    this.#adds.inc();
-  }
-
-  taken(waitedMs: number): void {
-    this.#queueTime.observe(waitedMs / 1000);
-  }
-
-  retried(): void {
-    this.#retries.inc();
+  /** A run has outlasted its timeout: that is its result, whenever it ends. */
+  timedOut(): void {
+    this.#results.error.inc();
+    this.#errors.inc();
+    this.#timeouts.inc();
   }
 
   /** A run has ended. */
   ended(outcome: Outcome, durationMs: number): void {
     this.#reconcileTime.observe(durationMs / 1000);
-    this.#workTime.observe(durationMs / 1000);
+    this.queue.worked(durationMs);
+    if (outcome.kind === 'timeout') return;
     const result = resultOf[outcome.kind];
     this.#results[result].inc();
     if (result !== 'error') return;
     this.#errors.inc();
     if (outcome.kind === 'terminal') this.#terminalErrors.inc();
-    if (outcome.kind === 'timeout') this.#timeouts.inc();
     if (outcome.kind === 'error' && isBug(outcome.error)) this.#panics.inc();
   }
 }
 
-/** Shows the gauges of a controller, until the answer is called. */
-export function sampleController(metrics: Metrics, name: string, { depth, running }: ControllerGauges): () => void {
+/** Shows the gauges of a controller and of its queue, until the function that it returns is called. */
+export function sampleController(metrics: Metrics, name: string, gauges: QueueGauges): () => void {
   const workers = ofController('active_workers', 'Runs under way.');
+  const endQueue = sampleQueue(metrics, { name, controller: name }, gauges);
+  const endWorkers = metrics.sample({ ...workers, type: 'gauge' }, () => [[[name], gauges.running().length]]);
+  return () => {
+    endQueue();
+    endWorkers();
+  };
+}
+
+/** Shows the gauges of a queue, until the function that it returns is called. */
+export function sampleQueue(metrics: Metrics, queue: QueueName, { depth, running }: QueueGauges): () => void {
   const unfinished = ofQueue('unfinished_work_seconds', 'How long all runs under way have taken.');
   const longest = ofQueue('longest_running_processor_seconds', 'How long the longest of them has taken.');
   const type = 'gauge';
+  const labels = [queue.name, queue.controller];
   const sum = (): number => running().reduce((total, ms) => total + ms, 0) / 1000;
   const ends = [
-    metrics.sample({ ...workers, type }, () => [[[name], running().length]]),
-    metrics.sample({ ...ofQueue('depth', 'Keys that are ready.'), type }, () => [[[name, name], depth()]]),
-    metrics.sample({ ...unfinished, type }, () => [[[name, name], sum()]]),
-    metrics.sample({ ...longest, type }, () => [[[name, name], Math.max(0, ...running()) / 1000]]),
+    metrics.sample({ ...ofQueue('depth', 'Keys that are ready.'), type }, () => [[labels, depth()]]),
+    metrics.sample({ ...unfinished, type }, () => [[labels, sum()]]),
+    metrics.sample({ ...longest, type }, () => [[labels, Math.max(0, ...running()) / 1000]]),
   ];
   return () => {
     for (const end of ends) end();

@@ -1,4 +1,3 @@
-import PQueue from 'p-queue';
 import type { ApiObject, Clock, Logger, ObjectKey } from '../api/index.ts';
 import { aborted } from '../client/abort.ts';
 import type { Informer } from '../client/informer.ts';
@@ -9,6 +8,7 @@ import type { WorkItem } from '../queue/queue-entry.ts';
 import { EventWriter } from '../events/event-recorder.ts';
 import type { Reason } from '../queue/reason.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
+import { Workers } from '../queue/workers.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { CacheView } from './cache-view.ts';
 import { childLogger } from './child-logger.ts';
@@ -17,9 +17,10 @@ import type { ControllerDefinition } from './controller-definition.ts';
 import { EventSource } from './event-source.ts';
 import { followCache, informersOf, waitFor } from './follow-caches.ts';
 import { HotLoopDetector } from './hot-loop.ts';
-import { kindIdOf } from './kind-id.ts';
+import { cacheIdOf, kindIdOf } from './kind-id.ts';
+import { Mappings } from './mappings.ts';
 import { OwnRevisions } from './own-revisions.ts';
-import { ReconcileRun, type RunParts } from './reconcile-run.ts';
+import { ReconcileRun, type RunOptions, type RunParts } from './reconcile-run.ts';
 import type { RunRecord } from './run-history.ts';
 import { RunObserver } from './run-observer.ts';
 import { runSource } from './run-source.ts';
@@ -39,8 +40,8 @@ export interface ControllerParts {
   readonly metrics: Metrics;
 }
 
-/** Runs in a row before the event loop gets a turn, so that a million keys without I/O starve nobody. */
-const runsPerTurn = 64;
+/** In a message. */
+const maxNamedKeys = 10;
 
 /** A controller at work: its caches, its queue, its workers. Lives once. */
 export class Controller {
@@ -55,14 +56,15 @@ export class Controller {
   readonly #waits: ConflictWaits;
   readonly #events: EventSource;
   readonly #runParts: RunParts;
-  readonly #pool: PQueue;
+  readonly #workers: Workers;
+  readonly #mappings: Mappings;
   readonly #observer: RunObserver;
   readonly #recorder: EventWriter;
   /** Runs under way. */
   readonly #running = new Map<string, ReconcileRun>();
-  #isWorking = false;
+  /** Keys of those that have outlasted their timeout. */
+  readonly #overdue = new Set<string>();
   #isAbandoned = false;
-  #runsThisTurn = 0;
 
   /** Asks the client for the informers; they are run by {@link run}. */
   constructor(definition: ControllerDefinition, parts: ControllerParts) {
@@ -77,22 +79,24 @@ export class Controller {
     this.#observer = new RunObserver({ controller: definition, clock, metrics, depth: () => this.#queue.length });
     this.#recorder = new EventWriter({ ...parts, logger: this.#logger, component: definition.name });
     const observer = this.#observer.queue;
-    this.#queue = new WorkQueue({ clock, backoff, retryLimit, observer, onReady: () => this.#pump() });
-    this.#waits = new ConflictWaits((key) => this.#queue.add(key, { reason: { type: 'retry' } }));
+    this.#queue = new WorkQueue({ clock, backoff, retryLimit, observer, onReady: () => this.#workers.pump() });
+    this.#workers = new Workers({ queue: this.#queue, concurrency, process: (item) => this.#process(item) });
+    const reason: Reason = { type: 'retry' };
+    this.#waits = new ConflictWaits((key, priority) => this.#queue.add(key, { priority, reason }));
+    this.#mappings = this.#createMappings();
     this.#events = this.#createEvents();
     this.#runParts = {
       definition,
-      kindId: kindIdOf(definition.model),
       client,
       clock,
       view: this.#view,
+      ownKind: { kindId: kindIdOf(definition.model), cacheId: cacheIdOf(definition.model) },
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
       hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
       events: this.#recorder,
+      onTimeout: (run, error) => this.#onTimeout(run, error),
     };
-    this.#pool = new PQueue({ concurrency });
-    this.#pool.on('next', () => this.#pump());
   }
 
   /**
@@ -102,12 +106,13 @@ export class Controller {
   async run(signal: AbortSignal): Promise<void> {
     const following = new AbortController();
     const parts = { clock: this.#parts.clock, logger: this.#logger, signal: following.signal };
-    const caches = [...this.#informers].map(([kindId, informer]) => followCache(informer, kindId, parts));
+    const caches = [...this.#informers].map(([cacheId, informer]) => followCache(informer, cacheId, parts));
     const sources = this.#runSources(signal);
     try {
+      this.#mappings.start();
       this.#events.start();
       if (await this.#waitForSync(signal)) await this.#work(signal);
-      await this.#drain();
+      await Promise.all([this.#drain(), this.#mappings.stop(this.#parts.graceMs)]);
     } finally {
       this.#events.stop();
       following.abort();
@@ -126,7 +131,16 @@ export class Controller {
   isIdle(): boolean {
     const { length, processing } = this.#queue;
     const waiting = length + processing + this.#waits.size;
-    return this.#isWorking && waiting === 0 && this.#events.isIdle() && this.#recorder.isIdle();
+    return this.#workers.isWorking && waiting === 0 && this.#events.isIdle() && this.#recorder.isIdle();
+  }
+
+  /** Why no key is reconciled any more; undefined when keys are, or could be. */
+  healthProblem(): string | undefined {
+    const { name, concurrency } = this.#definition;
+    if (this.#overdue.size < concurrency) return undefined;
+    const keys = [...this.#overdue].slice(0, maxNamedKeys).join(', ');
+    const more = this.#overdue.size > maxNamedKeys ? ', …' : '';
+    return `controller "${name}": none of its ${concurrency} workers is left: runs outlasted their timeout and have not ended (${keys}${more})`;
   }
 
   /** Where each key stands, the first `limit` of them. */
@@ -151,8 +165,8 @@ export class Controller {
   #createEvents(): EventSource {
     return new EventSource({
       definition: this.#definition,
-      client: this.#parts.client,
       informers: this.#informers,
+      mappings: this.#mappings,
       queue: this.#queue,
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
@@ -162,6 +176,12 @@ export class Controller {
       },
       logger: this.#logger,
     });
+  }
+
+  #createMappings(): Mappings {
+    const { client, clock, metrics } = this.#parts;
+    const parts = { client, clock, metrics, logger: this.#logger, view: this.#view, queue: this.#queue };
+    return new Mappings({ ...parts, definition: this.#definition, statusWrites: this.#statusWrites });
   }
 
   #runSources(signal: AbortSignal): readonly Promise<void>[] {
@@ -179,7 +199,7 @@ export class Controller {
     const { clock, cacheSyncTimeoutMs } = this.#parts;
     while (!(await waitFor(() => this.#events.hasSynced(), cacheSyncTimeoutMs, { clock, signal }))) {
       if (signal.aborted) return false;
-      const kinds = [...this.#informers].filter(([, informer]) => !informer.hasSynced()).map(([kindId]) => kindId);
+      const kinds = [...this.#informers].filter(([, informer]) => !informer.hasSynced()).map(([cacheId]) => cacheId);
       this.#logger.error(
         { kinds, waitedMs: cacheSyncTimeoutMs },
         'caches are not synced; the controller goes on waiting',
@@ -189,44 +209,33 @@ export class Controller {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    this.#isWorking = true;
-    this.#pump();
+    this.#workers.start();
     await aborted(signal);
-  }
-
-  /** Hands ready keys to the workers that are free. */
-  #pump(): void {
-    while (
-      this.#isWorking &&
-      this.#runsThisTurn < runsPerTurn &&
-      this.#pool.pending + this.#pool.size < this.#pool.concurrency
-    ) {
-      const item = this.#queue.get();
-      if (item === undefined) return;
-      // This run is the one that was waited for: the event that started it must not ask for another.
-      this.#waits.cancel(item.key);
-      if (this.#runsThisTurn === 0) setImmediate(() => this.#nextTurn());
-      this.#runsThisTurn += 1;
-      void this.#pool.add(() => this.#process(item));
-    }
-  }
-
-  #nextTurn(): void {
-    this.#runsThisTurn = 0;
-    this.#pump();
   }
 
   async #process(item: WorkItem): Promise<void> {
     const { key } = item;
+    // This run is the one that was waited for: the event that started it must not ask for another.
+    this.#waits.cancel(key);
     const reconcileID = this.#parts.uuid();
     const logger = childLogger(this.#logger, { key, reconcileID });
     const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
     this.#running.set(key, run);
     const outcome = await this.#observer.observe({ item, reconcileID }, () => run.run());
     this.#running.delete(key);
+    this.#overdue.delete(key);
     if (!this.#isAbandoned)
       settleRun({ queue: this.#queue, view: this.#view, waits: this.#waits, logger }, item, outcome);
     this.#queue.done(key);
+  }
+
+  /** The run holds its worker until it ends, which may be never. */
+  #onTimeout({ item: { key, attempts }, logger }: RunOptions, err: Error): void {
+    this.#overdue.add(key);
+    this.#observer.timedOut();
+    logger.error({ attempt: attempts + 1, err }, 'a run outlasted its timeout; its key waits until it has ended');
+    const problem = this.healthProblem();
+    if (problem !== undefined) this.#logger.error({}, problem);
   }
 
   /** Runs that outlast the grace are told to end and left behind: their outcome no longer counts. */
@@ -235,7 +244,7 @@ export class Controller {
     const drained = new AbortController();
     const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
     await Promise.race([draining, sleep(clock, graceMs, drained.signal)]);
-    this.#isWorking = false;
+    this.#workers.stop();
     if (this.#running.size === 0) return;
     this.#isAbandoned = true;
     this.#logger.warn(

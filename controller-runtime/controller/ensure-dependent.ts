@@ -14,8 +14,7 @@ import {
 } from '../api/index.ts';
 import type { Client, Desired } from '../client/client.ts';
 import { isLostRace } from '../client/lost-race.ts';
-import type { CacheView } from './cache-view.ts';
-import { kindIdOf } from './kind-id.ts';
+import { targetIn, type CacheView } from './cache-view.ts';
 import { controllerReferenceTo, setOwnerReference } from './owner-references.ts';
 import { toJson } from './to-json.ts';
 
@@ -78,8 +77,8 @@ async function readPresent<O extends ApiObject>(
   { client, view }: EnsureParts,
   { model, key, fresh }: { readonly model: ModelDescriptor<O>; readonly key: ObjectKey; readonly fresh: boolean },
 ): Promise<O | undefined> {
-  const kindId = kindIdOf(model);
-  if (!fresh && view.follows(kindId)) return view.read({ kindId, key }) as O | undefined;
+  const target = targetIn(model, key);
+  if (!fresh && view.follows(target.cacheId)) return view.read(target) as O | undefined;
   return client.get(model, key.name, namespaceOf(key)).catch(ignoreNotFound);
 }
 
@@ -106,8 +105,11 @@ async function mergeInto<O extends ApiObject>(
   }
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
-  const patch = { ...desired, metadata: { ...metadata, uid, resourceVersion } };
-  return client.patch(model, name, { type: 'merge', patch }, namespace === undefined ? {} : { namespace });
+  const preconditions = { uid, resourceVersion };
+  // Whatever the author's metadata says of either.
+  const patch = { ...desired, metadata: { ...metadata, ...preconditions } };
+  const options = namespace === undefined ? { preconditions } : { preconditions, namespace };
+  return client.patch(model, name, { type: 'merge', patch }, options);
 }
 
 function namespaceOf({ namespace }: ObjectKey): { readonly namespace?: string } {

@@ -1,31 +1,30 @@
 import { formatKey, keyOf, type ApiObject, type Logger, type ModelDescriptor } from '../api/index.ts';
 import type { HandlerOptions, HandlerRegistration, Informer, InformerHandler } from '../client/informer.ts';
-import type { Client } from '../client/client.ts';
 import type { Reason, ReasonType } from '../queue/reason.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
 import { originOf } from '../telemetry/tracing.ts';
 import { idOf, targetOf } from './cache-view.ts';
 import type { ControllerDefinition, WatchSource } from './controller-definition.ts';
-import { groupOf, kindIdOf } from './kind-id.ts';
+import { cacheIdOf, groupOf } from './kind-id.ts';
+import type { Mappings } from './mappings.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import { controllerOf } from './owner-references.ts';
 import { isResync, judgeOwnEvent, type OwnEventVerdict } from './own-event-filter.ts';
 import type { ObjectChange } from './predicates.ts';
-import { workKey } from './work-key.ts';
 
 /** What was there at the start, and resyncs, give way to what happens now. */
 const backgroundPriority = -100;
 
 export interface EventSourceParts {
   readonly definition: ControllerDefinition;
-  readonly client: Client;
-  /** By kind id: one for each kind that the controller listens to. */
+  /** By cache id: one for each kind, in each version, that the controller listens to. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
   /** Called with each state that a cache delivers, once its keys are enqueued. */
   readonly onObserved: (object: ApiObject) => void;
+  readonly mappings: Pick<Mappings, 'add' | 'isIdle'>;
   readonly logger: Logger;
 }
 
@@ -35,7 +34,6 @@ type Enqueue = (change: ObjectChange, priority: number) => void;
 export class EventSource {
   readonly #parts: EventSourceParts;
   readonly #registrations: HandlerRegistration[] = [];
-  #mapping = 0;
 
   constructor(parts: EventSourceParts) {
     this.#parts = parts;
@@ -56,20 +54,20 @@ export class EventSource {
     for (const registration of this.#registrations.splice(0)) registration.remove();
   }
 
-  /** Every handler has been given every object of its initial list, and every mapping of them has answered. */
+  /** Every handler has been given every object of its initial list. Mappings of them may be under way. */
   hasSynced(): boolean {
-    return this.#mapping === 0 && this.#registrations.every((registration) => registration.hasSynced());
+    return this.#registrations.every((registration) => registration.hasSynced());
   }
 
   /** Nothing waits to be delivered, mapped or decided. */
   isIdle(): boolean {
-    const { statusWrites, finalizerWrites } = this.#parts;
-    const waiting = this.#mapping + statusWrites.undecided + finalizerWrites.undecided;
-    return waiting === 0 && this.#registrations.every((registration) => registration.isIdle());
+    const { statusWrites, finalizerWrites, mappings } = this.#parts;
+    const undecided = statusWrites.undecided + finalizerWrites.undecided;
+    return undecided === 0 && mappings.isIdle() && this.#registrations.every((registration) => registration.isIdle());
   }
 
   #listen(model: ModelDescriptor, enqueue: Enqueue, options: HandlerOptions = {}): void {
-    const informer = this.#parts.informers.get(kindIdOf(model));
+    const informer = this.#parts.informers.get(cacheIdOf(model));
     if (informer !== undefined) this.#registrations.push(informer.addHandler(this.#handler(enqueue), options));
   }
 
@@ -98,8 +96,8 @@ export class EventSource {
     if (verdict === 'run') run();
     else if (verdict === 'unlessOwnStatus') statusWrites.decide(id, resourceVersion, run);
     else if (verdict === 'unlessOwnFinalizers') finalizerWrites.decide(id, resourceVersion, run);
-    statusWrites.observed(id, resourceVersion);
-    finalizerWrites.observed(id, resourceVersion);
+    statusWrites.observed(id, resourceVersion, change.type === 'DELETED');
+    finalizerWrites.observed(id, resourceVersion, change.type === 'DELETED');
   }
 
   /** A predicate that throws is reported, and counts for nothing: a run too many does no harm, one too few may. */
@@ -131,24 +129,8 @@ export class EventSource {
   }
 
   #onWatched(source: WatchSource, change: ObjectChange, priority: number): void {
-    this.#mapping += 1;
-    void this.#enqueueMapped(source, change, priority).finally(() => (this.#mapping -= 1));
-  }
-
-  /** A mapping that throws loses its event alone; it is reported by name. */
-  async #enqueueMapped({ map }: WatchSource, change: ObjectChange, priority: number): Promise<void> {
-    const { client, queue, logger, definition } = this.#parts;
     const reason = reasonFor('mapping', change);
-    for (const object of statesOf(change)) {
-      try {
-        for (const key of await map(object, { client })) {
-          queue.add(workKey(key, definition.model), { priority, reason });
-        }
-      } catch (error) {
-        const from = { kind: object.kind, key: formatKey(keyOf(object)) };
-        logger.error({ controller: definition.name, from, err: error }, 'mapping an event to keys failed');
-      }
-    }
+    this.#parts.mappings.add({ source, states: statesOf(change), priority, reason });
   }
 }
 

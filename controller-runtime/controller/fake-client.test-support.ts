@@ -97,8 +97,11 @@ export class FakeClient implements Client {
     await this.#begin(`patch ${plural}/${name}${options?.subresource === 'status' ? '/status' : ''}`);
     if (patch.type !== 'merge') throw new ApiError('MethodNotAllowed', 'merge patches only');
     const stored = this.#find(model, name, options?.namespace);
+    checkPreconditions(stored, options?.preconditions ?? {});
     const patched = applyMergePatch(stored, patch.patch) as Body;
-    checkPreconditions(stored, patched.metadata);
+    const { uid, ...revisions } = patched.metadata;
+    checkPreconditions(stored, revisions);
+    if (uid !== stored.metadata.uid) throw new ApiError('Invalid', `metadata.uid: ${uid}: field is immutable`);
     const next = options?.subresource === 'status' ? { ...stored, status: patched.status } : patched;
     return this.#answer(this.#replace(stored, next)) as Promise<T>;
   }

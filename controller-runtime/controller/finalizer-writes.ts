@@ -47,10 +47,11 @@ function store(
   finalizers: readonly string[],
 ): Promise<ApiObject> {
   const { name, uid, resourceVersion } = object.metadata;
-  const patch = { metadata: { uid, resourceVersion, finalizers } };
+  const patch = { metadata: { finalizers } };
+  const options = { preconditions: { uid, resourceVersion }, ...namespaceOf(object) };
   return finalizerWrites.write(
     idOf(targetOf(object)),
-    () => client.patch(model, name, { type: 'merge', patch }, namespaceOf(object)),
+    () => client.patch(model, name, { type: 'merge', patch }, options),
     (stored) => stored.metadata.resourceVersion,
   );
 }

@@ -4,7 +4,7 @@ import type { Informer } from '../client/informer.ts';
 import { ReconnectDelay } from '../client/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
 import { followedModels, type ControllerDefinition } from './controller-definition.ts';
-import { kindIdOf } from './kind-id.ts';
+import { cacheIdOf } from './kind-id.ts';
 
 export interface FollowParts {
   readonly clock: Clock;
@@ -12,29 +12,29 @@ export interface FollowParts {
   readonly signal: AbortSignal;
 }
 
-/** One informer for each kind that a controller follows, by kind id. */
+/** One informer for each kind, in each version, that a controller follows, by {@link cacheIdOf}. */
 export function informersOf(
   definition: ControllerDefinition,
   client: Client,
 ): ReadonlyMap<string, Informer<ApiObject>> {
   const informers = new Map<string, Informer<ApiObject>>();
   for (const model of followedModels(definition)) {
-    const kindId = kindIdOf(model);
-    if (!informers.has(kindId)) informers.set(kindId, client.informer(model));
+    const cacheId = cacheIdOf(model);
+    if (!informers.has(cacheId)) informers.set(cacheId, client.informer(model));
   }
   return informers;
 }
 
 /** Runs an informer until the signal aborts. One that ends before is reported and run again, after a back-off. Never rejects. */
-export async function followCache(informer: Informer<ApiObject>, kindId: string, parts: FollowParts): Promise<void> {
+export async function followCache(informer: Informer<ApiObject>, cacheId: string, parts: FollowParts): Promise<void> {
   const { clock, logger, signal } = parts;
   const delay = new ReconnectDelay({ clock });
   while (!signal.aborted) {
     try {
       await informer.run(signal);
-      if (!signal.aborted) logger.warn({ kind: kindId }, 'the informer ended by itself; it is run again');
+      if (!signal.aborted) logger.warn({ kind: cacheId }, 'the informer ended by itself; it is run again');
     } catch (error) {
-      if (!signal.aborted) logger.error({ kind: kindId, err: error }, 'the informer failed; it is run again');
+      if (!signal.aborted) logger.error({ kind: cacheId, err: error }, 'the informer failed; it is run again');
     }
     await sleep(clock, delay.next(), signal);
   }

@@ -1,5 +1,7 @@
+import { expect } from 'chai';
 import { descriptorOf, type ApiObject, type Logger, type Model, type ModelDescriptor } from '../api/index.ts';
 import { createManager, type Manager, type ManagerOptions } from '../manager/manager.ts';
+import { controller, type ControllerOptions } from './controller-definition.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { FakeClient } from './fake-client.test-support.ts';
 
@@ -48,6 +50,17 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly fields: Readonly<Record<string, unknown>>;
   readonly message: string;
+}
+
+/** Makes the harness of a test, with one controller of people; it is stopped after the test, and must leave no timer. */
+export function eachHarness(): (options: ControllerOptions<Person>) => Harness {
+  let harness: Harness | undefined;
+  afterEach(async () => {
+    await harness?.stop();
+    expect(harness?.clock.pendingTimers ?? 0).to.equal(0);
+    harness = undefined;
+  });
+  return (options) => (harness = new Harness({ controllers: [controller(Person, options)] }));
 }
 
 /** Everything a test of controllers needs, on a clock that only the test moves. */

@@ -1,3 +1,5 @@
+import { apiVersionOf } from '../api/index.ts';
+
 /** The group of an apiVersion; empty for the core group. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
@@ -12,4 +14,14 @@ export function kindIdOf(model: { readonly group: string; readonly kind: string 
 /** The {@link kindIdOf} that an object, or a reference to one, belongs to. */
 export function kindIdOfObject(object: { readonly apiVersion: string; readonly kind: string }): string {
   return `${groupOf(object.apiVersion)}/${object.kind}`;
+}
+
+/** `<group>/<version>/<kind>`: names a cache. Two versions of a kind are two caches, of objects in different shapes. */
+export function cacheIdOf(model: { readonly group: string; readonly version: string; readonly kind: string }): string {
+  return cacheIdOfObject({ apiVersion: apiVersionOf(model), kind: model.kind });
+}
+
+/** The {@link cacheIdOf} that an object belongs to. */
+export function cacheIdOfObject({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
+  return `${apiVersion}/${kind}`;
 }

@@ -73,6 +73,7 @@ describe('what is told of runs', () => {
     await at.holds(() => results()['error'] === 3);
     expect(valueOf('controller_runtime_active_workers{controller="person"}')).to.equal(1);
     await at.clock.runUntil(() => valueOf('controller_runtime_reconcile_timeouts_total{controller="person"}') === 1);
+    await at.holds(() => valueOf('controller_runtime_active_workers{controller="person"}') === 0);
     expect(results()).to.include({ success: 1, requeue_after: 1 });
     expect(results()['requeue']).to.be.at.least(1);
     expect(valueOf('controller_runtime_terminal_reconcile_errors_total{controller="person"}')).to.equal(1);

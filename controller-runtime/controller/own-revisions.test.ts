@@ -1,5 +1,11 @@
 import { expect } from 'chai';
+import type { ApiObject } from '../api/index.ts';
+import { CacheView } from './cache-view.ts';
+import { FakeClient } from './fake-client.test-support.ts';
+import { Badge, Person } from './harness.test-support.ts';
+import { kindIdOf } from './kind-id.ts';
 import { OwnRevisions } from './own-revisions.ts';
+import { RunClient } from './run-client.ts';
 
 describe('OwnRevisions', () => {
   const deferred = (): { promise: Promise<string>; resolve: (revision: string) => void } => {
@@ -59,5 +65,36 @@ describe('OwnRevisions', () => {
     decide('9');
     decide('10');
     expect(foreign).to.deep.equal(['9', '10']);
+  });
+
+  it('keeps nothing of an object that is gone, though the event of its end is older than the write', async () => {
+    const revisions = new OwnRevisions();
+    const answer = deferred();
+    const write = revisions.write(
+      'ada',
+      () => answer.promise,
+      (revision) => revision,
+    );
+    revisions.observed('ada', '7', true);
+    answer.resolve('9');
+    await write;
+    expect(revisions.size).to.equal(0);
+  });
+});
+
+describe('the client of a run', () => {
+  it('keeps no revisions of status writes of other kinds, whose events nobody judges', async () => {
+    const client = new FakeClient();
+    const statusWrites = new OwnRevisions();
+    const view = new CacheView(new Map());
+    const abort = new AbortController();
+    const runClient = new RunClient({ client, abort, view, statusWrites, ownKindId: kindIdOf(Person) });
+    const metadata = { name: 'x' };
+    const badge = await runClient.create<Badge>(Badge, { metadata, spec: { text: '' } });
+    await runClient.updateStatus<ApiObject>(badge, { greeting: 'hi' });
+    expect(statusWrites.size).to.equal(0);
+    const person = await runClient.create<Person>(Person, { metadata, spec: { name: '' } });
+    await runClient.updateStatus(person, { greeting: 'hi' });
+    expect(statusWrites.size).to.equal(1);
   });
 });

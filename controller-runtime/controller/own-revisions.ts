@@ -7,6 +7,8 @@ interface KeyRevisions {
   readonly own: Set<string>;
   /** The newest revision seen in an event. */
   seen: string;
+  /** The object was seen to be gone, and no write has begun since. */
+  isGone: boolean;
   /** Events that came while a write was in flight: only its answer tells whose they are. */
   readonly undecided: { readonly revision: string; readonly ifForeign: () => void }[];
 }
@@ -17,6 +19,11 @@ interface KeyRevisions {
  */
 export class OwnRevisions {
   readonly #keys = new Map<string, KeyRevisions>();
+
+  /** Keys with revisions that are remembered. */
+  get size(): number {
+    return this.#keys.size;
+  }
 
   /** Events that wait for a write's answer. */
   get undecided(): number {
@@ -32,6 +39,7 @@ export class OwnRevisions {
   async write<R>(key: string, send: () => Promise<R>, revisionOf: (result: R) => string | undefined): Promise<R> {
     const state = this.#stateOf(key);
     state.inFlight += 1;
+    state.isGone = false;
     let revision: string | undefined;
     try {
       const result = await send();
@@ -53,11 +61,15 @@ export class OwnRevisions {
     else ifForeign();
   }
 
-  /** An event showed this revision of the object: older ones never come again. Call it after `decide`. */
-  observed(key: string, revision: string): void {
+  /**
+   * An event showed this revision of the object: older ones never come again; of an object that is gone, none. Call it
+   * after `decide`.
+   */
+  observed(key: string, revision: string, isGone = false): void {
     const state = this.#keys.get(key);
     if (state === undefined) return;
     state.seen = revision;
+    state.isGone = isGone;
     this.#prune(key, state);
   }
 
@@ -71,7 +83,7 @@ export class OwnRevisions {
   #prune(key: string, state: KeyRevisions): void {
     if (state.inFlight > 0) return;
     for (const revision of state.own) {
-      if (compareRevisions(revision, state.seen) <= 0) state.own.delete(revision);
+      if (state.isGone || compareRevisions(revision, state.seen) <= 0) state.own.delete(revision);
     }
     if (state.own.size === 0) this.#keys.delete(key);
   }
@@ -79,7 +91,7 @@ export class OwnRevisions {
   #stateOf(key: string): KeyRevisions {
     let state = this.#keys.get(key);
     if (state === undefined) {
-      state = { inFlight: 0, own: new Set(), seen: '0', undecided: [] };
+      state = { inFlight: 0, own: new Set(), seen: '0', isGone: false, undecided: [] };
       this.#keys.set(key, state);
     }
     return state;

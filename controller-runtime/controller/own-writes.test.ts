@@ -186,21 +186,23 @@ describe('what a controller writes', () => {
 
   it('is refused as a conflict when the object of a status was replaced by a namesake', async () => {
     const uids: string[] = [];
+    const written: unknown[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
         uids.push(object.metadata.uid);
         if (uids.length === 1) {
           await at.delete(Person, 'ada');
-          await at.person('ada');
+          await at.person('ada', { name: 'Ada II' });
         }
-        await status({ greeting: 'hi' });
+        written.push((await status({ greeting: object.spec.name })).status?.greeting);
       },
     });
     await at.person('ada');
     await at.start();
     expect(uids.length).to.be.greaterThan(1);
     expect(uids.at(-1)).to.equal(at.client.peek(Person, 'ada')?.metadata.uid);
-    expect(at.client.peek(Person, 'ada')?.status?.greeting).to.equal('hi');
+    expect(new Set(written)).to.deep.equal(new Set(['Ada II']));
+    expect(at.client.peek(Person, 'ada')?.status?.greeting).to.equal('Ada II');
     expect(at.lines('error')).to.deep.equal([]);
   });
 });

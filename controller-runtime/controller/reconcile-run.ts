@@ -2,7 +2,7 @@ import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '.
 import type { Client } from '../client/client.ts';
 import type { EventWriter } from '../events/event-recorder.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
-import type { CacheView } from './cache-view.ts';
+import type { CacheView, Target } from './cache-view.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
 import { ensureDependent } from './ensure-dependent.ts';
 import { writeFinalizers } from './finalizer-writes.ts';
@@ -16,8 +16,8 @@ import { writeStatus } from './write-status.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
-  /** Of the definition's model. */
-  readonly kindId: string;
+  /** Of the definition's model; the key is added. */
+  readonly ownKind: Omit<Target, 'key'>;
   readonly client: Client;
   readonly clock: Clock;
   readonly view: CacheView;
@@ -25,6 +25,8 @@ export interface RunParts {
   readonly finalizerWrites: OwnRevisions;
   readonly hotLoop: HotLoopDetector;
   readonly events: Pick<EventWriter, 'ofRun'>;
+  /** Called when a run outlasts its timeout; it goes on until it ends. */
+  readonly onTimeout: (run: RunOptions, error: Error) => void;
 }
 
 export interface RunOptions {
@@ -42,32 +44,36 @@ export class ReconcileRun {
   /** Its signal is made when it is first asked for: that costs as much as all the rest of a run that does nothing. */
   readonly #abort = new AbortController();
   #timer: Timer | undefined;
+  #timeout: Error | undefined;
+  #toldToEnd: Error | undefined;
+  #hasFailed = false;
 
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
     this.#options = options;
-    const { client, view, statusWrites } = parts;
+    const { client, view, statusWrites, ownKind } = parts;
     const { reconcileID } = options;
-    this.#client = new RunClient({ client, reconcileID, abort: this.#abort, view, statusWrites });
+    const { kindId: ownKindId } = ownKind;
+    this.#client = new RunClient({ client, reconcileID, abort: this.#abort, view, statusWrites, ownKindId });
   }
 
   /**
    * Never rejects. A run that outlasts its timeout is told by its signal, and is waited for nonetheless: to give its
-   * key to another run before it has ended would be two runs at once.
+   * key to another run before it has ended would be two runs at once. The same goes for its writes.
    */
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
-    const { timeoutMs } = definition;
-    let timeout: Error | undefined;
-    this.#timer = clock.setTimeout(() => {
-      timeout = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
-      this.#abort.abort(timeout);
-    }, timeoutMs);
+    this.#timer = clock.setTimeout(() => this.#onTimeout(), definition.timeoutMs);
     try {
       const outcome = outcomeOfResult(await this.#reconcile());
-      return timeout === undefined ? outcome : { kind: 'timeout', error: timeout };
+      const writes = this.#client.end(this);
+      if (writes !== undefined) await this.#awaitForgotten(writes);
+      return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
-      if (timeout !== undefined) return { kind: 'timeout', error: timeout };
+      this.#hasFailed = true;
+      // Of a Promise.all, it may be, that one of them ended: no mistake.
+      await this.#client.end(this);
+      if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       return outcomeOfError(error, this.#client.conflictSource(error));
     } finally {
       clock.clearTimeout(this.#timer);
@@ -77,14 +83,43 @@ export class ReconcileRun {
   /** Tells the run to end, and leaves no timer of it. */
   abandon(reason: Error): void {
     this.#parts.clock.clearTimeout(this.#timer);
+    this.#tellToEnd(reason);
+  }
+
+  /** What its client rejects requests with that come too late. */
+  lateError(): Error {
+    if (this.#toldToEnd !== undefined) return this.#toldToEnd;
+    const { item, logger } = this.#options;
+    const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
+    const err = new Error(`${run}: is an await missing? Its client takes no more requests`);
+    if (!this.#hasFailed) logger.error({ err }, 'a request came after its run');
+    return err;
+  }
+
+  #onTimeout(): void {
+    const { timeoutMs } = this.#parts.definition;
+    const error = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
+    this.#timeout = error;
+    this.#tellToEnd(error);
+    this.#parts.onTimeout(this.#options, error);
+  }
+
+  #tellToEnd(reason: Error): void {
+    this.#toldToEnd = reason;
     this.#abort.abort(reason);
+    void this.#client.end(this);
+  }
+
+  #awaitForgotten(writes: Promise<void>): Promise<void> {
+    this.#options.logger.warn({}, 'a run returned before its writes were answered: is an await missing?');
+    return writes;
   }
 
   async #reconcile(): Promise<ReconcileResult> {
-    const { definition, kindId, view } = this.#parts;
+    const { definition, ownKind, view } = this.#parts;
     const { reconcile } = definition;
     const request = this.#request();
-    const object = view.read({ kindId, key: request.key });
+    const object = view.read({ kindId: ownKind.kindId, cacheId: ownKind.cacheId, key: request.key });
     this.#watchHotLoop(object);
     if (typeof reconcile !== 'function') return reconcile.reconcile(request);
     if (object === undefined) return undefined;

@@ -1,7 +1,6 @@
 import {
   applyMergePatch,
   deepEqual,
-  descriptorOf,
   formatKey,
   isConflict,
   parseKey,
@@ -28,9 +27,9 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '../client/client.ts';
+import { linkAbort } from '../client/abort.ts';
 import { inSpan, type SpanOptions } from '../telemetry/tracing.ts';
-import { idOf, targetOf, type CacheView, type Target } from './cache-view.ts';
-import { kindIdOf } from './kind-id.ts';
+import { idOf, targetIn, targetOf, type CacheView, type Target } from './cache-view.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 
 /** The object that a conflict was about, and the revision that the write built on; `0` when it named none. */
@@ -41,31 +40,48 @@ export interface ConflictSource {
 
 export interface RunClientParts {
   readonly client: Client;
-  readonly reconcileID: string;
+  /** Of a run that has one. */
+  readonly reconcileID?: string;
   /** The run's: requests that have no signal of their own end with it. */
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
+  /** The kind whose status writes are followed: that of the controller. */
+  readonly ownKindId: string;
+}
+
+/** Whose client it is. */
+export interface ClientOwner {
+  /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
+  lateError(): Error;
 }
 
 /**
  * The client of one run. It keeps what the run wrote, so that the controller reads its own writes, and knows which
- * status changes are its own; and it remembers which object a conflict was about.
+ * status changes are its own; and it remembers which object a conflict was about. It ends with the run: what a forgotten
+ * `await` asks for later would otherwise be written beside the next run.
  */
 export class RunClient implements Client {
+  readonly #parts: RunClientParts;
   readonly #client: Client;
-  readonly #reconcileID: string;
-  readonly #abort: Pick<AbortController, 'signal'>;
   readonly #view: CacheView;
-  readonly #statusWrites: OwnRevisions;
   #conflicts: WeakMap<object, ConflictSource> | undefined;
+  #inFlight = 0;
+  #watches: AbortController[] | undefined;
+  #ended: ClientOwner | undefined;
+  #onQuiet: (() => void) | undefined;
 
-  constructor({ client, reconcileID, abort, view, statusWrites }: RunClientParts) {
-    this.#client = client;
-    this.#reconcileID = reconcileID;
-    this.#abort = abort;
-    this.#view = view;
-    this.#statusWrites = statusWrites;
+  constructor(parts: RunClientParts) {
+    this.#parts = parts;
+    this.#client = parts.client;
+    this.#view = parts.view;
+  }
+
+  /** Ends the watches, and refuses all further requests. Resolves when the writes under way are answered; undefined: there are none. */
+  end(owner: ClientOwner): Promise<void> | undefined {
+    this.#ended = owner;
+    if (this.#watches !== undefined) for (const watch of this.#watches) watch.abort();
+    return this.#inFlight === 0 ? undefined : new Promise((resolve) => (this.#onQuiet = resolve));
   }
 
   /** What a conflict that this client rejected with was about; undefined for any other error. */
@@ -74,15 +90,21 @@ export class RunClient implements Client {
   }
 
   get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T> {
-    return this.#client.get(model, name, this.#bound(options));
+    return this.#read(() => this.#client.get(model, name, this.#bound(options)));
   }
 
   list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>> {
-    return this.#client.list(model, this.#bound(options));
+    return this.#read(() => this.#client.list(model, this.#bound(options)));
   }
 
   watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
-    return this.#client.watch(model, this.#bound(options));
+    this.#checkOpen();
+    const { signal, ...bound } = this.#bound(options);
+    const stop = new AbortController();
+    // Released with the signal, which is the run's or the caller's.
+    linkAbort(stop, signal);
+    (this.#watches ??= []).push(stop);
+    return this.#client.watch(model, { ...bound, signal: stop.signal });
   }
 
   informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T> {
@@ -110,7 +132,7 @@ export class RunClient implements Client {
 
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T> {
     const target = targetIn(model, { name, namespace: options?.namespace });
-    const source = { target, revision: preconditionOf(patch) };
+    const source = { target, revision: options?.preconditions?.resourceVersion ?? preconditionOf(patch) };
     const send = (): Promise<T> =>
       this.#write(source, options, () => this.#client.patch(model, name, patch, this.#bound(options)));
     if (patch.type !== 'merge' || options?.subresource !== 'status' || options.dryRun === true) return send();
@@ -145,9 +167,19 @@ export class RunClient implements Client {
   }
 
   #bound<O extends RequestOptions>(options: O | undefined): O & { readonly signal: AbortSignal } {
-    return { signal: this.#abort.signal, reconcileID: this.#reconcileID, ...options } as O & {
-      readonly signal: AbortSignal;
-    };
+    const { abort, reconcileID } = this.#parts;
+    const { signal } = abort;
+    // Own fields before the spread: see CONTRIBUTING.md.
+    const bound = reconcileID === undefined ? { signal, ...options } : { signal, reconcileID, ...options };
+    return bound as O & { readonly signal: AbortSignal };
+  }
+
+  #read<R>(send: () => Promise<R>): Promise<R> {
+    return this.#ended === undefined ? send() : Promise.reject(this.#ended.lateError());
+  }
+
+  #checkOpen(): void {
+    if (this.#ended !== undefined) throw this.#ended.lateError();
   }
 
   async #write<R extends ApiObject | undefined>(
@@ -156,6 +188,8 @@ export class RunClient implements Client {
     send: () => Promise<R>,
   ): Promise<R> {
     const { target, revision } = 'target' in about ? about : { target: about, revision: '0' };
+    this.#checkOpen();
+    this.#inFlight += 1;
     try {
       const span = (): SpanOptions => ({
         name: `write ${target.kindId}`,
@@ -170,20 +204,21 @@ export class RunClient implements Client {
     } catch (error) {
       if (isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error as object, { target, revision });
       throw error;
+    } finally {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#onQuiet?.();
     }
   }
 
   /** Ours alone only when the status came out as we wanted it: otherwise somebody else had a part in it. */
   #statusWrite<T extends ApiObject>(target: Target, send: () => Promise<T>, wanted: unknown): Promise<T> {
-    return this.#statusWrites.write(idOf(target), send, (result) =>
+    const { statusWrites, ownKindId } = this.#parts;
+    // Events of other kinds are not judged by who wrote them, and would leave these records for ever.
+    if (target.kindId !== ownKindId) return send();
+    return statusWrites.write(idOf(target), send, (result) =>
       deepEqual(statusOf(result) ?? {}, wanted ?? {}) ? result.metadata.resourceVersion : undefined,
     );
   }
-}
-
-function targetIn(model: Model, key: { readonly name: string; readonly namespace?: string | undefined }): Target {
-  const { name, namespace } = key;
-  return { kindId: kindIdOf(descriptorOf(model)), key: namespace === undefined ? { name } : { name, namespace } };
 }
 
 /** A merge patch names its precondition, if any, in its metadata. */

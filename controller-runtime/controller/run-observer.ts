@@ -51,7 +51,12 @@ export class RunObserver {
   }
 
   get queue(): QueueObserver {
-    return this.#metrics;
+    return this.#metrics.queue;
+  }
+
+  /** A run that is under way has outlasted its timeout. */
+  timedOut(): void {
+    this.#metrics.timedOut();
   }
 
   /** Does a run, and tells of it. In a span of its own, which points to the writes that caused the run. */

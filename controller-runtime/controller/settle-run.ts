@@ -39,12 +39,17 @@ export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome):
         { attempt: item.attempts + 1, err: outcome.error },
         'reconcile failed for good; it waits for a change',
       );
-    case 'error':
-    case 'timeout': {
+    case 'error': {
       const next = queue.addRateLimited(key, { error: messageOf(outcome.error) });
       const message =
         next === 'parked' ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
       return logger.error({ attempt: item.attempts + 1, err: outcome.error }, message);
+    }
+    case 'timeout': {
+      // The error was logged when the timeout fired.
+      const next = queue.addRateLimited(key, { error: messageOf(outcome.error) });
+      const then = next === 'parked' ? 'it failed too often, and waits for a change' : 'it is tried again';
+      return logger.warn({ attempt: item.attempts + 1 }, `the run that outlasted its timeout has ended; ${then}`);
     }
   }
 }
@@ -60,8 +65,8 @@ function settleConflict(
 ): void {
   const { key, priority } = item;
   logger.debug({ attempt: item.attempts + 1, err: error }, 'reconcile met a conflict; it runs again');
-  if (source !== undefined && view.follows(source.target.kindId) && !view.hasPassed(source.target, source.revision)) {
-    waits.wait(key, source.target, source.revision);
+  if (source !== undefined && view.follows(source.target.cacheId) && !view.hasPassed(source.target, source.revision)) {
+    waits.wait(item, source.target, source.revision);
     return queue.addAfter(key, conflictWaitMs, { reason: retry });
   }
   queue.addRateLimited(key, { unlimited: true });

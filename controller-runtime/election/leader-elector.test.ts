@@ -99,6 +99,20 @@ describe('a leader elector', () => {
     });
   }
 
+  it('tries again after one to 2.2 retry periods, by chance', async () => {
+    await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 30, leaseTransitions: 4 });
+    const tries: number[] = [];
+    client.intercept = () => void tries.push(clock.monotonicMs());
+    const answers = [0, 0.5, 1];
+    const settings = electionSettings({ name: 'lock', identity: 'b' }, () => 'uuid');
+    const random = (): number => answers.shift() ?? 1;
+    holding.push(
+      new LeaderElector(settings, { client, clock, logger, random }).acquire(signal()).then(() => undefined),
+    );
+    await clock.advance(10_000);
+    expect(tries).to.deep.equal([0, 2000, 5200, 9600]);
+  });
+
   it('waits as long as somebody renews, and no longer because of other changes of the object', async () => {
     const a = candidate('a');
     hold(a, await elect(a));
@@ -116,6 +130,27 @@ describe('a leader elector', () => {
       await clock.advance(1000);
     }
     expect(b.term?.epoch.transitions).to.equal(1);
+  });
+
+  it('begins a new term when its identity held the lease before: what that sent late is refused', async () => {
+    const before = await elect(candidate('a'));
+    const stillThere = candidate('a');
+    const again = await elect(stillThere);
+    expect(again.epoch.uid).to.equal(before.epoch.uid);
+    expect([before.epoch.transitions, again.epoch.transitions]).to.deep.equal([0, 1]);
+    hold(stillThere, again);
+    await clock.advance(20_000);
+    expect(await spec()).to.include({ holderIdentity: 'a', leaseTransitions: 1 });
+    expect(again.signal.aborted).to.equal(false);
+  });
+
+  it('ends the term of one whose identity another process has, when that takes the lease', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    hold(a, term);
+    await elect(candidate('a'));
+    await clock.advance(5000);
+    expect(() => term.check()).to.throw('another held it meanwhile');
   });
 
   it('lets one of two take a lease that runs out', async () => {

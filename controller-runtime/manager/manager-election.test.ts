@@ -61,7 +61,7 @@ describe('a manager that stands for election', () => {
     at.client.informer(Person).hold();
     at.startOnly();
     await at.holds(() => events.length === 1);
-    expect(at.manager.readinessProblem()).to.equal('caches are not synced: people.example.com/Person');
+    expect(at.manager.readinessProblem()).to.equal('caches are not synced: people.example.com/v1alpha1/Person');
     at.client.informer(Person).release();
     await at.clock.runUntil(() => events.includes('run ada'));
     expect(at.manager.readinessProblem()).to.equal(undefined);

@@ -40,7 +40,10 @@ describe('a manager', () => {
     await at.clock.advance(121_000);
     await at.holds(() => at.lines('error').length > 0);
     expect(runs).to.equal(0);
-    expect(at.lines('error')[0]?.fields).to.deep.include({ kinds: ['people.example.com/Badge'], controller: 'person' });
+    expect(at.lines('error')[0]?.fields).to.deep.include({
+      kinds: ['people.example.com/v1alpha1/Badge'],
+      controller: 'person',
+    });
     at.client.informer(Badge).release();
     await at.clock.runUntil(() => runs === 1);
     await at.idle();
@@ -57,7 +60,7 @@ describe('a manager', () => {
     await at.holds(() => runs === 1);
     await at.clock.advance(5000);
     expect(at.client.informer(Badge).runs).to.be.greaterThan(2);
-    expect(at.lines('error')[0]?.fields).to.include({ controller: 'badge', kind: 'people.example.com/Badge' });
+    expect(at.lines('error')[0]?.fields).to.include({ controller: 'badge', kind: 'people.example.com/v1alpha1/Badge' });
     at.client.informer(Badge).failure = undefined;
     await at.clock.runUntil(() => at.manager.isIdle());
   });

@@ -29,7 +29,7 @@ export class StandbyCaches {
     const informers = informersOf(definition, this.#parts.client);
     const part = startPart(async (signal) => {
       const parts = { ...this.#parts, signal };
-      await Promise.all([...informers].map(([kindId, informer]) => followCache(informer, kindId, parts)));
+      await Promise.all([...informers].map(([cacheId, informer]) => followCache(informer, cacheId, parts)));
     });
     this.#followed.set(definition.name, { informers, part });
   }
@@ -43,7 +43,7 @@ export class StandbyCaches {
   /** The kinds that are not synced. */
   unsynced(): readonly string[] {
     const informers = [...this.#followed.values()].flatMap((followed) => [...followed.informers]);
-    const kinds = informers.filter(([, informer]) => !informer.hasSynced()).map(([kindId]) => kindId);
+    const kinds = informers.filter(([, informer]) => !informer.hasSynced()).map(([cacheId]) => cacheId);
     return [...new Set(kinds)];
   }
 

@@ -6,7 +6,7 @@ export interface KeyState {
   readonly key: string;
   readonly state: 'ready' | 'delayed' | 'processing' | 'parked';
   readonly priority: number;
-  /** Failures in a row. */
+  /** Runs in a row that called for another after a back-off: failures, requeues, conflicts. */
   readonly attempts: number;
   /** When it is due, milliseconds since 1970: of a delayed key, or of one being processed that will be delayed. */
   readonly nextTime?: number;

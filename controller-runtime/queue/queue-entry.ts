@@ -4,7 +4,7 @@ import { noReasons, type Reason } from './reason.ts';
 export interface WorkItem {
   readonly key: string;
   readonly priority: number;
-  /** Failures in a row before this run. */
+  /** Runs in a row before this one that called for another after a back-off: failures, requeues, conflicts. */
   readonly attempts: number;
   /** Why the key was enqueued, in the order it happened; at most eight. */
   readonly reasons: readonly Reason[];
@@ -33,8 +33,10 @@ export class QueueEntry {
   reasons: readonly Reason[] = noReasons;
   /** One of them tells of a change. Kept apart, since the list of reasons may be full. */
   changed = false;
-  /** Failures in a row. */
+  /** Runs in a row that called for another after a back-off. */
   attempts = 0;
+  /** Those of them that count towards the retry limit. */
+  failures = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */
   dueMs = 0;

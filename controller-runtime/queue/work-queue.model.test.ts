@@ -14,6 +14,7 @@ interface ModelKey {
   priority: number | undefined;
   runPriority: number;
   attempts: number;
+  failures: number;
   dueMs: number;
   readySince: number;
   delayedSince: number;
@@ -23,6 +24,11 @@ interface ModelKey {
 
 function changes(type: ReasonType): boolean {
   return ['event', 'owner', 'mapping', 'manual'].includes(type);
+}
+
+/** A key that used up its retries. */
+function startOver(entry: ModelKey): void {
+  if (entry.failures > retryLimit) Object.assign(entry, { attempts: 0, failures: 0 });
 }
 
 /** The rules of the queue, written down as slowly as they read. */
@@ -40,6 +46,7 @@ class PlainQueue {
       priority: undefined,
       runPriority: 0,
       attempts: 0,
+      failures: 0,
       dueMs: 0,
       readySince: 0,
       delayedSince: 0,
@@ -63,7 +70,7 @@ class PlainQueue {
       entry.readySince = ++this.#ticks;
     }
     if (parked) {
-      if (entry.attempts > retryLimit) entry.attempts = 0;
+      startOver(entry);
       if (entry.state === 'parked') entry.state = 'idle';
       else entry.next = 'nothing';
     }
@@ -71,10 +78,11 @@ class PlainQueue {
     else this.#ready(entry);
   }
 
-  fail(key: string): 'delayed' | 'parked' {
+  fail(key: string, counts: boolean): 'delayed' | 'parked' {
     const entry = this.of(key);
     entry.attempts += 1;
-    if (entry.attempts > retryLimit) {
+    if (counts) entry.failures += 1;
+    if (counts && entry.failures > retryLimit) {
       this.park(key);
       return entry.state === 'parked' || entry.next === 'parked' ? 'parked' : 'delayed';
     }
@@ -87,7 +95,7 @@ class PlainQueue {
     const entry = this.of(key);
     if (entry.state !== 'processing') entry.state = 'parked';
     else if (entry.next !== 'ready' || !entry.changed) entry.next = 'parked';
-    else if (entry.attempts > retryLimit) entry.attempts = 0;
+    else startOver(entry);
   }
 
   get(): string | undefined {
@@ -232,7 +240,12 @@ const steps = [
   ),
   aKey.map((key) =>
     step(`fail ${key}`, (model, { queue }) => {
-      expect(queue.addRateLimited(key)).to.equal(model.fail(key));
+      expect(queue.addRateLimited(key)).to.equal(model.fail(key, true));
+    }),
+  ),
+  aKey.map((key) =>
+    step(`back off ${key}`, (model, { queue }) => {
+      expect(queue.addRateLimited(key, { unlimited: true })).to.equal(model.fail(key, false));
     }),
   ),
   aKey.map((key) =>
@@ -243,7 +256,7 @@ const steps = [
   ),
   aKey.map((key) =>
     step(`forget ${key}`, (model, { queue }) => {
-      model.of(key).attempts = 0;
+      Object.assign(model.of(key), { attempts: 0, failures: 0 });
       queue.forget(key);
     }),
   ),

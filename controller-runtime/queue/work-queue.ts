@@ -17,7 +17,7 @@ export interface AddOptions {
 export interface RetryOptions extends AddOptions {
   /** What failed, for {@link WorkQueue.snapshot}. */
   readonly error?: string;
-  /** Back off without limit: this is no failure that ought to park the key. Default false. */
+  /** Back off, but count no failure towards the retry limit. Default false. */
   readonly unlimited?: boolean;
 }
 
@@ -101,15 +101,17 @@ export class WorkQueue {
   }
 
   /**
-   * Counts a failure and adds the key after its back-off; answers `parked` when that exceeds the retry limit, and no change
-   * has come meanwhile.
+   * Counts a failure and adds the key after its back-off; returns `parked` when the failures exceed the retry limit, and no
+   * change has come meanwhile.
    */
   addRateLimited(key: string, options: RetryOptions = {}): 'delayed' | 'parked' {
     const entry = this.#entryOf(key);
     this.#observer?.retried();
+    const counts = options.unlimited !== true;
     entry.attempts += 1;
+    if (counts) entry.failures += 1;
     entry.lastError = options.error ?? entry.lastError;
-    if (entry.attempts > this.#retryLimit && options.unlimited !== true) {
+    if (counts && entry.failures > this.#retryLimit) {
       this.park(key, options.error);
       return isParked(entry) ? 'parked' : 'delayed';
     }
@@ -137,6 +139,7 @@ export class WorkQueue {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.attempts = 0;
+    entry.failures = 0;
     entry.lastError = undefined;
     if (entry.state === 'idle') this.#entries.delete(key);
   }
@@ -254,7 +257,9 @@ export class WorkQueue {
   }
 
   #startOver(entry: QueueEntry): void {
-    if (entry.attempts > this.#retryLimit) entry.attempts = 0;
+    if (entry.failures <= this.#retryLimit) return;
+    entry.attempts = 0;
+    entry.failures = 0;
   }
 
   #makeReady(entry: QueueEntry): void {

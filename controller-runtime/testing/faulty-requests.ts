@@ -5,14 +5,14 @@ import type { WatchEnd } from './faulty-watch.ts';
 import { describeRequest } from './intercepted-client.ts';
 import type { ClientRequest, Interceptor } from './intercepted-client.ts';
 
-/** What befalls one request. */
+/** What befalls one request. With `until`, it rejects when that promise has settled, otherwise at once. */
 export type ClientFault =
   /** It is not carried out, and rejects: with ServiceUnavailable (503), unless an error is given. */
-  | { readonly kind: 'refuse'; readonly error?: Error }
+  | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
   /** It is not carried out, and rejects with Conflict (409), as when somebody else was faster. */
-  | { readonly kind: 'conflict' }
+  | { readonly kind: 'conflict'; readonly until?: Promise<unknown> }
   /** It is carried out, and rejects with ServiceUnavailable all the same. */
-  | { readonly kind: 'loseAnswer' }
+  | { readonly kind: 'loseAnswer'; readonly until?: Promise<unknown> }
   /** It is carried out when the promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
   /** The process ends: this request, carried out or not, and all later ones of its runs never have an answer. */
@@ -32,6 +32,8 @@ export interface FaultSource {
   readonly endBefore?: (request: ClientRequest, event: WatchEvent) => WatchEnd | undefined;
   /** An answer in place of the server's. */
   readonly answerOf?: (request: ClientRequest) => object | undefined;
+  /** Asked before a request and after it. True: the run that made it is over, and the request never settles. */
+  readonly isOver?: (request: ClientRequest) => boolean;
   /** Told of the crash, once. */
   readonly onCrash?: () => void;
 }
@@ -48,6 +50,7 @@ export class FaultyRequests implements Interceptor {
   readonly #waiting: { readonly fault: ClientFault; readonly matches: Matches }[] = [];
   readonly #watches = new Map<{ end(end: WatchEnd): void }, ClientRequest>();
   readonly #holds = new Set<{ readonly matches: Matches; readonly released: Promise<void> }>();
+  readonly #underWay = new Set<ClientRequest>();
   #hasCrashed = false;
 
   constructor(source: FaultSource = {}) {
@@ -74,6 +77,11 @@ export class FaultyRequests implements Interceptor {
     };
   }
 
+  /** Requests without an answer, watches not among them. */
+  get underWay(): readonly ClientRequest[] {
+    return [...this.#underWay];
+  }
+
   /** Some events are held back. */
   get isHolding(): boolean {
     return this.#holds.size > 0;
@@ -86,20 +94,23 @@ export class FaultyRequests implements Interceptor {
   }
 
   async request<R>(request: ClientRequest, send: () => Promise<R>): Promise<R> {
-    if (this.#hasCrashed) return this.#deadEnd(request);
+    if (this.#isDead(request)) return this.#deadEnd(request);
     const logged: Logged = { ...request, outcome: 'pending' };
     this.log.push(logged);
     const fault = this.#takeFault(request);
     if (fault !== undefined) logged.fault = fault.kind;
+    this.#underWay.add(logged);
     try {
       const answer = await this.#meet(fault, request, send);
-      if (this.#hasCrashed) return await this.#deadEnd(request);
+      if (this.#isDead(request)) return await this.#deadEnd(request);
       logged.outcome = 'ok';
       return answer;
     } catch (error) {
-      if (this.#hasCrashed) return this.#deadEnd(request);
+      if (this.#isDead(request)) return await this.#deadEnd(request);
       logged.outcome = reasonOf(error) ?? 'Error';
       throw error;
+    } finally {
+      this.#underWay.delete(logged);
     }
   }
 
@@ -139,11 +150,14 @@ export class FaultyRequests implements Interceptor {
   async #meet<R>(fault: ClientFault | undefined, request: ClientRequest, send: () => Promise<R>): Promise<R> {
     switch (fault?.kind) {
       case 'refuse':
+        await fault.until;
         throw fault.error ?? unavailable(request, 'was refused');
       case 'conflict':
+        await fault.until;
         throw new ApiError('Conflict', `${describeRequest(request)}: somebody else was faster (injected)`);
       case 'loseAnswer':
         await send();
+        await fault.until;
         throw unavailable(request, 'has lost its answer');
       case 'delay':
         await fault.until;
@@ -155,6 +169,10 @@ export class FaultyRequests implements Interceptor {
       case undefined:
         return (this.#source.answerOf?.(request) as R | undefined) ?? send();
     }
+  }
+
+  #isDead(request: ClientRequest): boolean {
+    return this.#hasCrashed || this.#source.isOver?.(request) === true;
   }
 
   /** What no run waits for must end, so that what is left of the process can be stopped. */

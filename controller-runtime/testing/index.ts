@@ -7,11 +7,13 @@ export type {
   ConvergenceOptions,
   ConvergenceReport,
   ConvergenceServer,
+  RunnableParts,
   ScenarioContext,
   ServerParts,
   StartServer,
 } from './convergence/convergence-options.ts';
 export type { Difference } from './convergence/state-difference.ts';
+export { errorLogger } from './error-logger.ts';
 export { eventually } from './eventually.ts';
 export type { EventuallyOptions } from './eventually.ts';
 export { FakeClock } from './fake-clock.ts';

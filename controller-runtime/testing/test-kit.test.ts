@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { createInformer } from '../cache/list-watch-informer.ts';
 import { ScriptedSource } from '../cache/scripted-source.fixture.ts';
-import { silentLogger } from '../api/index.ts';
+import { silentLogger, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { Person, person } from '../client/example-person.fixture.ts';
 import { controller } from '../controller/controller-definition.ts';
+import { capturedStderr } from './captured-stderr.fixture.ts';
 import { FakeClock } from './fake-clock.ts';
 import { createTestKit } from './test-kit.ts';
 import type { TestKit } from './test-kit.ts';
@@ -56,6 +57,28 @@ describe('createTestKit', () => {
       (error: unknown) => (error as Error).message,
     );
     expect(failure).to.equal('not settled within 50 ms; still busy: controllers');
+  });
+
+  it('prints errors of reconcilers to stderr, unless it is given a logger', async () => {
+    const failing = controller(Person, {
+      reconcile: () => {
+        throw new Error('no greeting today');
+      },
+    });
+    const settled = async (logger?: Logger): Promise<void> => {
+      const own = new ScriptedSource();
+      const clock = new FakeClock();
+      const options = { client: clientOf(own, clock), controllers: [failing], clock };
+      const failingKit = createTestKit(logger === undefined ? options : { ...options, logger });
+      own.answerList('9', [person('a', '3')]);
+      own.lastList = { revision: '9', items: [person('a', '3')] };
+      await failingKit.settle();
+      await failingKit.stop();
+    };
+    const printed = await capturedStderr(() => settled());
+    expect(printed).to.match(/^error: reconcile failed; it is tried again controller='person' key='a' /);
+    expect(printed).to.match(/\nError: no greeting today\n +at .*test-kit\.test/);
+    expect(await capturedStderr(() => settled(silentLogger))).to.equal('');
   });
 
   it('leaves nothing running after stop', async () => {

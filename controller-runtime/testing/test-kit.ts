@@ -3,6 +3,7 @@ import type { Client } from '../client/client.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { createManager } from '../manager/manager.ts';
 import type { Manager } from '../manager/manager.ts';
+import { errorLogger } from './error-logger.ts';
 import { FollowedKinds } from './followed-kinds.ts';
 import { settle } from './settle.ts';
 import type { Participant, SettleOptions } from './settle.ts';
@@ -11,7 +12,7 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
   readonly controllers?: readonly ControllerDefinition[];
   /** Default the real time; a FakeClock makes back-off and `after` the test's decision. */
   readonly clock?: Clock;
-  /** Default silent. */
+  /** Default: errors are printed to stderr. `silentLogger` prints nothing. */
   readonly logger?: Logger;
   /** What else may be busy: the server's garbage collection, say. Default none. */
   readonly participants?: readonly Participant[];
@@ -33,14 +34,14 @@ export interface TestKit {
 
 /** Runs controllers against a server that is there, for tests that wait until there is nothing left to do. */
 export function createTestKit(options: TestKitOptions): TestKit {
-  const { controllers = [], clock, logger, participants = [] } = options;
+  const { controllers = [], clock, logger = errorLogger, participants = [] } = options;
   const client = 'client' in options ? options.client : options.server.client;
   const followed = new FollowedKinds();
   const manager = createManager({
     client: followed.tracking(client),
     controllers,
     ...(clock === undefined ? {} : { clock }),
-    ...(logger === undefined ? {} : { logger }),
+    logger,
   });
   const stop = new AbortController();
   const stopped = manager.run(stop.signal);

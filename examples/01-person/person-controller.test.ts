@@ -11,6 +11,7 @@ describe('the controller of example 01', () => {
         await client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
         await client.create(Person, { metadata: { name: 'grace' }, spec: { name: 'Grace' } });
         await settle();
+        await client.patch(Person, 'ada', { type: 'merge', patch: { spec: { name: 'Ada L.' } } });
         await client.patch(Person, 'ada', { type: 'merge', patch: { spec: { name: 'Ada Lovelace' } } });
         await client.delete(Person, 'grace');
       },

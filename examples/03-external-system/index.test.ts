@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isNotFound } from 'homeostat';
-import { eventually, FakeClock, startTestServer } from 'homeostat/testing';
+import { eventually, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { fileURLToPath } from 'node:url';
 import { FakeCloud } from './fake-cloud.ts';
@@ -17,7 +17,7 @@ describe('example 03: external system', () => {
     clock = new FakeClock();
     cloud = await FakeCloud.start({ now: () => clock.now() });
     process.env['CLOUD_URL'] = cloud.url;
-    server = await startTestServer({ plugins: [folder], clock });
+    server = await startTestServer({ plugins: [folder], clock, logger: silentLogger });
   });
 
   afterEach(async () => {

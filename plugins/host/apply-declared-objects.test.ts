@@ -6,7 +6,7 @@ import type { PluginContext } from './index.ts';
 import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
 import { PluginHost } from './plugin-host.ts';
 import { pluginSource } from './plugin-source.ts';
-import { startTestServer } from './testing/index.ts';
+import { silentLogger, startTestServer } from './testing/index.ts';
 import { widgetModel } from './widget.fixture.ts';
 import type { Widget } from './widget.fixture.ts';
 
@@ -115,9 +115,10 @@ describe('the objects that a plugin declares', () => {
     const start = async ({ client }: PluginContext): Promise<void> => {
       await client.create(model, { metadata: { name: 'a' }, spec: { size: 9 } });
     };
-    const failed: unknown = await startTestServer({ plugins: [{ models: [model], start }, declares] }).catch(
-      (error: unknown) => error,
-    );
+    const failed: unknown = await startTestServer({
+      plugins: [{ models: [model], start }, declares],
+      logger: silentLogger,
+    }).catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(Error);
     expect((failed as Error).message).to.include(`${folder}/a.yaml: document 1, line 5: spec.size: `);
   });

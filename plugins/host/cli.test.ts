@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hostVersion } from './host-version.ts';
@@ -125,6 +126,95 @@ describe('homeostat', () => {
     command.kill('SIGTERM');
     expect(await command.exited).to.equal(0);
     expect(command.stderr).to.equal('');
+  });
+
+  describe('with --strict', () => {
+    it('exits with 1 when a plugin given by a flag cannot be read, or fails at its start', async () => {
+      const good = await makePlugin('good', 'export default {};');
+      const bad = await makePlugin('bad', "throw new Error('not today');");
+      for (const [folder, reason] of [
+        [bad, 'plugin "bad" failed, and --strict is given: not today'],
+        [join(good, 'nowhere'), 'plugin "nowhere" failed, and --strict is given: '],
+      ] as const) {
+        const command = serve('--strict', '--plugin', good, '--plugin', folder);
+        expect(await command.exited).to.equal(1);
+        expect(command.stderr).to.include(reason);
+        expect(command.lines.at(-1)).to.include({ msg: 'stopped' });
+      }
+    });
+
+    it('exits with 1 when such a plugin fails later', async () => {
+      const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
+      const command = serve('--strict', '--plugin', await makePlugin('throws', main));
+      expect(await command.exited).to.equal(1);
+      expect(command.stderr).to.include('plugin "throws" failed, and --strict is given: in a callback');
+    });
+
+    it('goes on without an installed plugin that fails', async () => {
+      const plugins = await makeFolder({ 'bad/plugin.yaml': 'name: bad\nversion: 1.0.0\n' });
+      const good = await makePlugin('good', 'export default {};');
+      const command = serve('--strict', '--plugin', good, '--plugins-dir', plugins);
+      await command.line('ready');
+      command.kill('SIGTERM');
+      expect(await command.exited).to.equal(0);
+    });
+  });
+
+  it('refuses a folder of plugins that is not there', async () => {
+    const command = serve('--plugins-dir', '/nowhere/plugins');
+    expect(await command.exited).to.equal(2);
+    expect(command.stderr).to.equal(
+      '--plugins-dir: /nowhere/plugins: there is no such folder: make it first, or name another\n',
+    );
+  });
+
+  it('names the cure where a server is not trusted, or does not let a command in', async () => {
+    const folder = await makeFolder({});
+    const token = 'sixteen-letters!';
+    const server = serve('--tls-dir', folder, '--token', token);
+    const url = String((await server.line('ready'))['url']);
+    const trusted = { NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt') };
+    for (const args of [['plugin', 'list'], ['export']]) {
+      const stranger = run([...args, '--server', url]);
+      expect(await stranger.exited, args.join()).to.equal(1);
+      expect(stranger.stderr).to.include(
+        "name the file of the server's authority: NODE_EXTRA_CA_CERTS=<tls-dir>/ca.crt, such as data/tls/ca.crt",
+      );
+      const withoutToken = run([...args, '--server', url], trusted);
+      expect(await withoutToken.exited).to.equal(1);
+      expect(withoutToken.stderr).to.include("give the server's token: --token, or better HOMEOSTAT_TOKEN");
+      const both = run([...args, '--server', url, '--token', token], trusted);
+      expect(await both.exited, both.stderr).to.equal(0);
+    }
+  });
+
+  it('names mistakes of a plugin by the file and line that its author wrote', async () => {
+    // The first line of the module comes from the third of its source.
+    const map = { version: 3, sources: ['../index.ts'], sourcesContent: ['\n\nthrow'], names: [], mappings: 'AAEA' };
+    const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+    const broken = "import 'homeostat'; throw new Error('not today');";
+    const model = "import { defineModel } from 'homeostat'; defineModel({ gvk: 'a.example.com/v1/A', plurl: 'as' });";
+    const schema = "{ properties: { spec: { properties: { a: { properties: { b: { type: 'text' } } } } } } }";
+    const deep = model.replace("plurl: 'as'", `plural: 'as', schema: ${schema}`);
+    const folders = {
+      throws: await makePlugin('throws', `${broken}\n//# sourceMappingURL=${url}\n`),
+      misspells: await makePlugin('misspells', `${model}\n//# sourceMappingURL=${url}\n`),
+      mistypes: await makePlugin('mistypes', `${deep}\n//# sourceMappingURL=${url}\n`),
+      undeclared: await makePlugin('undeclared', '', {
+        'plugin.yaml': 'name: undeclared\n\nverson: 1.0.0\n',
+      }),
+    };
+    for (const folder of Object.values(folders)) {
+      await mkdir(join(folder, 'node_modules'));
+      await symlink(fileURLToPath(new URL('..', import.meta.url)), join(folder, 'node_modules', 'homeostat'));
+    }
+    const command = serve(...Object.values(folders).flatMap((folder) => ['--plugin', folder]));
+    const { plugins } = await command.line('ready');
+    const reasons = (plugins as readonly { readonly reason: string }[]).map(({ reason }) => reason);
+    expect(reasons[0]).to.equal('not today (index.ts:3)');
+    expect(reasons[1]).to.match(/unknown key "plurl"\. Did you mean "plural"\? \(index\.ts:3\)$/);
+    expect(reasons[2]).to.match(/A\.spec\.a\.b: type must be one of .* \(index\.ts:3\)$/);
+    expect(reasons[3]).to.include('/plugin.yaml:3: unknown key "verson". Did you mean "version"?');
   });
 
   it('is alive but not ready while a plugin starts', async () => {

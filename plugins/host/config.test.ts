@@ -25,6 +25,7 @@ describe('the configuration of serve', () => {
       retention: {},
       logLevel: 'info',
       hints: false,
+      strict: false,
     });
   });
 

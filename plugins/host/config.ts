@@ -35,6 +35,8 @@ export interface ServeConfig {
   readonly leaderElection?: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
+  /** A plugin of `plugins` that fails ends the server. */
+  readonly strict: boolean;
 }
 
 export type LogLevel = (typeof logLevels)[number];
@@ -106,6 +108,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     ...(leaderElection === undefined ? {} : { leaderElection }),
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
+    strict: values.isOn('strict'),
   };
   if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
   return config;

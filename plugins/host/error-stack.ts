@@ -1,8 +1,22 @@
 import { pathToFileURL } from 'node:url';
+import { hostFolders } from './host-folders.ts';
 
-/** Whether a function of a file in the folder (a real path) is on the stack. */
+/** Frames that V8 keeps of an error's stack; more are kept while a plugin is loaded. */
+export const usualFrames: number = Error.stackTraceLimit;
+
+/** Whether a function of a plugin's file is on the stack; `folder` is the plugin's, a real path. */
 export function isFromFolder(stack: string, folder: string): boolean {
-  return stack.includes(`${folder}/`) || stack.includes(`${pathToFileURL(folder).href}/`);
+  return stack.split('\n').some((line) => isLineOf(line, folder));
+}
+
+/** Files of the host are the host's also where it lies in the plugin's node_modules. */
+function isLineOf(line: string, folder: string): boolean {
+  if (!isBelow(line, folder)) return false;
+  return !hostFolders().some((each) => each.startsWith(`${folder}/`) && isBelow(line, each));
+}
+
+function isBelow(line: string, folder: string): boolean {
+  return line.includes(`${folder}/`) || line.includes(`${pathToFileURL(folder).href}/`);
 }
 
 /**
@@ -12,17 +26,17 @@ export function isFromFolder(stack: string, folder: string): boolean {
 export function isBegunInFolder(stack: string, folder: string): boolean {
   const calls = stack.split('\n').filter((line) => /^\s+at /.test(line));
   const others = calls.filter((line) => !/\(?node:[^)]*\)?$|\(<anonymous>\)$|\(native\)$/.test(line));
-  const isWhole = calls.length < Error.stackTraceLimit;
+  const isWhole = calls.length < usualFrames;
   const outermost = others.at(-1);
   if (outermost === undefined) return false;
-  return isWhole ? isFromFolder(outermost, folder) : others.every((line) => isFromFolder(line, folder));
+  return isWhole ? isLineOf(outermost, folder) : others.every((line) => isLineOf(line, folder));
 }
 
 /** Where in the folder an error was thrown, as far as its stack tells: `dist/index.js:7`. */
 export function placeInFolder({ stack = '' }: Error, folder: string): string | undefined {
   const beginnings = [`${pathToFileURL(folder).href}/`, `${folder}/`];
   for (const line of stack.split('\n')) {
-    const beginning = beginnings.find((each) => line.includes(each));
+    const beginning = isLineOf(line, folder) ? beginnings.find((each) => line.includes(each)) : undefined;
     // Code that was loaded anew has a query.
     const [, file, number] = /^([^?:]+)(?:\?[^:]*)?:(\d+)/.exec(line.split(beginning ?? '\n')[1] ?? '') ?? [];
     if (file !== undefined) return `${file}:${number}`;

@@ -13,5 +13,5 @@ export function errorText(error: unknown): string {
 export function errorTextWithPlace(error: unknown, folder: string | undefined): string {
   const text = errorText(error);
   const place = error instanceof Error && folder !== undefined ? placeInFolder(error, folder) : undefined;
-  return place === undefined ? text : `${text} (${place})`;
+  return place === undefined || text.includes(place) ? text : `${text} (${place})`;
 }

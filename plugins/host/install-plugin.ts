@@ -18,7 +18,7 @@ export interface InstalledPlugin {
 }
 
 /**
- * Puts a plugin into a folder of plugins, under its name. It is made whole under a name that no server reads, checked, and
+ * Puts a plugin into a folder of plugins that is there, under its name. It is made whole under a name that no server reads, checked, and
  * then renamed; what had its name is put back when that fails. None of its code runs.
  */
 export async function installPlugin(
@@ -26,19 +26,18 @@ export async function installPlugin(
   pluginsDir: string,
   options: StageOptions,
 ): Promise<InstalledPlugin> {
-  await mkdir(pluginsDir, { recursive: true });
   await checkApart(source, pluginsDir);
-  const staged = join(await realpath(pluginsDir), `.${randomUUID()}.partial`);
-  await mkdir(staged);
+  const work = join(await realpath(pluginsDir), `.${randomUUID()}.partial`);
+  await mkdir(work);
   try {
-    await stagePlugin(source, staged, options);
+    const staged = await stagePlugin(source, work, options);
     const { manifest } = await openPluginFolder(staged, source);
     checkRequires(manifest, hostVersion());
     await findMain(staged, manifest);
     await linkHost(pluginsDir);
     return { manifest, replaced: await putInPlace(staged, pluginsDir, manifest.name) };
   } finally {
-    await rm(staged, { recursive: true, force: true });
+    await rm(work, { recursive: true, force: true });
   }
 }
 

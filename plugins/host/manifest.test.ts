@@ -41,19 +41,44 @@ description: Of persons.
     });
   });
 
-  it('is refused with every mistake at once', () => {
-    const yaml =
-      'name: People\nrequires: newest\nrevision: 2.15\ngroup: people\ncolour: red\ndependencies: { Team: x }\n';
+  it('is refused with every mistake at once, each with its line', () => {
+    const yaml = [
+      'name: People',
+      'requires: newest',
+      'verson: 1.0.0',
+      '',
+      'revision: 2.15',
+      'group: people',
+      'colour: red',
+      'dependencies:',
+      '  teams: ^1.0.0',
+      '  Team: x',
+      'settings:',
+      '  type: object',
+      '  properties:',
+      '    mail: { type: object, properties: {',
+      '      port: { type: text } } }',
+    ].join('\n');
+    const keys = 'name, version, requires, revision, group, dependencies, main, settings, displayName, description';
     expect(() => parseManifest(yaml))
       .to.throw()
       .with.property('message')
-      .that.includes('version: is missing')
-      .and.includes('name: a name must consist of')
-      .and.includes('requires: must be a range')
-      .and.includes('revision: must be "2.15" or "2.9"')
-      .and.includes('group: must be a domain')
-      .and.includes('colour: is no key of a manifest')
-      .and.includes('dependencies: Team: ');
+      .that.satisfies((message: string) => {
+        expect(
+          message.split('; ').map((each) => each.replace(/(must consist of|one of|such as).*/, '$1')),
+        ).to.deep.equal([
+          'plugin.yaml: version: is missing',
+          'plugin.yaml:1: name: a name must consist of',
+          'plugin.yaml:2: requires: must be a range of versions such as',
+          'plugin.yaml:3: unknown key "verson". Did you mean "version"?',
+          'plugin.yaml:5: revision: must be "2.15" or "2.9", in quotes',
+          'plugin.yaml:6: group: must be a domain with at least one dot',
+          `plugin.yaml:7: unknown key "colour". The keys are ${keys}.`,
+          'plugin.yaml:10: dependencies: Team: a name must consist of',
+          'plugin.yaml:15: settings: settings.mail.port: type must be one of',
+        ]);
+        return true;
+      });
   });
 
   for (const main of ['/etc/passwd', '../other/index.js', 'dist/../../x.js', "'a\\b.js'", '']) {
@@ -67,9 +92,11 @@ description: Of persons.
   });
 
   for (const [yaml, message] of [
-    ['- a\n', 'must be a mapping'],
-    ['name: a\n---\nname: b\n', 'holds 2 documents'],
-    ['name: [\n', 'line'],
+    ['\n- a\n', 'plugin.yaml:2: must be a mapping of keys to values'],
+    ['name: a\n---\nname: b\n', 'plugin.yaml:3: holds 2 documents, and must hold one'],
+    ['name: a\nversion: [\n', 'plugin.yaml:3: not valid YAML: '],
+    ['name: a\nname: b\n', 'plugin.yaml:2: not valid YAML: '],
+    ['', 'plugin.yaml: name: is missing'],
   ] as const) {
     it(`refuses ${JSON.stringify(yaml)}`, () => {
       expect(() => parseManifest(yaml)).to.throw(message);
@@ -86,7 +113,7 @@ description: Of persons.
     const yaml = 'name: a\nversion: 1.0.0\nsettings: { type: object, properties: { port: { type: text } } }\n';
     const types = 'object, array, string, integer, number, boolean';
     expect(() => parseManifest(yaml)).to.throw(
-      new RegExp(`^settings: settings[.]port: type must be one of ${types}, not "text"$`),
+      new RegExp(`^plugin.yaml:3: settings: settings[.]port: type must be one of ${types}, not "text"$`),
     );
   });
 });

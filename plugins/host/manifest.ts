@@ -1,8 +1,9 @@
-import { compileValueSchema, serviceOwner } from '@homeostat/apiserver';
-import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
+import { compileValueSchema, readYamlDocuments, serviceOwner } from '@homeostat/apiserver';
+import type { LocatedYamlDocument } from '@homeostat/apiserver';
+import { checkDnsSubdomain, checkName, unknownKeyOf } from '@homeostat/controller-runtime/api';
 import { posix } from 'node:path';
 import semver from 'semver';
-import { isMapping, parseYamlMapping } from './yaml-mapping.ts';
+import { isMapping, yamlLimits } from './yaml-mapping.ts';
 
 /** Another plugin that this one needs. */
 interface PluginDependency {
@@ -34,42 +35,78 @@ export interface PluginManifest {
   readonly description?: string;
 }
 
-/** What is wrong with a value, in words that follow the key; undefined when nothing is. */
-type Check = (value: unknown) => string | undefined;
+/** What is wrong, and the field that it is about: the manifest's, or one below it. */
+interface Mistake {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What is wrong with the value of a key. */
+type Check = (value: unknown, key: string) => readonly Mistake[];
+
+/** A check that finds one mistake at most, in words that follow the key. */
+function single(check: (value: unknown) => string | undefined): Check {
+  return (value, key) => {
+    const message = check(value);
+    return message === undefined ? [] : [{ field: key, message: `${key}: ${message}` }];
+  };
+}
 
 const checks: Readonly<Record<keyof PluginManifest, Check>> = {
-  name: (value) => text(value) ?? (value === serviceOwner ? 'is reserved' : checkName(String(value), 'label')[0]),
-  version: (value) =>
-    text(value) ?? (semver.valid(String(value)) === null ? 'must be a version such as 1.0.0' : undefined),
-  requires: checkRange,
-  revision: (value) => (value === '2.15' || value === '2.9' ? undefined : 'must be "2.15" or "2.9", in quotes'),
-  group: (value) => text(value) ?? checkGroup(String(value)),
+  name: single(
+    (value) => text(value) ?? (value === serviceOwner ? 'is reserved' : checkName(String(value), 'label')[0]),
+  ),
+  version: single(
+    (value) => text(value) ?? (semver.valid(String(value)) === null ? 'must be a version such as 1.0.0' : undefined),
+  ),
+  requires: single(checkRange),
+  revision: single((value) => (value === '2.15' || value === '2.9' ? undefined : 'must be "2.15" or "2.9", in quotes')),
+  group: single((value) => text(value) ?? checkGroup(String(value))),
   dependencies: checkDependencies,
-  main: (value) => text(value) ?? checkMain(String(value)),
+  main: single((value) => text(value) ?? checkMain(String(value))),
   settings: checkSettings,
-  displayName: text,
-  description: text,
+  displayName: single(text),
+  description: single(text),
 };
 
 const required: readonly string[] = ['name', 'version'];
 
-/** Reads a manifest. Throws Error with every mistake at once, each naming its key. */
-export function parseManifest(yaml: string): PluginManifest {
-  const fields = parseYamlMapping(yaml);
+/**
+ * Reads a manifest. `file` is what messages call it. Throws Error with every mistake at once, each with its line:
+ * `plugin.yaml:3: version: must be a version such as 1.0.0`.
+ */
+export function parseManifest(yaml: string, file = 'plugin.yaml'): PluginManifest {
+  const { value, lineOf } = readDocument(yaml, file);
+  if (!isMapping(value)) throw new Error(`${file}:${lineOf('')}: must be a mapping of keys to values`);
   const problems = [
-    ...required.filter((key) => !Object.hasOwn(fields, key)).map((key) => `${key}: is missing`),
-    ...Object.entries(fields).flatMap(([key, value]) => {
-      const problem = Object.hasOwn(checks, key) ? checks[key as keyof PluginManifest](value) : unknownKey;
-      return problem === undefined ? [] : [`${key}: ${problem}`];
-    }),
+    ...required.filter((key) => !Object.hasOwn(value, key)).map((key) => `${file}: ${key}: is missing`),
+    ...mistakesOf(value).map(({ field, message }) => `${file}:${lineOf(field)}: ${message}`),
   ];
   if (problems.length > 0) throw new Error(problems.join('; '));
   return Object.freeze({
     requires: '*',
     revision: '2.15',
     main: 'dist/index.js',
-    ...(fields as Pick<PluginManifest, 'name' | 'version'>),
-    dependencies: dependenciesOf(fields['dependencies'] ?? {}),
+    ...(value as unknown as Pick<PluginManifest, 'name' | 'version'>),
+    dependencies: dependenciesOf(value['dependencies'] ?? {}),
+  });
+}
+
+/** The one document of the file; an empty file holds an empty mapping. */
+function readDocument(yaml: string, file: string): Pick<LocatedYamlDocument, 'value' | 'lineOf'> {
+  const documents = readYamlDocuments(yaml, yamlLimits);
+  const wrong = documents.flatMap((each) => ('message' in each ? [`${file}:${each.line}: ${each.message}`] : []));
+  if (wrong.length > 0) throw new Error(wrong.join('; '));
+  const [first = { value: {}, lineOf: () => 1 }, second] = documents.filter((each) => 'value' in each);
+  if (second !== undefined)
+    throw new Error(`${file}:${second.line}: holds ${documents.length} documents, and must hold one`);
+  return first;
+}
+
+function mistakesOf(fields: Readonly<Record<string, unknown>>): readonly Mistake[] {
+  return Object.entries(fields).flatMap(([key, value]) => {
+    if (Object.hasOwn(checks, key)) return checks[key as keyof PluginManifest](value, key);
+    return [{ field: key, message: unknownKeyOf({ [key]: value }, Object.keys(checks)) ?? '' }];
   });
 }
 
@@ -94,8 +131,6 @@ export function checkRequires(manifest: PluginManifest, hostVersion: string): vo
   throw new Error(`requires homeostat ${manifest.requires}, and this is ${hostVersion}`);
 }
 
-const unknownKey = `is no key of a manifest; there are ${Object.keys(checks).join(', ')}`;
-
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? undefined : 'must be a text';
 }
@@ -115,24 +150,31 @@ function checkMain(main: string): string | undefined {
   return isInside ? undefined : "must be a file inside the plugin's folder";
 }
 
-function checkSettings(value: unknown): string | undefined {
-  if (!isMapping(value) || value['type'] !== 'object') return 'must be the JSON Schema of an object';
+function checkSettings(value: unknown, key: string): readonly Mistake[] {
+  if (!isMapping(value) || value['type'] !== 'object')
+    return [{ field: key, message: `${key}: must be the JSON Schema of an object` }];
   try {
-    compileValueSchema('settings', value);
-    return undefined;
+    compileValueSchema(key, value);
+    return [];
   } catch (error) {
     // Not its cause, which says the same of a model that nobody has declared.
-    return error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }
 }
 
-function checkDependencies(value: unknown): string | undefined {
-  if (!isMapping(value)) return 'must map names of plugins to ranges of versions';
-  const problems = Object.entries(value).flatMap(([key, range]) => {
-    const problem = checkName(key.replace(/\?$/, ''), 'label')[0] ?? checkRange(range);
-    return problem === undefined ? [] : [`${key}: ${problem}`];
+/** Messages begin with the path of a value, `settings.mail.port`; the file has its schema, below `properties` and `items`. */
+function schemaFieldOf(message: string, key: string): string {
+  const [path = key] = /^\w+(?:\.\w+|\[\])*/.exec(message) ?? [];
+  return path.replaceAll('[]', '.items').replaceAll(/\.(?!items\b)/g, '.properties.');
+}
+
+function checkDependencies(value: unknown, key: string): readonly Mistake[] {
+  if (!isMapping(value)) return [{ field: key, message: `${key}: must map names of plugins to ranges of versions` }];
+  return Object.entries(value).flatMap(([name, range]) => {
+    const problem = checkName(name.replace(/\?$/, ''), 'label')[0] ?? checkRange(range);
+    return problem === undefined ? [] : [{ field: `${key}.${name}`, message: `${key}: ${name}: ${problem}` }];
   });
-  return problems.length === 0 ? undefined : problems.join('; ');
 }
 
 /** `other: range`, or `other?: range` for one that may be absent. */

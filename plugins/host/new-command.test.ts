@@ -63,14 +63,14 @@ describe('homeostat new', () => {
 });
 
 describe('the names of a new plugin', () => {
-  /** What the host says of a manifest, without the key. */
+  /** What the host says of a manifest, without place and key. */
   function judged(key: 'name' | 'group', value: string): string | undefined {
     const fields = { name: 'shop', version: '1.0.0', [key]: value };
     try {
       parseManifest(JSON.stringify(fields));
       return undefined;
     } catch (error) {
-      return (error as Error).message.replace(`${key}: `, '');
+      return (error as Error).message.replace(`plugin.yaml:1: ${key}: `, '');
     }
   }
 

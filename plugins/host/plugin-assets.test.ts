@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { eventually, startTestServer } from './testing/index.ts';
+import { eventually, silentLogger, startTestServer } from './testing/index.ts';
 import type { TestServer } from './testing/index.ts';
 import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
 import { pluginKind } from './plugin-kind.ts';
@@ -376,7 +376,9 @@ describe('the static files of a plugin', () => {
   it('fail the plugin when their folder is a link that leads out of it', async () => {
     const own = await makePlugin('escaping', plainPlugin, { 'resources/x': '' });
     await symlink('/etc', join(own, 'resources/static'));
-    const error: unknown = await startTestServer({ plugins: [own] }).catch((reason: unknown) => reason);
+    const error: unknown = await startTestServer({ plugins: [own], logger: silentLogger }).catch(
+      (reason: unknown) => reason,
+    );
     expect(String(error)).to.include('plugin "escaping" failed: resources/static leads out of the plugin\'s folder');
   });
 });

@@ -1,68 +1,38 @@
 import { expect } from 'chai';
-import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { dirname, join, relative } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, symlink, writeFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
-import type { ApiServer } from '@homeostat/apiserver';
-import { fileURLToPath } from 'node:url';
+import { PluginServer } from './plugin-command.fixture.ts';
+import type { Finished } from './plugin-command.fixture.ts';
 import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
 import { PluginHost } from './plugin-host.ts';
+import { pluginsDirPage } from './plugins-dir.ts';
+import { TestRegistry } from './registry.fixture.ts';
 import { widgetModel } from './widget.fixture.ts';
 
-const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
 const fixture = new URL('./widget.fixture.js', import.meta.url).href;
 const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
-const token = 'correct-horse-battery-staple';
 const widget = (name: string): string =>
   `apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: ${name} }\nspec: { size: 1 }\n`;
 
-interface Finished {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 describe('homeostat plugin', () => {
-  let server: ApiServer;
-  let host: PluginHost;
+  let plugins: PluginServer;
   let pluginsDir: string;
 
   beforeEach(async () => {
-    pluginsDir = join(await makeFolder({}), 'plugins');
-    server = await startApiServer({ database: 'memory:', port: 0, token });
-    host = new PluginHost({ server, pluginsDir });
-    await host.start();
+    plugins = await PluginServer.start();
+    ({ pluginsDir } = plugins);
   });
 
   afterEach(async () => {
-    await host.stop();
-    await server.stop();
+    await plugins.stop();
     await removeFolders();
   });
 
-  /** What is in the folder of plugins, beside the links to the host. */
-  const installed = async (): Promise<readonly string[]> =>
-    (await readdir(pluginsDir)).filter((name) => name !== 'node_modules');
-
-  function plugin(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
-    const env = {
-      PATH: process.env['PATH'],
-      HOMEOSTAT_TOKEN: token,
-      HOMEOSTAT_PLUGINS_DIR: pluginsDir,
-      ...environment,
-    };
-    return new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        [script, 'plugin', ...args, '--server', server.url],
-        { env },
-        (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-      );
-    });
-  }
+  const plugin = async (args: readonly string[], environment = {}): Promise<Finished> =>
+    plugins.command(args, { environment });
+  const installed = async (): Promise<readonly string[]> => plugins.installed();
 
   const makeDemo = (version: string, files: Readonly<Record<string, string>> = {}): Promise<string> =>
     makePlugin('demo', main, { 'plugin.yaml': `name: demo\nversion: ${version}\n`, ...files });
@@ -87,7 +57,7 @@ describe('homeostat plugin', () => {
     );
     expect(await plugin(['enable', 'demo'])).to.include({ code: 0, stdout: 'demo is Started\n' });
     expect(await plugin(['uninstall', 'demo'])).to.include({ code: 0, stdout: 'demo is Stopped\nuninstalled demo\n' });
-    expect(host.statuses()).to.deep.equal([]);
+    expect(plugins.host.statuses()).to.deep.equal([]);
     expect((await plugin(['list'])).stdout).to.equal('NAME  VERSION  ENABLED  PHASE  REASON\n');
     expect(await installed()).to.deep.equal([]);
   });
@@ -95,6 +65,7 @@ describe('homeostat plugin', () => {
   it('purges what the plugin has declared and created, and nothing else', async () => {
     const model = widgetModel();
     const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
+    const { server } = plugins;
     const setup = server.schemeManager.forOwner('setup', {});
     setup.register(model);
     await server.client.create(model, { metadata: { name: 'shared' }, spec: { size: 1 } });
@@ -125,37 +96,28 @@ describe('homeostat plugin', () => {
     await plugin(['install', await makeDemo('1.0.0', { 'resources/extensions/w.yaml': widget('own') })]);
     await plugin(['uninstall', 'demo']);
     await plugin(['install', await makeDemo('1.0.0')]);
-    expect((await server.client.list(widgetModel())).items.map(({ metadata }) => metadata.name)).to.deep.equal(['own']);
+    expect((await plugins.server.client.list(widgetModel())).items.map(({ metadata }) => metadata.name)).to.deep.equal([
+      'own',
+    ]);
   });
 
   it('installs a package of the registry, and runs none of its scripts', async () => {
     const trace = join(dirname(pluginsDir), 'script-ran');
-    const folder = await makeDemo('3.0.0', {
-      'package.json': JSON.stringify({
+    const script = `touch ${trace}`;
+    const registry = new TestRegistry();
+    registry.add({
+      manifest: {
         name: 'demo-plugin',
         version: '3.0.0',
         type: 'module',
-        scripts: { install: `touch ${trace}`, prepare: `touch ${trace}`, prepack: `touch ${trace}` },
-      }),
+        scripts: { install: script, prepare: script, prepack: script },
+      },
+      files: { 'plugin.yaml': 'name: demo\nversion: 3.0.0\n', 'dist/index.js': main },
     });
-    const file = join(dirname(pluginsDir), 'demo.tgz');
-    execFileSync('tar', ['--transform', 's/^[.]/package/', '-czf', file, '.'], { cwd: folder });
-    const registry = createServer((request, response) => {
-      const tarball = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/demo.tgz`;
-      const version = { name: 'demo-plugin', version: '3.0.0', dist: { tarball } };
-      const isTarball = request.url === '/demo.tgz';
-      response.end(
-        isTarball
-          ? readFileSync(file)
-          : JSON.stringify({ name: 'demo-plugin', 'dist-tags': { latest: '3.0.0' }, versions: { '3.0.0': version } }),
-      );
-    });
-    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}`;
-    const environment = { npm_config_registry: url, npm_config_cache: join(dirname(pluginsDir), 'cache') };
+    await registry.start();
+    const environment = { npm_config_registry: registry.url, npm_config_cache: join(dirname(pluginsDir), 'cache') };
     const finished = await plugin(['install', 'demo-plugin@^3.0.0'], environment);
-    registry.closeAllConnections();
-    await new Promise((resolve) => registry.close(resolve));
+    await registry.stop();
     expect(finished).to.include({ code: 0, stdout: 'installed demo 3.0.0\ndemo is Started\n' });
     expect(await readdir(dirname(trace))).to.not.include('script-ran');
   });
@@ -228,8 +190,14 @@ describe('homeostat plugin', () => {
       [
         'a token that is wrong',
         1,
-        'nauthorized',
+        "Unauthorized: give the server's token: --token, or better HOMEOSTAT_TOKEN\n",
         async () => ['install', await makeDemo('1.0.0'), '--token', 'x'.repeat(16)],
+      ],
+      [
+        'a folder of plugins that is not there',
+        2,
+        '--plugins-dir: /nowhere/plugins: there is no such folder: make it first, or name another\n',
+        async () => ['install', await makeDemo('1.0.0'), '--plugins-dir', '/nowhere/plugins'],
       ],
       [
         'a domain that is not the one of the server',
@@ -279,25 +247,18 @@ describe('homeostat plugin', () => {
     'texts/hello.txt': 'Hello',
   };
 
-  /** Paths of the files of the plugin `demo`, as it is installed. */
-  const installedFiles = async (): Promise<readonly string[]> => {
-    const entries = await readdir(join(pluginsDir, 'demo'), { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile());
-    return files.map(({ parentPath, name }) => relative(join(pluginsDir, 'demo'), join(parentPath, name))).sort();
-  };
-
   it('takes of a folder what npm would publish of it', async () => {
     const files = ['dist', '!dist/**/*.test.*', 'plugin.yaml'];
     const content = { name: 'demo', version: '1.0.0', type: 'module', files, devDependencies: { typescript: '7.0.2' } };
     const folder = await makeDemo('1.0.0', { ...belongings, 'package.json': JSON.stringify(content) });
     expect(await plugin(['install', folder])).to.include({ code: 0, stderr: '' });
-    expect(await installedFiles()).to.deep.equal(['dist/index.js', 'package.json', 'plugin.yaml']);
+    expect(await plugins.filesOf('demo')).to.deep.equal(['dist/index.js', 'package.json', 'plugin.yaml']);
   });
 
   it('takes all but what comes of work, where a folder is no package that npm could publish', async () => {
     expect(await plugin(['install', await makeDemo('1.0.0', belongings)])).to.include({ code: 0, stderr: '' });
     const files = ['dist/index.js', 'dist/index.test.js', 'package.json', 'plugin.yaml', 'texts/hello.txt'];
-    expect(await installedFiles()).to.deep.equal(files);
+    expect(await plugins.filesOf('demo')).to.deep.equal(files);
   });
 
   it('leaves out the copy of homeostat that an archive brings', async () => {
@@ -323,19 +284,20 @@ describe('homeostat plugin', () => {
   });
 
   it('refuses a folder that the folder of plugins is in, and copies nothing', async () => {
-    const folder = await makeDemo('1.0.0');
-    const inside = join(folder, 'plugins');
-    expect(await plugin(['install', folder, '--plugins-dir', inside])).to.deep.equal({
+    const folder = dirname(pluginsDir);
+    await mkdir(join(folder, 'dist'));
+    await writeFile(join(folder, 'plugin.yaml'), 'name: demo\nversion: 1.0.0\n');
+    await writeFile(join(folder, 'dist', 'index.js'), main);
+    expect(await plugin(['install', folder])).to.deep.equal({
       code: 1,
       stdout: '',
-      stderr: `homeostat plugin install failed: ${folder}: has the folder of installed plugins in it, ${inside}: choose another --plugins-dir\n`,
+      stderr: `homeostat plugin install failed: ${folder}: has the folder of installed plugins in it, ${pluginsDir}: choose another --plugins-dir\n`,
     });
-    expect(await readdir(inside)).to.deep.equal([]);
+    expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
   it('installs into a folder of plugins that is a link, with links that stay inside the plugin', async () => {
     const link = join(dirname(pluginsDir), 'link');
-    await mkdir(pluginsDir);
     await symlink(pluginsDir, link);
     const folder = await makeDemo('1.0.0');
     await symlink('plugin.yaml', join(folder, 'same.yaml'));
@@ -360,24 +322,44 @@ describe('homeostat plugin', () => {
     });
   });
 
-  it('tells at once that the server has another folder of plugins', async () => {
-    const elsewhere = join(dirname(pluginsDir), 'elsewhere');
-    expect(await plugin(['install', await makeDemo('1.0.0'), '--plugins-dir', elsewhere])).to.deep.equal({
-      code: 1,
-      stdout: 'installed demo 1.0.0\n',
-      stderr: 'homeostat plugin install failed: plugin "demo" is Stopped: the host has no plugin of this name\n',
+  for (const verb of ['install', 'uninstall']) {
+    it(`refuses a folder of plugins that is not the server's before it ${verb}s anything`, async () => {
+      const folder = await makeDemo('1.0.0');
+      if (verb === 'uninstall') await plugin(['install', folder]);
+      const elsewhere = await makeFolder({ 'demo/plugin.yaml': 'name: demo\nversion: 1.0.0\n' });
+      const operand = verb === 'install' ? folder : 'demo';
+      expect(await plugin([verb, operand, '--plugins-dir', elsewhere])).to.deep.equal({
+        code: 1,
+        stdout: '',
+        stderr: `homeostat plugin ${verb} failed: --plugins-dir: ${elsewhere} is not the server's folder of plugins, which is ${pluginsDir}\n`,
+      });
+      expect(await readdir(elsewhere)).to.deep.equal(['demo']);
+      expect(plugins.host.statuses()).to.have.length(verb === 'install' ? 0 : 1);
     });
+  }
+
+  it('refuses a server that has no folder of plugins', async () => {
+    const other = await startApiServer({ database: 'memory:', port: 0 });
+    other.addDebugPage(pluginsDirPage(undefined));
+    const host = new PluginHost({ server: other });
+    await host.start();
+    const finished = await plugin(['install', await makeDemo('1.0.0'), '--server', other.url]);
+    await host.stop();
+    await other.stop();
+    expect(finished.stderr).to.include('the server has no folder of plugins: start it with --plugins-dir');
+    expect(finished.code).to.equal(1);
+    expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
   it('finds installed plugins at the next start, and refuses a folder of another name', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
-    await host.stop();
+    await plugins.host.stop();
     await mkdir(join(pluginsDir, 'other'));
     await writeFile(join(pluginsDir, 'other', 'plugin.yaml'), 'name: else\nversion: 1.0.0\n');
-    host = new PluginHost({ server, pluginsDir });
-    await host.addInstalled();
-    await host.start();
-    const statuses = host
+    plugins.host = new PluginHost({ server: plugins.server, pluginsDir });
+    await plugins.host.addInstalled();
+    await plugins.host.start();
+    const statuses = plugins.host
       .statuses()
       .map(({ name, phase, reason = '' }) => [name, phase, /must have its name/.test(reason)]);
     expect(statuses).to.deep.equal([

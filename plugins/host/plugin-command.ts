@@ -11,6 +11,7 @@ import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from './install-plugin.ts';
 import { installedPlugins } from './installed-plugins.ts';
 import { pause } from './pause.ts';
+import { checkPluginsDir, requireServersFolder } from './plugins-dir.ts';
 import { pluginKind } from './plugin-kind.ts';
 import type { PluginObject, PluginObserved } from './plugin-kind.ts';
 import type { PluginPhase } from './plugin-state.ts';
@@ -114,8 +115,10 @@ class PluginCommands {
   }
 
   async #install(): Promise<void> {
+    await requireServersFolder(this.#pluginsDir, this.#api);
     const runScripts = this.#command.flags['run-scripts'] === true;
-    const { manifest, replaced } = await installPlugin(this.#operand, this.#pluginsDir, { runScripts });
+    const { environment } = this.#command;
+    const { manifest, replaced } = await installPlugin(this.#operand, this.#pluginsDir, { runScripts, environment });
     const { name, version } = manifest;
     say(`installed ${name} ${version}${replaced === undefined ? '' : `, in place of ${replaced.version}`}`);
     const present = await this.#find(name);
@@ -129,6 +132,7 @@ class PluginCommands {
 
   async #uninstall(): Promise<void> {
     const name = this.#operand;
+    await requireServersFolder(this.#pluginsDir, this.#api);
     const object = await this.#find(name);
     const isInstalled = (await installedPlugins(this.#pluginsDir)).includes(name);
     if (!isInstalled) throw new Error(`there is no plugin "${name}" in ${this.#pluginsDir}`);
@@ -194,6 +198,7 @@ class PluginCommands {
     if (!['install', 'uninstall'].includes(this.#command.verb)) return '';
     const folder = this.#option('plugins-dir');
     if (folder === undefined) throw new ConfigError(`--plugins-dir (or ${environmentName('plugins-dir')}) is needed`);
+    checkPluginsDir(resolve(folder));
     return resolve(folder);
   }
 

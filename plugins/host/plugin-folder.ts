@@ -1,7 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readDeclaredObjects } from './declared-objects.ts';
-import { errorText } from './error-text.ts';
 import { fileInside } from './inside-folder.ts';
 import { parseManifest } from './manifest.ts';
 import type { PluginManifest } from './manifest.ts';
@@ -26,19 +25,15 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
     readFile(join(folder, 'plugin.yaml'), 'utf8'),
     `${shown}: is no plugin, since it has no plugin.yaml`,
   );
-  try {
-    const manifest = parseManifest(yaml);
-    return {
-      manifest,
-      folder,
-      load: async () => importDefault(folder, await findMain(folder, manifest)),
-      declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
-      reopen: () => openPluginFolder(path),
-      assets: () => assetsOf(folder),
-    };
-  } catch (cause) {
-    throw new Error(`${join(shown, 'plugin.yaml')}: ${errorText(cause)}`, { cause });
-  }
+  const manifest = parseManifest(yaml, join(shown, 'plugin.yaml'));
+  return {
+    manifest,
+    folder,
+    load: async () => importDefault(folder, await findMain(folder, manifest)),
+    declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
+    reopen: () => openPluginFolder(path),
+    assets: () => assetsOf(folder),
+  };
 }
 
 /** The real path of the file that exports the plugin of a folder (itself a real path). Rejects when it is not there, or outside. */

@@ -3,6 +3,8 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
+import { AwaitedKinds } from './awaited-kinds.ts';
+import type { KindNames, KnownPlugin } from './awaited-kinds.ts';
 import type { PluginManagers } from './controllers-page.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { withDeadline } from './deadline.ts';
@@ -40,6 +42,8 @@ export interface PluginHostOptions {
    * not added. Default: none.
    */
   readonly pluginsDir?: string;
+  /** Called when a plugin has become Failed. */
+  readonly onFailed?: () => void;
   /** Default: the real time. */
   readonly clock?: Clock;
   /** Default: silent. */
@@ -74,9 +78,11 @@ export class PluginHost {
   readonly #fleet: PluginFleet;
   readonly #objects: PluginObjects;
   readonly #settings: SettingsObjects;
+  readonly #awaited: AwaitedKinds;
   /** Those that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
+  readonly #onFailed: (() => void) | undefined;
   /** Names of those that were found there. */
   readonly #installed = new Set<string>();
   readonly #held = new Map<string, HeldObjects>();
@@ -90,7 +96,9 @@ export class PluginHost {
     const { leaderElection = server.sharesDatabase } = options;
     const times = leaderElection === true ? {} : leaderElection;
     this.#parts = { server, clock, logger };
+    this.#awaited = new AwaitedKinds(server.schemeManager);
     this.#pluginsDir = options.pluginsDir;
+    this.#onFailed = options.onFailed;
     const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
     this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
     const parts = {
@@ -108,12 +116,19 @@ export class PluginHost {
     this.#objects = new PluginObjects({ server, clock, logger, onDesired, onDeleted });
   }
 
-  /** Reads a plugin's folder. Never rejects: what cannot be read is Failed, under the name of the folder. */
-  async addFolder(path: string): Promise<void> {
+  /**
+   * Reads a plugin's folder, and resolves with the name that {@link statuses} has for it. Never rejects: what cannot be read is
+   * Failed, under the name of the folder.
+   */
+  async addFolder(path: string): Promise<string> {
     try {
-      this.add(await openPluginFolder(path));
+      const source = await openPluginFolder(path);
+      this.add(source);
+      return source.manifest.name;
     } catch (err) {
-      this.#refuse(err, { name: basename(resolve(path)), version: '' });
+      const name = basename(resolve(path));
+      this.#refuse(err, { name, version: '' });
+      return name;
     }
   }
 
@@ -218,6 +233,16 @@ export class PluginHost {
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
   }
 
+  /** Why a kind that was served before is not served now; undefined when no plugin will serve it again. */
+  awaitedKind(kind: KindNames): string | undefined {
+    if (!this.#isReady) return 'plugins are being started';
+    const known = this.#fleet.instances.map(({ manifest: { name, group }, state: { phase } }): KnownPlugin => {
+      return { name, phase, group, isEnabled: this.#fleet.isEnabled(name) };
+    });
+    const refused = [...this.#refused.values()].map((plugin) => ({ ...plugin, group: undefined, isEnabled: true }));
+    return this.#awaited.reasonOf(kind, [...known, ...refused]);
+  }
+
   /** The plugin whose files an error comes from, as far as its stack tells. */
   pluginOf(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
@@ -260,6 +285,7 @@ export class PluginHost {
     const reason = errorText(err);
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.set(name, { name, version, phase: 'Failed', reason });
+    this.#onFailed?.();
     // The object of a name that is taken is the other plugin's; the name of a folder need not be one of an object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
@@ -316,6 +342,7 @@ export class PluginHost {
     const { phase } = state;
     if ('run' in state) this.#held.set(name, state.run.held);
     else if (phase === 'Stopped' || phase === 'Failed') this.#recountLater();
+    if (phase === 'Failed') this.#onFailed?.();
     if (state.phase === 'Failed') this.#report(name, { identity, phase, reason: state.failure, message: state.reason });
     else if (phase === 'Stopped' && !this.#fleet.isEnabled(name))
       this.#report(name, { identity, phase, reason: 'Disabled', message: 'spec.enabled is false' });

@@ -5,7 +5,7 @@ import { register } from 'node:module';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { placeInFolder } from './error-stack.ts';
+import { placeInFolder, usualFrames } from './error-stack.ts';
 import { buildQuery } from './plugin-modules-hooks.ts';
 
 /** What Node loads as a module; other files are read anew by whoever reads them. */
@@ -33,11 +33,27 @@ export async function importPluginModule(folder: string, file: string): Promise<
     url.search = buildQuery(build, pathToFileURL(folder));
   }
   try {
-    return await import(url.href);
+    return await withDeepStacks(async () => import(url.href) as Promise<unknown>);
   } catch (error) {
     throw error instanceof SyntaxError && placeInFolder(error, folder) === undefined
       ? await placedSyntaxError(folder, error)
       : error;
+  }
+}
+
+/** Frames that are kept of an error while a plugin is loaded: a model is checked many calls below the line that declares it. */
+const loadingFrames = 60;
+let loads = 0;
+
+/** Not for longer: each error costs as much more as it has frames. */
+async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
+  loads += 1;
+  Error.stackTraceLimit = loadingFrames;
+  try {
+    return await load();
+  } finally {
+    loads -= 1;
+    if (loads === 0) Error.stackTraceLimit = usualFrames;
   }
 }
 

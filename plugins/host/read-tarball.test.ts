@@ -5,27 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { makeFolder, removeFolders } from './plugin-folder.fixture.ts';
 import { readTarball } from './read-tarball.ts';
-
-/** An entry as tar writes it, whatever its name. */
-function entry(path: string, { type = '0', content = '' } = {}): Buffer {
-  const header = Buffer.alloc(512);
-  header.write(path, 0);
-  header.write(content.length.toString(8).padStart(11, '0'), 124);
-  header.write(type, 156);
-  header.fill(' ', 148, 156);
-  header.write(
-    header
-      .reduce((sum, byte) => sum + byte, 0)
-      .toString(8)
-      .padStart(6, '0') + '\0',
-    148,
-  );
-  const body = Buffer.alloc(Math.ceil(content.length / 512) * 512);
-  body.write(content);
-  return Buffer.concat([header, body]);
-}
-
-const archive = (...entries: readonly Buffer[]): Buffer => gzipSync(Buffer.concat([...entries, Buffer.alloc(1024)]));
+import { tarball as archive, tarEntry as entry } from './tarball.fixture.ts';
 
 async function refusal(tarball: Uint8Array): Promise<string> {
   return readTarball(tarball).then(
@@ -37,23 +17,28 @@ async function refusal(tarball: Uint8Array): Promise<string> {
 describe('an archive', () => {
   afterEach(removeFolders);
 
-  it('is read as tar wrote it, long names and empty files included', async () => {
-    const long = `package/${'a'.repeat(90)}/${'b'.repeat(120)}.js`;
-    const folder = await makeFolder({
-      [long]: 'long',
-      'package/empty': '',
-      'package/x.bin': new Uint8Array(2000).fill(7),
+  for (const format of ['pax', 'gnu', 'oldgnu']) {
+    it(`is read as tar wrote it in the format ${format}, long names and empty files included`, async () => {
+      const long = `package/${'a'.repeat(90)}/${'b'.repeat(120)}.js`;
+      const inLong = `package/${'c'.repeat(120)}/short.js`;
+      const folder = await makeFolder({
+        [long]: 'long',
+        [inLong]: 'inside',
+        'package/empty': '',
+        'package/x.bin': new Uint8Array(2000).fill(7),
+      });
+      execFileSync('tar', [`--format=${format}`, '--sort=name', '-czf', 'a.tgz', 'package'], { cwd: folder });
+      const files = await readTarball(await readFile(join(folder, 'a.tgz')));
+      expect(new Map(files.map(({ path, bytes }) => [path, bytes.length]))).to.deep.equal(
+        new Map([
+          [long, 4],
+          [inLong, 6],
+          ['package/empty', 0],
+          ['package/x.bin', 2000],
+        ]),
+      );
     });
-    execFileSync('tar', ['--format=pax', '-czf', 'a.tgz', 'package'], { cwd: folder });
-    const files = await readTarball(await readFile(join(folder, 'a.tgz')));
-    expect(new Map(files.map(({ path, bytes }) => [path, bytes.length]))).to.deep.equal(
-      new Map([
-        [long, 4],
-        ['package/empty', 0],
-        ['package/x.bin', 2000],
-      ]),
-    );
-  });
+  }
 
   for (const path of ['../x', 'package/../../x', '/etc/x', 'package\\..\\x']) {
     it(`is refused with the entry ${path}`, async () => {
@@ -66,6 +51,13 @@ describe('an archive', () => {
   it('is refused with a long name that leads out', async () => {
     const pax = entry('pax', { type: 'x', content: '22 path=package/../..\n' });
     expect(await refusal(archive(pax, entry('package/x')))).to.equal('"package/../..": leads out of the archive');
+  });
+
+  it("is refused with a long name in GNU tar's format that leads out", async () => {
+    const long = entry('././@LongLink', { type: 'L', content: 'package/../../x\0' });
+    expect(await refusal(archive(long, entry('package/x')))).to.equal('"package/../../x": leads out of the archive');
+    const longer = entry('././@LongLink', { type: 'L', content: `package/${'x'.repeat(5000)}\0` });
+    expect(await refusal(archive(longer, entry('package/x')))).to.match(/^"package\/x+…": is longer than 4096 bytes$/);
   });
 
   for (const [type, what] of [

@@ -9,16 +9,20 @@ export interface TarFile {
 }
 
 const blockBytes = 512;
-const maxBytes = 256 * 1024 * 1024;
+/** Of the archive, packed or not. */
+export const maxArchiveBytes: number = 256 * 1024 * 1024;
 const maxEntries = 50_000;
 
+/** As long as a path may be on Linux. */
+const maxPathBytes = 4096;
+
 /**
- * The files of a `.tgz` as npm packs it (ustar, with pax headers for long names). Rejects with an Error that names the
- * entry for paths that lead out, for links and devices, and for archives that are damaged, larger than 256 MiB or longer
- * than 50,000 entries.
+ * The files of a `.tgz`: ustar, with long names in pax headers, as npm packs it, or in GNU tar's own. Rejects with an Error
+ * that names the entry for paths that lead out, for links and devices, and for archives that are damaged, larger than
+ * 256 MiB or longer than 50,000 entries.
  */
 export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile[]> {
-  const bytes = await promisify(gunzip)(tarball, { maxOutputLength: maxBytes });
+  const bytes = await promisify(gunzip)(tarball, { maxOutputLength: maxArchiveBytes });
   const files: TarFile[] = [];
   let longPath: string | undefined;
   let entries = 0;
@@ -30,10 +34,12 @@ export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile
     at = start + Math.ceil(header.size / blockBytes) * blockBytes;
     entries += 1;
     if (entries > maxEntries) throw new Error(`has more than ${maxEntries} entries`);
-    if (header.type === 'x') longPath = paxPath(content);
-    if (['x', 'g', '5'].includes(header.type)) continue;
+    if (header.type === 'x') longPath = paxPath(content) ?? longPath;
+    if (header.type === 'L') longPath = gnuPath(content);
+    if (extensions.has(header.type)) continue;
     const path = checkPath(longPath ?? header.path);
     longPath = undefined;
+    if (header.type === '5') continue;
     if (header.type !== '0') throw new Error(`${path}: is no file, but a link or a device`);
     files.push({ path, bytes: content });
   }
@@ -44,13 +50,17 @@ export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile
 interface Header {
   readonly path: string;
   readonly size: number;
-  /** `0` a file, `5` a folder, `x` and `g` pax headers. */
+  /** `0` a file, `5` a folder, `x` and `g` pax headers, `L` and `K` GNU tar's headers for a long name and a long link. */
   readonly type: string;
 }
 
+/** Entries that only say something about the next ones. */
+const extensions: ReadonlySet<string> = new Set(['x', 'g', 'L', 'K']);
+
 function readHeader(block: Buffer): Header {
   const name = textAt(block, 0, 100);
-  const prefix = textAt(block, 257, 5) === 'ustar' ? textAt(block, 345, 155) : '';
+  // GNU tar's own format writes "ustar" and two spaces, and has other fields in place of the prefix.
+  const prefix = textAt(block, 257, 6) === 'ustar' ? textAt(block, 345, 155) : '';
   const path = prefix === '' ? name : `${prefix}/${name}`;
   const size = octalAt(block, 124, 12);
   if (Number.isNaN(size) || octalAt(block, 148, 8) !== checksumOf(block)) throw new Error(`${path}: a damaged header`);
@@ -90,7 +100,14 @@ function paxPath(content: Buffer): string | undefined {
   return undefined;
 }
 
+/** The name, which ends with a NUL. */
+function gnuPath(content: Buffer): string {
+  return textAt(content, 0, content.length);
+}
+
 function checkPath(path: string): string {
+  if (Buffer.byteLength(path) > maxPathBytes)
+    throw new Error(`${JSON.stringify(`${path.slice(0, 100)}…`)}: is longer than ${maxPathBytes} bytes`);
   const isInside = path !== '' && !path.startsWith('/') && !/[\\\0]/.test(path) && !path.split('/').includes('..');
   if (!isInside) throw new Error(`${JSON.stringify(path)}: leads out of the archive`);
   return path;

@@ -1,3 +1,4 @@
+import { accessCure } from './access-cure.ts';
 import { ConfigError } from './config.ts';
 import { errorText } from './error-text.ts';
 
@@ -18,7 +19,10 @@ export async function runCopy(name: string, copy: (signal: AbortSignal) => Promi
     // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
     const isUsage = error instanceof ConfigError || error instanceof RangeError;
     const problem = error instanceof RangeError ? `database: ${error.message}` : errorText(error);
-    process.stderr.write(isUsage ? `${problem}\n` : `homeostat ${name} failed: ${problem}\n`);
+    const cure = accessCure(error);
+    process.stderr.write(
+      isUsage ? `${problem}\n` : `homeostat ${name} failed: ${problem}${cure === undefined ? '' : `: ${cure}`}\n`,
+    );
     return isUsage ? 2 : 1;
   } finally {
     for (const signal of signals) process.off(signal, stop);

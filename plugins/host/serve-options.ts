@@ -28,6 +28,7 @@ export type ServeOptionName =
   | 'event-ttl'
   | 'leader-elect'
   | 'log-level'
+  | 'strict'
   | 'hints';
 
 /** The options, as the help lists them. No import, so that `--help` loads nothing. */
@@ -48,7 +49,8 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'plugins-dir': {
     kind: 'text',
     value: '<folder>',
-    description: 'folder that `homeostat plugin install` puts plugins into, all of which are run (default: none)',
+    description:
+      'folder, which is there, that `homeostat plugin install` puts plugins into; all of them are run (default: none)',
   },
   config: {
     kind: 'text',
@@ -127,6 +129,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     value: '<level>',
     description: 'least level that is logged: debug, info, warn, error or silent (default: info)',
   },
+  strict: { kind: 'switch', description: 'stop with exit code 1 when a plugin of --plugin fails' },
   hints: { kind: 'switch', description: 'once ready, print commands to try on stderr' },
 };
 

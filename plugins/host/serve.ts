@@ -1,7 +1,8 @@
 import { startApiServer } from '@homeostat/apiserver';
-import type { ApiServer } from '@homeostat/apiserver';
+import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { join } from 'node:path';
+import { pluginHostOptions } from './awaited-kinds.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { ConfigSources, ServeConfig } from './config.ts';
 import { controllersPage } from './controllers-page.ts';
@@ -12,7 +13,9 @@ import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
 import { LineOutput } from './line-output.ts';
 import { PluginHost } from './plugin-host.ts';
+import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
+import { StrictPlugins } from './strict-plugins.ts';
 
 /** Whoever read it may have gone, which is no reason to stop. */
 const stderr = new LineOutput(2);
@@ -24,8 +27,13 @@ export interface RunServeOptions extends ConfigSources {
   readonly development?: Development;
 }
 
-/** Serves until a signal, and answers the exit code: 0, 1 when it could not start or an exception escaped, 2 for bad values. */
+/**
+ * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception escaped, or a newer version has
+ * upgraded the database; 2 for bad values.
+ */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
+  // A mistake in a plugin is named by the line that its author wrote, not by the one that the compiler made of it.
+  process.setSourceMapsEnabled(true);
   try {
     return await serve(readConfig(sources), { exit, development });
   } catch (error) {
@@ -40,6 +48,7 @@ interface ServeParts extends Pick<RunServeOptions, 'exit'> {
 }
 
 async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
+  if (config.pluginsDir !== undefined) checkPluginsDir(config.pluginsDir);
   const logger = createLogger(config.logLevel);
   let host: PluginHost | undefined;
   const shutdown = new Shutdown({
@@ -50,16 +59,20 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   });
   shutdown.listen();
   try {
-    await development?.compile(shutdown.signal);
-    const server = await startServer(config, logger);
+    await development?.compileFirst(shutdown.signal);
+    const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
     const { leaderElection, pluginsDir } = config;
+    const fail = (): void => shutdown.fail();
+    void failWhenOutdated(server, { logger, fail });
+    const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
     host = new PluginHost({
       server,
       logger,
+      ...(strict === undefined ? {} : { onFailed: () => strict.check() }),
       ...(leaderElection === undefined ? {} : { leaderElection }),
       ...(pluginsDir === undefined ? {} : { pluginsDir }),
     });
-    await runUntilStopped(config, { server, host, logger, development, signal: shutdown.signal });
+    await runUntilStopped(config, { server, host, logger, development, strict, signal: shutdown.signal });
     logger.info({}, 'stopped');
     return shutdown.exitCode;
   } catch (err) {
@@ -72,9 +85,9 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   }
 }
 
-async function startServer(config: ServeConfig, logger: Logger): Promise<ApiServer> {
+async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>): Promise<ApiServer> {
   try {
-    return await startApiServer({ ...config, logger });
+    return await startApiServer({ ...config, ...parts });
   } catch (error) {
     // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
     if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
@@ -82,25 +95,38 @@ async function startServer(config: ServeConfig, logger: Logger): Promise<ApiServ
   }
 }
 
+async function failWhenOutdated(
+  server: ApiServer,
+  { logger, fail }: { readonly logger: Logger; readonly fail: () => void },
+): Promise<void> {
+  const err = await server.outdated;
+  logger.error({ err }, 'a newer version has upgraded the database: stopping');
+  fail();
+}
+
 interface Serving {
   readonly server: ApiServer;
   readonly host: PluginHost;
   readonly logger: Logger;
   readonly development: Development | undefined;
+  readonly strict: StrictPlugins | undefined;
   readonly signal: AbortSignal;
 }
 
 async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
-  const { server, host, logger, development, signal } = serving;
-  server.addReadyCheck({ name: 'plugins', check: () => host.readinessProblem() });
+  const { server, host, logger, development, strict, signal } = serving;
   server.addDebugPage(controllersPage(() => host.managers()));
+  server.addDebugPage(pluginsDirPage(config.pluginsDir));
   logger.info({ url: server.url }, 'listening');
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const developed = development === undefined ? [] : [development.folder];
-  for (const folder of [...config.plugins, ...developed]) await host.addFolder(folder);
+  for (const folder of config.plugins) {
+    const name = await host.addFolder(folder);
+    strict?.add(name);
+  }
+  if (development !== undefined) await host.addFolder(development.folder);
   await host.addInstalled();
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {

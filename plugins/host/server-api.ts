@@ -1,4 +1,4 @@
-import { refusalOf, requestServer } from './server-request.ts';
+import { refusalError, requestServer } from './server-request.ts';
 import type { ServerAddress } from './server-request.ts';
 
 /** Paths of a server that no model is known for: discovery, and the objects that it leads to. */
@@ -36,6 +36,6 @@ export class ServerApi {
     const content = json === undefined ? {} : { json };
     const response = await requestServer(this.#address, path, { method, signal: this.#signal, ...content });
     if (response.ok || accepted.includes(response.status)) return response;
-    throw new Error(`${method} ${path} answered ${response.status}: ${await refusalOf(response)}`);
+    throw await refusalError(`${method} ${path}`, response);
   }
 }

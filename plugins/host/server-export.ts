@@ -1,4 +1,4 @@
-import { piecesOf, refusalOf, requestServer } from './server-request.ts';
+import { piecesOf, refusalError, requestServer } from './server-request.ts';
 import type { ServerAddress } from './server-request.ts';
 
 /** `GET /export` of a server. Rejects with what the server says where it refuses, and when the answer is cut off. */
@@ -8,7 +8,7 @@ export async function* readServerExport(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const response = await requestServer(address, '/export', { signal });
   const { url, status } = response;
-  if (status !== 200) throw new Error(`${url} answered ${status}: ${await refusalOf(response)}`);
+  if (status !== 200) throw await refusalError(url, response);
   try {
     for await (const piece of piecesOf(response)) yield piece;
   } catch (cause) {

@@ -1,3 +1,5 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+
 /** An answer that is no export says why in a few lines; a proxy's page need not. */
 const maxRefusalBytes = 64 * 1024;
 
@@ -25,8 +27,14 @@ export function requestServer(
   });
 }
 
+/** The error of a response that refuses: `what` asked for it, the server says why. */
+export async function refusalError(what: string, response: Response): Promise<Error> {
+  const message = `${what} answered ${response.status}: ${await refusalOf(response)}`;
+  return response.status === 401 ? new ApiError('Unauthorized', message) : new Error(message);
+}
+
 /** The message of a Status, or the beginning of what else there is. */
-export async function refusalOf(response: Response): Promise<string> {
+async function refusalOf(response: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of piecesOf(response)) {

@@ -37,7 +37,7 @@ export class Shutdown {
     return this.#controller.signal;
   }
 
-  /** 0, or 1 after an exception. */
+  /** 0, or 1 after an exception or {@link fail}. */
   get exitCode(): number {
     return this.#exitCode;
   }
@@ -53,6 +53,12 @@ export class Shutdown {
     for (const signal of Object.keys(exitCodes)) process.off(signal, this.#onSignal);
     process.off('unhandledRejection', this.#onRejection);
     process.off('uncaughtException', this.#onException);
+  }
+
+  /** Asks for an orderly stop, with exit code 1. */
+  fail(): void {
+    this.#exitCode = 1;
+    this.#controller.abort();
   }
 
   readonly #onSignal = (signal: ShutdownSignal): void => {
@@ -76,7 +82,6 @@ export class Shutdown {
       return;
     }
     this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody caught an exception: stopping');
-    this.#exitCode = 1;
-    this.#controller.abort();
+    this.fail();
   };
 }

@@ -1,6 +1,7 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { letters, newLetter } from '../support/models.ts';
+import { namespaceGraceMs } from '../support/namespaces.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const events = '/api/v1/namespaces/default/events';
@@ -14,6 +15,15 @@ describe('kubectl and the built-in kinds', () => {
 
   after(() => kubectl?.stop());
 
+  /** Runs a command that waits for a namespace to go; its grace passes meanwhile. */
+  async function deleting(namespace: string, ...args: readonly string[]): Promise<string> {
+    const printed = kubectl.succeeds(...args);
+    const { server, clock } = kubectl;
+    await eventually(async () => (await server.get(`/api/v1/namespaces/${namespace}`)).body.metadata.deletionTimestamp);
+    await clock.advance(namespaceGraceMs);
+    return printed;
+  }
+
   it('create, get and delete a namespace [compat namespaces]', async () => {
     expect(await kubectl.succeeds('create', 'namespace', 'blue')).to.equal('namespace/blue created\n');
     expect(await kubectl.succeeds('get', 'ns', 'blue')).to.match(/^NAME +STATUS +AGE\nblue +Active +\d+s\n$/);
@@ -22,7 +32,7 @@ describe('kubectl and the built-in kinds', () => {
       .and.to.contain('namespace/blue\n');
     expect(await kubectl.succeeds('describe', 'ns', 'blue')).to.match(/^Name: +blue\n/);
     expect(await kubectl.succeeds('label', 'ns', 'blue', 'team=red')).to.equal('namespace/blue labeled\n');
-    expect(await kubectl.succeeds('delete', 'ns', 'blue')).to.equal('namespace "blue" deleted\n');
+    expect(await deleting('blue', 'delete', 'ns', 'blue')).to.equal('namespace "blue" deleted\n');
     expect((await kubectl.run('get', 'ns', 'blue')).stderr).to.equal(
       'Error from server (NotFound): namespaces "blue" not found\n',
     );
@@ -36,8 +46,24 @@ describe('kubectl and the built-in kinds', () => {
     expect(
       await kubectl.succeeds('wait', '--for=jsonpath={.status.phase}=Active', 'ns/applied', '--timeout=5s'),
     ).to.contain('met');
-    expect(await kubectl.succeeds('delete', '-f', path)).to.equal('namespace "applied" deleted\n');
+    expect(await deleting('applied', 'delete', '-f', path)).to.equal('namespace "applied" deleted\n');
     expect(await kubectl.succeeds('get', 'ns', '-o', 'name')).to.equal('namespace/default\n');
+  });
+
+  it('delete -f of a file that begins with the namespace of its objects [compat namespaces, delete]', async () => {
+    const inShop = (name: string): object => {
+      const letter = newLetter(name) as { readonly metadata: object };
+      return { ...letter, metadata: { ...letter.metadata, namespace: 'shop' } };
+    };
+    const items = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }, inShop('a'), inShop('b')];
+    const path = await kubectl.file('shop.json', { apiVersion: 'v1', kind: 'List', items });
+    await kubectl.succeeds('apply', '-f', path);
+    const printed = kubectl.succeeds('delete', '-f', path);
+    const lettersThere = letters.replace('letters', 'namespaces/shop/letters');
+    await eventually(async () => (await kubectl.server.get(lettersThere)).body.total === 0);
+    await kubectl.clock.advance(namespaceGraceMs);
+    const deleted = ['a', 'b'].map((name) => `letter.people.example.com "${name}" deleted\n`);
+    expect(await printed).to.equal(`namespace "shop" deleted\n${deleted.join('')}`);
   });
 
   it('-n and -A: objects by their namespace, which has to be there [compat namespaces]', async () => {
@@ -60,6 +86,7 @@ describe('kubectl and the built-in kinds', () => {
     await kubectl.server.patch(path, { metadata: { finalizers: ['example.com/wait'] } });
     expect(await kubectl.succeeds('delete', 'ns', 'post', '--wait=false')).to.equal('namespace "post" deleted\n');
     expect(await kubectl.succeeds('get', 'ns', 'post')).to.match(/^post +Terminating /m);
+    await kubectl.clock.advance(namespaceGraceMs);
     await eventually(async () => (await kubectl.server.get(path)).body.metadata.deletionTimestamp !== undefined);
     const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', '--timeout=10s');
     await kubectl.server.patch(path, { metadata: { finalizers: null } });

@@ -48,6 +48,18 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     expect(stderr).to.equal('error: You must be logged in to the server (Unauthorized)\n');
   });
 
+  it('is told that it cannot act as another user', async () => {
+    for (const [args, header] of [
+      [['--as', 'eve'], 'Impersonate-User'],
+      [['--as', 'eve', '--as-group', 'readers'], 'Impersonate-(User|Group)'],
+    ] as const) {
+      const { code, stderr } = await kubectl(['get', 'persons', ...args]);
+      expect(code).to.equal(1);
+      const message = 'impersonation is not supported by this server: send no header';
+      expect(stderr).to.match(new RegExp(`^Error from server \\(Forbidden\\): .*${message} ${header}\n$`));
+    }
+  });
+
   it('refuses a server for which another authority vouches', async () => {
     const other = await SecureServer.start();
     const { code, stderr } = await kubectl(['get', 'persons', '--server', other.http.api.url]);

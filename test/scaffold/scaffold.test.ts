@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { skip } from '../support/skip.ts';
@@ -11,6 +12,20 @@ import { execute } from './execute.ts';
 import { LocalRegistry } from './local-registry.ts';
 import { packPackages } from './packed-packages.ts';
 import type { PackedPackage } from './packed-packages.ts';
+
+/** All that is published. */
+const entries = [
+  'homeostat',
+  'homeostat/testing',
+  '@homeostat/apiserver',
+  '@homeostat/controller-runtime',
+  '@homeostat/controller-runtime/api',
+  '@homeostat/controller-runtime/telemetry',
+  '@homeostat/controller-runtime/testing',
+];
+
+/** TypeScript 5.9, which is installed for this test; a new plugin has TypeScript 7. */
+const olderCompiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 /** Installing, compiling and testing, several times over, beside other tests. */
 const timeoutMs = 240_000;
@@ -39,6 +54,22 @@ describe('npm create homeostat', function () {
     await registry?.stop();
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
+
+  /** The types of all entries compile in a plugin that checks the declarations of its packages, too. */
+  async function compileEntries(plugin: string): Promise<void> {
+    const file = join(plugin, 'entries.ts');
+    await writeFile(file, entries.map((entry) => `export type {} from '${entry}';\nimport '${entry}';\n`).join(''));
+    const compilers = [olderCompiler, join(plugin, 'node_modules', 'typescript', 'bin', 'tsc')];
+    const versions: string[] = [];
+    for (const compiler of compilers) {
+      const flags = ['--project', '.', '--noEmit', '--skipLibCheck', 'false'];
+      await execute(process.execPath, [compiler, ...flags], { cwd: plugin });
+      const { stdout } = await execute(process.execPath, [compiler, '--version'], { cwd: plugin });
+      versions.push(/\d+\.\d+/.exec(stdout)?.[0] ?? stdout);
+    }
+    expect(versions).to.deep.equal(['5.9', '7.0']);
+    await rm(file);
+  }
 
   it('packs what is public: no tests, with README, LICENSE, types, and maps that hold their sources', async () => {
     for (const { name, files, tarball } of packed) {
@@ -90,6 +121,7 @@ describe('npm create homeostat', function () {
 
     await npm(plugin, 'run', 'lint');
     await npm(plugin, 'test');
+    await compileEntries(plugin);
     for (const part of [
       ['kind', 'Invoice'],
       ['controller', 'invoice'],

@@ -47,6 +47,17 @@ export class MysqlTestDatabase {
     }
   }
 
+  /** As a newer program does that starts on the database: the tables have the next schema version, and what else is given. */
+  async upgrade(...changes: readonly string[]): Promise<void> {
+    const connection = await createConnection({ uri: this.url });
+    try {
+      const next = `UPDATE meta SET value = value + 1 WHERE name = 'schema'`;
+      for (const statement of [next, ...changes]) await connection.query(statement);
+    } finally {
+      await connection.end();
+    }
+  }
+
   async drop(): Promise<void> {
     await this.endSessions();
     await this.#admin.query(`DROP DATABASE ${this.#name}`);

@@ -13,3 +13,6 @@ const namespace: ModelDescriptor = defineModel({
 export async function createNamespaces(client: Client, names: readonly string[]): Promise<void> {
   for (const name of names) await client.create(namespace, { metadata: { name } });
 }
+
+/** How long a namespace that is declared deleted keeps what is in it. */
+export const namespaceGraceMs = 5000;

@@ -41,6 +41,18 @@ export class TestDatabase {
     );
   }
 
+  /** As a newer program does that starts on the database: the tables have the next schema version, and what else is given. */
+  async upgrade(...changes: readonly string[]): Promise<void> {
+    const client = new Client({ connectionString: this.url });
+    await client.connect();
+    try {
+      const next = `UPDATE homeostat_meta SET value = (value::integer + 1)::text WHERE name = 'schema'`;
+      await client.query(['BEGIN', ...changes, next, 'COMMIT'].join('; '));
+    } finally {
+      await client.end();
+    }
+  }
+
   async drop(): Promise<void> {
     await this.#admin.query(`DROP DATABASE ${this.#name} WITH (FORCE)`);
     await this.#admin.end();

@@ -1,13 +1,14 @@
+import type { ApiServerOptions } from '@homeostat/apiserver';
 import { TestDatabase } from './postgres-server.ts';
 import { TestServer } from './test-server.ts';
 
 /** Two servers on one database, which were started at once. To be called where mocha collects tests; none before they run. */
-export function useTwoServers(): readonly TestServer[] {
+export function useTwoServers(options: ApiServerOptions = {}): readonly TestServer[] {
   const servers: TestServer[] = [];
   let database: TestDatabase | undefined;
   before(async function start() {
     const { url } = (database = await TestDatabase.create(this));
-    servers.push(...(await Promise.all([0, 1].map(async () => TestServer.start({ database: url })))));
+    servers.push(...(await Promise.all([0, 1].map(async () => TestServer.start({ ...options, database: url })))));
   });
   after(async () => {
     await Promise.all(servers.map(async (server) => server.stop()));

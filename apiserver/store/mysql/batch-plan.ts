@@ -110,8 +110,8 @@ function generationConflict(
 }
 
 function missingClaim({ requires }: Operation, holders: ReadonlyMap<string, string>): Outcome | undefined {
-  if (requires === undefined || holders.has(claimId(rowOf(requires, requires.claim)))) return undefined;
-  return { conflict: 'requires' };
+  const isHeld = requires?.every((each) => holders.has(claimId(rowOf(each, each.claim)))) ?? true;
+  return isHeld ? undefined : { conflict: 'requires' };
 }
 
 function stateConflict({ op, expect }: Operation, revision: number | undefined): Outcome | undefined {
@@ -159,9 +159,9 @@ function claimChanges(
 }
 
 function claimRowsOf(operation: Operation): ClaimRow[] {
-  const { unique: { add, remove } = { add: [], remove: [] }, requires } = operation;
+  const { unique: { add, remove } = { add: [], remove: [] }, requires = [] } = operation;
   const own = [...add, ...remove].map((claim) => rowOf(operation, claim));
-  return requires === undefined ? own : [...own, rowOf(requires, requires.claim)];
+  return [...own, ...requires.map((each) => rowOf(each, each.claim))];
 }
 
 function rowOf({ kind }: Pick<Operation, 'kind'>, [index, value]: Claim): ClaimRow {

@@ -6,15 +6,18 @@ import { StoreError } from '../store-error.ts';
 export interface FoundHistory extends OpenedStore {
   /** Id of the batch that wrote the revision that was asked about; undefined where the log does not have it. */
   readonly batch: string | undefined;
+  /** Schema version. */
+  readonly schema: number;
 }
 
 /** Of the answer to `lookAt`. Numbers in `meta` are text, beside the epoch. */
-export function historyOf([revision, epoch, compactRevision, batch]: ResultRow): FoundHistory {
+export function historyOf([revision, epoch, compactRevision, batch, schema]: ResultRow): FoundHistory {
   return {
     revision: Number(revision),
     epoch: String(epoch),
     compactRevision: Number(String(compactRevision)),
     batch: typeof batch === 'string' ? batch : undefined,
+    schema: Number(schema),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { MysqlConnection } from './mysql-connection.ts';
 import * as sql from './mysql-statements.ts';
-import { pendingMigrations } from '../schema-version.ts';
+import { checkSchemaVersion, pendingMigrations } from '../schema-version.ts';
 import { StoreError } from '../store-error.ts';
 
 /** Its own lock, beside the store's: one migrates, and whoever else starts waits and then finds it done. */
@@ -30,12 +30,23 @@ export async function migrate(connection: MysqlConnection, options: MigrationOpt
 
 async function migrateLocked(connection: MysqlConnection, { name, epoch }: MigrationOptions): Promise<void> {
   const version = await schemaVersion(connection, name);
+  if (version > 0) {
+    const [[[target] = []] = []] = await connection.query(sql.getSchema);
+    checkSchemaVersion({ migrations: sql.migrations, version: Number(target ?? 0), name });
+  }
   const pending = pendingMigrations({ migrations: sql.migrations, version, name });
   if (pending.length === 0) return;
   await connection.query(sql.createMeta, sql.addMeta('epoch', epoch));
+  if (version > 0) await announce(connection);
   for (const [position, migration] of pending.entries()) {
     await connection.query(migration, sql.setMeta('schema', String(version + position + 1)));
   }
+}
+
+/** Older programs that share the database write before this or, having seen the new version, not at all. */
+async function announce(connection: MysqlConnection): Promise<void> {
+  const target = sql.setMeta('upgrading', String(sql.migrations.length));
+  await connection.query(sql.begin, sql.lockCounter, target, sql.commit);
 }
 
 async function schemaVersion(connection: MysqlConnection, name: string): Promise<number> {

@@ -129,6 +129,15 @@ describeWithMysql('MySQL store, opening', () => {
     );
   });
 
+  it('refuses a database that a newer program is upgrading, to open and to write', async () => {
+    await store.open();
+    await administer(`INSERT INTO ${database.database}.meta VALUES ('upgrading', '${migrations.length + 1}')`);
+    expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'newer' });
+    expect(await rejectionOf(store.checkSchema())).to.include({ code: 'newer' });
+    expect(await store.currentRevision()).to.equal(0);
+    expect(await failureToOpen(database)).to.include({ code: 'newer' });
+  });
+
   it('refuses a database of something else', async () => {
     await administer(`CREATE TABLE ${database.database}.songs (title TEXT)`);
     expect(await failureToOpen(database)).to.include({ code: 'corrupt' });

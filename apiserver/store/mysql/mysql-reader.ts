@@ -9,6 +9,7 @@ import { openSession } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { operationNames } from '../operation-codes.ts';
+import { checkSchemaVersion } from '../schema-version.ts';
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
@@ -55,11 +56,22 @@ export class MysqlReader {
     return this.#revision.get();
   }
 
+  /** Rejects with StoreError `newer` for tables of a newer program. */
+  async checkSchema(): Promise<void> {
+    const [[[version] = []] = []] = await this.#read(sql.getSchema);
+    checkSchemaVersion({ migrations: sql.migrations, version: Number(version ?? 0), name: this.#name });
+  }
+
   /** Kinds that have objects, in the order of their keys: a key belongs to one kind. */
   async kinds(): Promise<number[]> {
     const [rows = []] = await this.#read(sql.listKinds);
     const kinds = rows.map(([kind, key]) => ({ kind: Number(kind), key: key as Uint8Array }));
     return kinds.sort((a, b) => Buffer.compare(a.key, b.key)).map(({ kind }) => kind);
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    const [rows = []] = await this.#read(sql.listNames(prefix));
+    return rows.map(([name]) => String(name));
   }
 
   async claims(kind: number): Promise<StoredClaims> {

@@ -73,11 +73,17 @@ export const lockCounter: string = `${getCounter} FOR UPDATE`;
 export const setCounter = (revision: number): string => `UPDATE counter SET revision = ${int(revision)} WHERE id = 1`;
 
 /**
- * Answers the counter, the epoch, compactRevision and, in hexadecimal, the batch that wrote a revision, all of one moment. Not
- * part of {@link lockCounter}, which may read those before it has the lock.
+ * The schema version that the database has, or is being brought to: MySQL commits each step of a migration, and no older
+ * program may write between two.
+ */
+export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
+
+/**
+ * Answers the counter, the epoch, compactRevision, in hexadecimal the batch that wrote a revision, and the schema version, all
+ * of one moment. Not part of {@link lockCounter}, which may read those before it has the lock.
  */
 export const lookAt = (revision: number): string =>
-  `SELECT revision, (${getMeta('epoch')}), (${getMeta('compactRevision')}), (${getBatch(revision)}) FROM counter WHERE id = 1`;
+  `SELECT revision, (${getMeta('epoch')}), (${getMeta('compactRevision')}), (${getBatch(revision)}), (${getSchema}) FROM counter WHERE id = 1`;
 
 export const getMeta = (name: string): string => `SELECT value FROM meta WHERE name = ${hex(name)}`;
 export const setMeta = (name: string, value: string): string =>
@@ -172,6 +178,8 @@ export const findAnyRow = 'SELECT kind FROM kv LIMIT 1';
 export const dropLog = 'DELETE FROM log';
 
 export const getNumber = (name: string): string => `SELECT id FROM number WHERE name = ${hex(name)}`;
+export const listNames = (prefix: string): string =>
+  `SELECT name FROM number WHERE LEFT(name, ${prefix.length}) = ${hex(prefix)}`;
 export const addNumber = (name: string): string =>
   `INSERT INTO number (id, name) SELECT COALESCE(MAX(id), 0) + 1, ${hex(name)} FROM number`;
 

@@ -103,6 +103,10 @@ class MysqlStore implements Store {
     return this.#read((reader) => reader.currentRevision());
   }
 
+  async checkSchema(): Promise<void> {
+    return this.#read((reader) => reader.checkSchema());
+  }
+
   /** The listener must not throw. While there is one, the database is asked every 10 to 50 ms. */
   subscribe(wake: (revision: number) => void): () => void {
     return this.#opened().subscribe(wake);
@@ -121,6 +125,10 @@ class MysqlStore implements Store {
   async setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome> {
     this.#opened();
     return this.#committer.setClaims(kind, claims);
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    return this.#read((reader) => reader.names(prefix));
   }
 
   async claims(kind: number): Promise<StoredClaims> {

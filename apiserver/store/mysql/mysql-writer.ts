@@ -9,6 +9,7 @@ import { migrate } from './mysql-migrator.ts';
 import { checkServer, durabilityGap, openSession, readFacts } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
+import { checkSchemaVersion } from '../schema-version.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import type { OpenedStore } from '../store.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
@@ -132,6 +133,7 @@ export class MysqlWriter {
       ...reads,
     );
     const found = historyOf(row);
+    checkSchemaVersion({ migrations: sql.migrations, version: found.schema, name: this.#name });
     this.history.check(found, known);
     return { found, answers };
   }

@@ -1,11 +1,12 @@
 import { conflictCodes, operationCodes } from '../operation-codes.ts';
+import { migrations } from './postgres-schema.ts';
 import { channel, type Statement } from './postgres-statements.ts';
 
 /** What a batch may come with beside its operations, as parts of the statement. */
 interface CommitParts {
   readonly generations?: typeof generations;
   readonly claims?: typeof claims;
-  readonly required?: typeof required;
+  readonly required?: ReturnType<typeof requiredFrom>;
 }
 
 /** Whether an operation's generation is that of its kind. The array is made once, of the few that a batch names. */
@@ -52,17 +53,27 @@ const claims = {
     ),`,
 };
 
-/** $22 is each operation's number among the required claims, $23 to $25 are those. */
-const required = {
-  values: ', $22::integer[]',
-  column: ', required',
-  decide: `required AS MATERIALIZED (
-      SELECT array_agg(u.key IS NOT NULL ORDER BY r.number) AS holds
-      FROM unnest($23::integer[], $24::integer[], $25::text[]) WITH ORDINALITY AS r (kind, idx, value, number)
-        LEFT JOIN homeostat_uniq u ON u.kind = r.kind AND u.idx = r.idx AND u.value = r.value
-    ),`,
-  conflict: `WHEN (SELECT holds FROM required)[i.required] IS FALSE THEN ${conflictCodes.requires}`,
-};
+/** The first parameter is the number of each operation's set of required claims; the next four are the claims of the sets. */
+function requiredFrom(first: number) {
+  const [sets, kinds, indexes, values] = [1, 2, 3, 4].map((at) => `$${first + at}`);
+  return {
+    values: `, $${first}::integer[]`,
+    column: ', required',
+    decide: `sets AS (
+        SELECT r.number, bool_and(u.key IS NOT NULL) AS holds
+        FROM unnest(${sets}::integer[], ${kinds}::integer[], ${indexes}::integer[], ${values}::text[])
+          AS r (number, kind, idx, value)
+          LEFT JOIN homeostat_uniq u ON u.kind = r.kind AND u.idx = r.idx AND u.value = r.value
+        GROUP BY r.number
+      ), required AS MATERIALIZED (
+        SELECT array_agg(holds ORDER BY number) AS holds FROM sets
+      ),`,
+    conflict: `WHEN (SELECT holds FROM required)[i.required] IS FALSE THEN ${conflictCodes.requires}`,
+  };
+}
+
+/** A newer program has upgraded the tables. Looked up once, by a statement that begins when the counter is locked. */
+const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema') > ${migrations.length}`;
 
 /**
  * A batch in one statement, which begins, and so looks, after the counter is locked. Every part of it sees the state
@@ -82,7 +93,7 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
     ), ${g?.decide ?? ''} ${c?.decide ?? ''} ${r?.decide ?? ''} decided AS (
       SELECT i.*, kv.revision AS previous_revision, kv.data AS previous,
         ${c ? 't.holder, t.claim' : 'NULL::text AS holder, NULL::bigint AS claim'},
-        CASE ${r?.conflict ?? ''} ${g?.conflict ?? ''}
+        CASE WHEN ${isNewer} THEN ${conflictCodes.newer} ${r?.conflict ?? ''} ${g?.conflict ?? ''}
              WHEN i.op = ${operationCodes.create} THEN
                CASE WHEN kv.revision IS NOT NULL THEN ${conflictCodes.exists} ${c?.conflict ?? ''} END
              WHEN kv.revision IS NULL THEN ${conflictCodes.notFound}
@@ -126,8 +137,14 @@ export const commitOfGenerations: Statement = { name: 'commit_generations', text
 /** Operations with claims, $1 to $21; who claims names a generation as a rule. */
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 
-/** Operations of which some require a claim, $1 to $25: those of elected controllers. */
+/** Operations without claims of which some require one, $1 to $16: most creations. */
 export const commitRequired: Statement = {
   name: 'commit_required',
-  text: commitText({ generations, claims, required }),
+  text: commitText({ generations, required: requiredFrom(12) }),
+};
+
+/** Operations with claims of which some require one, $1 to $26. */
+export const commitClaimsRequired: Statement = {
+  name: 'commit_claims_required',
+  text: commitText({ generations, claims, required: requiredFrom(22) }),
 };

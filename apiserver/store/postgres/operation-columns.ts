@@ -30,10 +30,14 @@ interface GenerationColumns {
   readonly values: readonly number[];
 }
 
-/** Claims that are required, as columns: the distinct ones, and of each operation its number among them, from 1. */
+/**
+ * Claims that are required, as columns: those of each distinct set, and of each operation the number of its set. Sets are
+ * numbered from 1; `sets` has the number of the set that a claim belongs to.
+ */
 interface RequiredColumns {
   /** undefined: requires none. */
   readonly numbers: readonly (number | undefined)[];
+  readonly sets: readonly number[];
   readonly kinds: readonly number[];
   readonly indexes: readonly number[];
   readonly values: readonly string[];
@@ -100,21 +104,25 @@ function generationColumns(batch: readonly Operation[]): GenerationColumns | und
 
 /** undefined when no operation requires any. */
 function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefined {
-  const distinct = new Map<string, RequiredClaim>();
-  const positions = new Map<string, number>();
+  const known = new Map<string, number>();
+  const rows: { readonly set: number; readonly required: RequiredClaim }[] = [];
   const numbers = batch.map(({ requires }) => {
-    if (requires === undefined) return undefined;
-    const id = `${requires.kind} ${claimId(requires.claim)}`;
-    if (!distinct.has(id)) positions.set(id, distinct.set(id, requires).size);
-    return positions.get(id);
+    if (requires === undefined || requires.length === 0) return undefined;
+    const id = requires.map(requiredId).join(' ');
+    const number = known.get(id) ?? known.size + 1;
+    if (number > known.size) {
+      known.set(id, number);
+      rows.push(...requires.map((required) => ({ set: number, required })));
+    }
+    return number;
   });
-  if (distinct.size === 0) return undefined;
-  const claims = [...distinct.values()];
+  if (rows.length === 0) return undefined;
   return {
     numbers,
-    kinds: claims.map(({ kind }) => kind),
-    indexes: claims.map(({ claim: [index] }) => index),
-    values: claims.map(({ claim: [, value] }) => storedClaimValue(value)),
+    sets: rows.map(({ set }) => set),
+    kinds: rows.map(({ required }) => required.kind),
+    indexes: rows.map(({ required }) => required.claim[0]),
+    values: rows.map(({ required }) => storedClaimValue(required.claim[1])),
   };
 }
 
@@ -135,7 +143,7 @@ function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
   return columns.added.positions.length + columns.removed.positions.length > 0 ? columns : undefined;
 }
 
-export function emptyColumn(): ClaimColumn {
+function emptyColumn(): ClaimColumn {
   return { positions: [], kinds: [], keys: [], indexes: [], values: [] };
 }
 
@@ -149,6 +157,11 @@ function push(column: ClaimColumn, position: number, { kind, key }: Operation, [
 
 function claimId([index, value]: Claim): string {
   return `${index} ${value}`;
+}
+
+/** No id begins with another, so that those of a set can stand behind each other. */
+function requiredId({ kind, claim: [index, value] }: RequiredClaim): string {
+  return `${kind} ${index} ${value.length} ${value}`;
 }
 
 /** What a statement says of one operation. */

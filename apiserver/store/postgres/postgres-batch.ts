@@ -1,14 +1,10 @@
 import * as commits from './commit-statements.ts';
-import {
-  emptyColumn,
-  type OperationColumns,
-  operationColumns,
-  outcomeOf,
-  type OutcomeRow,
-} from './operation-columns.ts';
+import { type OperationColumns, operationColumns, outcomeOf, type OutcomeRow } from './operation-columns.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isAfterFailure, isServerError } from './postgres-errors.ts';
 import * as sql from './postgres-statements.ts';
+import { conflictCodes } from '../operation-codes.ts';
+import { StoreError } from '../store-error.ts';
 import type { Committed, Operation } from '../store.ts';
 
 /**
@@ -47,7 +43,11 @@ export async function sendBatch(
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has it') };
   const [counter] = await answers.lock;
-  const outcomes = (await answers.write).map((row) => outcomeOf(row, columns.claims));
+  const rows = await answers.write;
+  if (rows.at(0)?.code === conflictCodes.newer) {
+    return { kind: 'refused', error: new StoreError('refused', 'a newer program has upgraded the tables') };
+  }
+  const outcomes = rows.map((row) => outcomeOf(row, columns.claims));
   return { kind: 'done', before: counter?.revision ?? 0, outcomes };
 }
 
@@ -66,7 +66,7 @@ async function endOf(connection: PostgresConnection, commit: Promise<string>): P
 }
 
 function statementOf({ generations, claims, required }: OperationColumns): sql.Statement {
-  if (required) return commits.commitRequired;
+  if (required) return claims ? commits.commitClaimsRequired : commits.commitRequired;
   if (claims) return commits.commitClaims;
   return generations ? commits.commitOfGenerations : commits.commit;
 }
@@ -78,10 +78,12 @@ function parametersOf(columns: OperationColumns, commitId: string): unknown[] {
   if (!claims && !generations && !required) return parameters;
   const { requirements, kinds: kindsOf, values } = generations ?? { requirements: [], kinds: [], values: [] };
   parameters.push(requirements, kindsOf, values);
-  if (!claims && !required) return parameters;
-  for (const each of [claims?.added ?? emptyColumn(), claims?.removed ?? emptyColumn()]) {
+  for (const each of claims ? [claims.added, claims.removed] : []) {
     parameters.push(each.positions, each.kinds, each.keys, each.indexes, each.values);
   }
-  if (required) parameters.push(required.numbers, required.kinds, required.indexes, required.values);
+  if (required) {
+    const { numbers, sets, kinds: of, indexes, values: wanted } = required;
+    parameters.push(numbers, sets, of, indexes, wanted);
+  }
   return parameters;
 }

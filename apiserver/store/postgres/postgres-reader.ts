@@ -5,6 +5,7 @@ import { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 import { PostgresLink } from './postgres-link.ts';
 import { changesOf, type LoggedRow, pageSize, rowsOf, type ScannedRow } from './postgres-page.ts';
+import { checkSchemaRow } from './postgres-schema.ts';
 import * as sql from './postgres-statements.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
@@ -60,6 +61,16 @@ export class PostgresReader {
       found.push(...changesOf(page));
     }
     return found;
+  }
+
+  /** Rejects with StoreError `newer` for tables of a newer program. */
+  async checkSchema(): Promise<void> {
+    checkSchemaRow(await this.#query<{ version: number }>(sql.getSchema), 'the database');
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    const rows = await this.#query<{ name: string }>(sql.listNames, [prefix]);
+    return rows.map(({ name }) => name);
   }
 
   async claims(kind: number): Promise<StoredClaims> {

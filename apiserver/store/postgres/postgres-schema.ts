@@ -1,3 +1,5 @@
+import { checkSchemaVersion } from '../schema-version.ts';
+
 /**
  * One entry a schema version, applied in order; `homeostat_meta` holds how many were. An entry never changes once
  * released. All tables are in the first schema of the search path, under a prefix of their own.
@@ -39,6 +41,11 @@ export const migrations: readonly string[] = [
    INSERT INTO homeostat_meta (name, value) VALUES ('compactRevision', '0'), ('epoch', gen_random_uuid()::text);`,
   `CREATE TABLE homeostat_indexes (kind integer PRIMARY KEY, generation bigint NOT NULL, indexes text NOT NULL);`,
 ];
+
+/** Throws StoreError `newer` for the row of a statement that reads the version; no row is none. */
+export function checkSchemaRow(rows: readonly { readonly version: number }[], name: string): void {
+  checkSchemaVersion({ migrations, version: rows.at(0)?.version ?? 0, name });
+}
 
 /** Before the first migration: `homeostat_meta` is what tells the schema version. */
 export const createMeta =

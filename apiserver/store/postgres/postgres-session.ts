@@ -94,6 +94,8 @@ async function migrate(connection: PostgresConnection): Promise<void> {
     name: connection.name,
   });
   if (pending.length === 0) return;
+  // Older programs that share the database write before this or, having seen the new version, not at all.
+  if (pending.length < migrations.length) await connection.query(sql.lockCounter);
   await connection.execute(createMeta);
   for (const migration of pending) await connection.execute(migration);
   await connection.query(sql.setMeta, ['schema', String(migrations.length)]);
@@ -102,6 +104,6 @@ async function migrate(connection: PostgresConnection): Promise<void> {
 async function schemaVersion(connection: PostgresConnection): Promise<number> {
   const [meta] = await connection.query<{ found: boolean }>(sql.hasMeta);
   if (meta?.found !== true) return 0;
-  const [row] = await connection.query<{ value: string }>(sql.getMeta, ['schema']);
-  return Number(row?.value ?? 0);
+  const [row] = await connection.query<{ version: number }>(sql.ownSchema);
+  return row?.version ?? 0;
 }

@@ -26,7 +26,10 @@ export const lockSession: string = `SELECT pg_advisory_lock(${sessionLock})`;
 /** Held until the end of the transaction. */
 export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass + 1}, ${schemaNumber})`;
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
-export const getMeta = 'SELECT value FROM homeostat_meta WHERE name = $1';
+/** The schema version, which no migration changes before the transaction ends; and, for a migration, which nobody else reads. */
+export const shareSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema' FOR SHARE`;
+export const ownSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema' FOR UPDATE`;
+export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
 export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
@@ -80,6 +83,7 @@ export const setClaims = `INSERT INTO homeostat_uniq (kind, idx, value, key)
   ON CONFLICT (kind, idx, value) DO UPDATE SET key = excluded.key`;
 
 export const getNumber = 'SELECT id FROM homeostat_number WHERE name = $1';
+export const listNames = 'SELECT name FROM homeostat_number WHERE starts_with(name, $1)';
 export const addNumber = `INSERT INTO homeostat_number (id, name)
   SELECT coalesce(max(id), 0) + 1, $1 FROM homeostat_number RETURNING id`;
 

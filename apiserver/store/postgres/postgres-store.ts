@@ -102,6 +102,11 @@ class PostgresStore implements Store {
     return revision;
   }
 
+  async checkSchema(): Promise<void> {
+    this.#check();
+    return this.#reader.checkSchema();
+  }
+
   /** The listener must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
     this.#listeners.add(wake);
@@ -125,6 +130,11 @@ class PostgresStore implements Store {
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
     this.#check();
     return this.#writer.transaction((connection) => setClaims(connection, kind, wanted));
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    this.#check();
+    return this.#reader.names(prefix);
   }
 
   async claims(kind: number): Promise<StoredClaims> {

@@ -13,9 +13,11 @@ import {
   type WrittenKeys,
 } from './postgres-history.ts';
 import { PostgresLink } from './postgres-link.ts';
+import { checkSchemaRow } from './postgres-schema.ts';
 import { type Isolation, openWritingSession, transaction } from './postgres-session.ts';
+import * as sql from './postgres-statements.ts';
 import { SerialQueue } from '../serial-queue.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 import type { Committed, OpenedStore, Operation } from '../store.ts';
 
 /** Times that a transaction whose connection is lost is sent, in all. */
@@ -131,7 +133,7 @@ export class PostgresWriter {
     const connection = await this.#link.get();
     const sent: SentCommit = { id: this.#options.uuid(), after: this.#known?.revision ?? 0 };
     const result = await sendBatch(connection, outcomes.rest, sent.id);
-    if (result.kind === 'refused') throw this.#refused(connection, result.error);
+    if (result.kind === 'refused') throw await this.#refused(connection, result.error);
     if (result.kind === 'lost') {
       this.#link.discard(connection);
       const written = await this.#lookUp(sent);
@@ -169,16 +171,37 @@ export class PostgresWriter {
     for (let attempt = 1; ; attempt += 1) {
       const connection = await this.#link.get();
       try {
-        return await transaction(connection, () => body(connection), isolation);
+        return await transaction(connection, () => this.#onKnownSchema(connection, body), isolation);
       } catch (error) {
-        if (isServerError(error) || error instanceof StoreError) throw this.#refused(connection, error);
+        if (isServerError(error) || error instanceof StoreError) throw await this.#refused(connection, error);
         this.#link.discard(connection);
         if (attempt === maxAttempts) throw storeErrorFrom(error, 'the connection was lost at every attempt');
       }
     }
   }
 
-  #refused(connection: PostgresConnection, error: unknown): StoreError {
+  /** Waits for a migration that is under way, and keeps others waiting until the transaction ends. */
+  async #onKnownSchema<Result>(
+    connection: PostgresConnection,
+    body: (connection: PostgresConnection) => Promise<Result>,
+  ): Promise<Result> {
+    checkSchemaRow(await connection.query(sql.shareSchema), connection.name);
+    return body(connection);
+  }
+
+  /** What the statements of this program fail with may come of tables that a newer one has changed. */
+  async #refused(connection: PostgresConnection, error: unknown): Promise<StoreError> {
+    const refusal = this.#refusal(connection, error);
+    if (refusal.code !== 'refused') return refusal;
+    try {
+      checkSchemaRow(await connection.query(sql.getSchema), connection.name);
+    } catch (cause) {
+      if (storeErrorCodeOf(cause) === 'newer') return cause as StoreError;
+    }
+    return refusal;
+  }
+
+  #refusal(connection: PostgresConnection, error: unknown): StoreError {
     const refusal = storeErrorFrom(error, 'the database refused to write');
     // After a fail-over the server of before may live on as a standby: the next connection finds the one that writes.
     if (refusal.code === 'readOnly') this.#link.discard(connection);

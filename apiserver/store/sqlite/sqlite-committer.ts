@@ -10,7 +10,7 @@ import {
   type UniqueConflict,
 } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
-import type { Claim, ClaimsOutcome, Operation, RequiredClaim, StoredClaim, StoredClaims } from '../store.ts';
+import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 interface PackedOperation {
@@ -22,7 +22,6 @@ interface PackedOperation {
   readonly unique: Operation['unique'];
   /** -1: not to be checked. */
   readonly generation: number;
-  readonly requires: RequiredClaim | undefined;
 }
 
 /** The writing side of a database: all transactions go through here, one after the other. */
@@ -49,7 +48,12 @@ export class SqliteCommitter {
     const before = this.#revision;
     const revision = this.transaction(() => {
       let next = this.#revision;
+      const refused = this.#lackingRequired(batch);
       for (const [position, operation] of operationsOf(batch).entries()) {
+        if (refused?.has(position) === true) {
+          codes[position] = conflictCodes.requires;
+          continue;
+        }
         const code = this.#apply(operation, next + 1, (holder, claim) => lost.push({ position, holder, claim }));
         codes[position] = code;
         if (code > 0) next = code;
@@ -138,8 +142,7 @@ export class SqliteCommitter {
 
   /** The revision written, or a conflict's code with nothing written. */
   #apply(operation: PackedOperation, revision: number, onLost: (holder: string, claim: Claim) => void): number {
-    const { kind, key, unique, requires } = operation;
-    if (requires && this.#holderOf(requires.kind, requires.claim) === undefined) return conflictCodes.requires;
+    const { kind, key, unique } = operation;
     const row = this.#statements.findRow.get(kind, key) as { id: number; revision: number } | undefined;
     if (operation.generation >= 0 && operation.generation !== this.#generationOf(kind)) return conflictCodes.generation;
     const conflict = stateConflict(operation, row);
@@ -157,6 +160,12 @@ export class SqliteCommitter {
     }
     this.#write(operation, revision, row?.id ?? 0);
     return revision;
+  }
+
+  /** Positions of the operations that require a claim without a holder. No operation of a batch changes what another requires. */
+  #lackingRequired({ required }: PackedBatch): ReadonlySet<number> | undefined {
+    const lacking = required?.filter(([{ kind, claim }]) => this.#holderOf(kind, claim) === undefined);
+    return lacking && new Set(lacking.flatMap(([, positions]) => positions));
   }
 
   #firstTaken({ kind, key }: PackedOperation, claims: readonly Claim[]): { holder: string; claim: Claim } | undefined {
@@ -240,9 +249,8 @@ function stateConflict(
   return row.revision === expect ? undefined : conflictCodes.revision;
 }
 
-function operationsOf({ keys, numbers, bytes, unique, required }: PackedBatch): PackedOperation[] {
+function operationsOf({ keys, numbers, bytes, unique }: PackedBatch): PackedOperation[] {
   const claims = unique && new Map(unique);
-  const requirements = required && new Map(required);
   let offset = 0;
   return keys.map((key, position) => {
     const at = position * batchStride;
@@ -259,7 +267,6 @@ function operationsOf({ keys, numbers, bytes, unique, required }: PackedBatch): 
       data,
       unique: claims?.get(position),
       generation,
-      requires: requirements?.get(position),
     };
   });
 }

@@ -26,6 +26,7 @@ export interface SqliteCalls {
   changes: { request: { readonly after: number; readonly limit: number }; answer: PackedPage };
   compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
   numberOf: { request: { readonly name: string }; answer: number };
+  names: { request: { readonly prefix: string }; answer: readonly string[] };
   claims: { request: { readonly kind: number }; answer: StoredClaims };
   setClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };
@@ -58,8 +59,8 @@ export interface PackedBatch {
   readonly bytes: ArrayBuffer;
   /** By position; absent when no operation has any. */
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
-  /** The same. */
-  readonly required?: readonly (readonly [position: number, requires: RequiredClaim])[];
+  /** The same, by claim: the positions of the operations that require it. */
+  readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
 }
 
 /** `codes`: the revision, or a number below zero for a conflict. */
@@ -91,7 +92,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
   const keys: string[] = [];
   const numbers = new Float64Array(batch.length * batchStride);
   const unique: [number, NonNullable<Operation['unique']>][] = [];
-  const required: [number, RequiredClaim][] = [];
+  const required = new Map<RequiredClaim, number[]>();
   let total = 0;
   for (const { data } of batch) total += data?.byteLength ?? 0;
   // Never an empty buffer: node:sqlite of Node 22 takes a view of one for NULL.
@@ -109,15 +110,21 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
     if (data) bytes.set(data, offset);
     offset += data?.byteLength ?? 0;
     if (operation.unique) unique.push([position, operation.unique]);
-    if (operation.requires) required.push([position, operation.requires]);
+    for (const claim of operation.requires ?? []) addPosition(required, claim, position);
   }
   return {
     keys,
     numbers,
     bytes: bytes.buffer,
     ...(unique.length > 0 ? { unique } : {}),
-    ...(required.length > 0 ? { required } : {}),
+    ...(required.size > 0 ? { required: [...required] } : {}),
   };
+}
+
+function addPosition(required: Map<RequiredClaim, number[]>, claim: RequiredClaim, position: number): void {
+  const positions = required.get(claim);
+  if (positions === undefined) required.set(claim, [position]);
+  else positions.push(position);
 }
 
 export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outcome[] {

@@ -35,6 +35,7 @@ export class SqliteSession {
     changes: ({ after, limit }) => this.#present().reader.changes(after, limit),
     compact: ({ upTo, maxRows }) => compact(this.#present(), upTo, maxRows),
     numberOf: ({ name }) => numberOf(this.#present(), name),
+    names: ({ prefix }) => namesOf(this.#present(), prefix),
     claims: ({ kind }) => this.#present().committer.claims(kind),
     setClaims: (request) => this.#present().committer.setClaims(request, this.#present().reader.compactRevision),
     startHistory: ({ revision }) => startHistory(this.#present(), revision),
@@ -83,6 +84,11 @@ function numberOf({ committer, database }: Opened, name: string): number {
     database.prepare(sql.addNumber).run(name);
     return (database.prepare(sql.getNumber).get(name) as { id: number }).id;
   });
+}
+
+function namesOf({ database }: Opened, prefix: string): readonly string[] {
+  const rows = database.prepare(sql.listNames).all(prefix, prefix) as { name: string }[];
+  return rows.map(({ name }) => name);
 }
 
 function startHistory(current: Opened, revision: number): OpenedStore {

@@ -90,3 +90,4 @@ export const deleteChanges = 'DELETE FROM log WHERE revision <= ?';
 
 export const addNumber = 'INSERT INTO number (name) VALUES (?) ON CONFLICT DO NOTHING';
 export const getNumber = 'SELECT id FROM number WHERE name = ?';
+export const listNames = 'SELECT name FROM number WHERE substr(name, 1, length(?)) = ?';

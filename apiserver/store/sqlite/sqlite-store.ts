@@ -105,6 +105,11 @@ class SqliteStore implements Store {
     return this.#revision;
   }
 
+  // No other program opens the file meanwhile.
+  async checkSchema(): Promise<void> {
+    this.#opened();
+  }
+
   /** The listener must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
     this.#listeners.add(wake);
@@ -117,6 +122,10 @@ class SqliteStore implements Store {
 
   async numberOf(name: string): Promise<number> {
     return this.#opened().call('numberOf', { name });
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    return this.#opened().call('names', { prefix });
   }
 
   async claims(kind: number): Promise<StoredClaims> {

@@ -3,10 +3,12 @@ import type { ConvergenceFailure } from './convergence-error.ts';
 import type { ConvergenceOptions, ConvergenceReport, StartServer } from './convergence-options.ts';
 import { runOnce } from './convergence-run.ts';
 import type { RunOutcome } from './convergence-run.ts';
-import { crashAfter, drawFaults, noFaults } from './fault-plan.ts';
+import { drawFaults } from './drawn-faults.ts';
+import { noFaults, sweptFaults } from './fault-plan.ts';
 import type { FaultPlan, RunExtent } from './fault-plan.ts';
 import type { FinalState } from './final-state.ts';
 import { seededRandom } from '../seeded-random.ts';
+import { smallerPlans } from './smaller-plans.ts';
 import { differencesOf } from './state-difference.ts';
 
 export interface CheckOptions extends ConvergenceOptions {
@@ -17,19 +19,21 @@ export interface CheckOptions extends ConvergenceOptions {
 const defaultSeeds = 100;
 
 /**
- * Runs the scenario without faults, then with a crash after each write of the reconcilers, then with drawn faults: crashes,
- * changes of leaders, conflicts, lost requests and answers, lost, late and repeated events, caches that are behind. Each
- * run has to come to the state of the first, and no invariant may break on the way: ConvergenceError otherwise, which says
- * what was injected where, what differs, and with which seed to run it again. TypeError when the reconcilers write nothing
- * even without faults, since that would prove nothing.
+ * Runs the scenario without faults, then once for each write of the controllers and each of a crash after it, a lost
+ * answer, a refusal and a conflict, once for each refused read, and then with drawn faults: crashes, changes of leaders,
+ * failed requests, lost, late and repeated events, caches that are behind. Each run has to come to the state of the first,
+ * with nothing that fails for good, and no invariant may break on the way. Rejects with ConvergenceError otherwise, which
+ * names the faults that matter, what differs, and the seed that repeats it. Rejects with TypeError when the controllers
+ * write nothing even without faults, since that would prove nothing.
  */
 export async function checkConvergenceOn(options: CheckOptions): Promise<ConvergenceReport> {
   const check = new ConvergenceCheck(options);
-  const { writes, events } = await check.runWithoutFaults();
-  if (writes === 0)
-    throw new TypeError('the reconcilers wrote nothing in the run without faults: there is nothing to check');
-  for (let write = 1; write <= writes; write += 1) await check.run(crashAfter(write));
-  for (const seed of seedsOf(options)) await check.run(drawFaults(seededRandom(seed), { writes, events }), seed);
+  const seeds = seedsOf(options);
+  const extent = await check.runWithoutFaults();
+  if (extent.writes.length === 0)
+    throw new TypeError('the controllers wrote nothing in the run without faults: there is nothing to check');
+  for (const plan of sweptFaults(extent)) await check.run(plan);
+  for (const seed of seeds) await check.run(drawFaults(seededRandom(seed), extent), seed);
   return check.report;
 }
 
@@ -42,7 +46,7 @@ function seedsOf({ seeds = defaultSeeds }: ConvergenceOptions): readonly number[
 
 class ConvergenceCheck {
   readonly #options: CheckOptions;
-  #expected: FinalState = new Map();
+  #expected: FinalState | undefined;
   #runs = 0;
   #faults = 0;
 
@@ -56,18 +60,47 @@ class ConvergenceCheck {
 
   async runWithoutFaults(): Promise<RunExtent> {
     const outcome = await this.#runOnce(noFaults, 0);
-    if ('error' in outcome.end) throw failed(outcome, { problem: 'the run without faults failed', seed: undefined });
-    this.#expected = outcome.end.state;
+    const failure = this.#failureOf(outcome, undefined);
+    if (failure !== undefined) throw new ConvergenceError(failure);
+    if ('state' in outcome.end) this.#expected = outcome.end.state;
     return outcome.extent;
   }
 
   async run(plan: FaultPlan, seed?: number): Promise<void> {
-    const outcome = await this.#runOnce(plan, seed ?? 0);
-    if ('error' in outcome.end) throw failed(outcome, { problem: 'a run with faults failed', seed });
-    const differences = differencesOf(this.#expected, outcome.end.state);
-    if (differences.length === 0) return;
-    const problem = 'a run with faults came to another end than the one without';
-    throw new ConvergenceError({ problem, seed, differences, faults: outcome.faults, failing: outcome.failing });
+    const failure = await this.#try(plan, seed);
+    if (failure !== undefined) throw new ConvergenceError(await this.#shrink(plan, failure));
+  }
+
+  async #try(plan: FaultPlan, seed: number | undefined): Promise<ConvergenceFailure | undefined> {
+    return this.#failureOf(await this.#runOnce(plan, seed ?? 0), seed);
+  }
+
+  /** The failure with the fewest and simplest faults that this one leads to. */
+  async #shrink(plan: FaultPlan, failure: ConvergenceFailure): Promise<ConvergenceFailure> {
+    for (const smaller of smallerPlans(plan)) {
+      const found = await this.#try(smaller, failure.seed);
+      if (found !== undefined) return this.#shrink(smaller, found);
+    }
+    return failure;
+  }
+
+  #failureOf({ end, faults, failing }: RunOutcome, seed: number | undefined): ConvergenceFailure | undefined {
+    const run = this.#nameOf(faults);
+    const failure = { seed, faults, failing, differences: [] };
+    if ('error' in end) {
+      const { error: cause } = end;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return { ...failure, problem: `${run} failed: ${reason}`, cause };
+    }
+    const differences = this.#expected === undefined ? [] : differencesOf(this.#expected, end.state);
+    if (differences.length > 0)
+      return { ...failure, problem: `${run} came to another end than the one without`, differences };
+    return failing.length === 0 ? undefined : { ...failure, problem: `${run} ended with what fails for good` };
+  }
+
+  #nameOf(faults: readonly string[]): string {
+    if (faults.length > 0) return 'a run with faults';
+    return this.#expected === undefined ? 'the run without faults' : 'another run without faults';
   }
 
   async #runOnce(plan: FaultPlan, seed: number): Promise<RunOutcome> {
@@ -77,13 +110,4 @@ class ConvergenceCheck {
     this.#faults += outcome.faults.length;
     return outcome;
   }
-}
-
-function failed(
-  { end, faults, failing }: RunOutcome,
-  { problem, seed }: Pick<ConvergenceFailure, 'problem' | 'seed'>,
-): ConvergenceError {
-  const cause = 'error' in end ? end.error : undefined;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new ConvergenceError({ problem: `${problem}: ${reason}`, seed, faults, failing, differences: [], cause });
 }

@@ -3,6 +3,7 @@ import type { ApiObject } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { InformerHandler } from '../../client/informer.ts';
 import type { ControllerDefinition } from '../../controller/controller-definition.ts';
+import type { RunRecord } from '../../controller/run-history.ts';
 import { createManager } from '../../manager/manager.ts';
 import type { Manager } from '../../manager/manager.ts';
 import type { KeyState } from '../../queue/key-state.ts';
@@ -12,16 +13,24 @@ import { FaultyRequests } from '../faulty-requests.ts';
 import type { FaultSource } from '../faulty-requests.ts';
 import { FollowedKinds } from '../followed-kinds.ts';
 import { InterceptedClient } from '../intercepted-client.ts';
+import type { ConvergenceOptions } from './convergence-options.ts';
+import { FailingParts } from './failing-parts.ts';
+import { ForgottenAwaits } from './forgotten-awaits.ts';
 
 export interface ProcessParts {
   readonly client: Client;
   readonly controllers: readonly ControllerDefinition[];
+  readonly runnables: ConvergenceOptions['runnables'];
   readonly clock: FakeClock;
   readonly random: () => number;
   readonly uuid: () => string;
   readonly source: FaultSource;
   readonly wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject>;
+  /** Called with what is a mistake however the run ends. */
+  readonly onProblem: (problem: string) => void;
 }
+
+const failures: ReadonlySet<RunRecord['result']> = new Set(['error', 'timeout', 'terminal', 'conflict']);
 
 /** A key that failed, and of which controller. */
 export interface FailingKey {
@@ -36,13 +45,17 @@ export class ControllerProcess {
   readonly #manager: Manager;
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
+  readonly #parts = new FailingParts();
 
-  constructor({ client, controllers, clock, random, uuid, source, wrap }: ProcessParts) {
-    this.requests = new FaultyRequests(source);
+  constructor(parts: ProcessParts) {
+    const { client, controllers, runnables = () => [], clock, random, uuid, source, wrap, onProblem } = parts;
+    const forgotten = new ForgottenAwaits(onProblem);
+    this.requests = new FaultyRequests({ ...source, isOver: (request) => forgotten.isOver(request) });
     const intercepted = new InterceptedClient({ client, interceptor: this.requests, clock, random });
     this.#manager = createManager({
       client: this.#followed.tracking(intercepted, wrap),
-      controllers,
+      controllers: controllers.map((each) => this.#parts.watching(forgotten.watching(each, () => this.requests))),
+      runnables: runnables({ client: intercepted, clock }).map((each) => this.#parts.runnable(each)),
       clock,
       uuid,
       logger: silentLogger,
@@ -50,7 +63,8 @@ export class ControllerProcess {
       // Whoever crashes finishes nothing.
       graceMs: 0,
     });
-    this.#running = this.#manager.run(this.#abort.signal);
+    // In a turn of its own: the first request of a runnable may be where the process crashes.
+    this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 
   /** Nothing is to be done before time passes. */
@@ -63,13 +77,28 @@ export class ControllerProcess {
     return this.#followed.haveCaughtUp(client);
   }
 
-  failing(): readonly FailingKey[] {
+  /** Keys that are tried again, and what they failed with. */
+  retried(): readonly FailingKey[] {
     return this.#manager.controllers().flatMap(({ name }) =>
       this.#manager
         .queue(name)
         .filter(({ attempts }) => attempts > 0)
         .map((state) => ({ controller: name, state })),
     );
+  }
+
+  /** What has failed and is not tried again soon, a line each. Ask at rest. */
+  failed(): readonly string[] {
+    const runs = this.#manager.controllers().flatMap(({ name }) =>
+      this.#manager
+        .runs(name)
+        .filter(({ result }) => failures.has(result))
+        .map(({ key, attempts, error = 'conflicts' }) => {
+          const times = attempts === 0 ? '1 failure' : `${attempts + 1} failures`;
+          return `${name} "${key}", ${times}: ${error}`;
+        }),
+    );
+    return [...runs, ...this.#parts.list()];
   }
 
   /** Stops it, without grace. Resolves when nothing of it is left; that takes time of the clock. */

@@ -4,12 +4,12 @@ import type { Difference } from './state-difference.ts';
 export interface ConvergenceFailure {
   /** What went wrong, in one line. */
   readonly problem: string;
-  /** Undefined: the run without faults, or one of those with a crash after a write; these are part of every check. */
+  /** Undefined: the run without faults, or one with a fault at a certain request; these are part of every check. */
   readonly seed: number | undefined;
-  /** What was injected, and where, in order. */
+  /** What was injected, and where, in order: only what the failure needs. */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];
-  /** Keys whose reconcile still failed at the end, and why. */
+  /** Keys whose last run failed, and runnables that did, with the reason. */
   readonly failing: readonly string[];
   readonly cause?: unknown;
 }
@@ -42,6 +42,6 @@ function messageOf({ problem, seed, faults, differences, failing }: ConvergenceF
     ...section('faults', faults),
     ...section('difference to the run without faults', differences.map(describeDifference)),
     ...section('still failing', failing),
-    ...(faults.length === 0 ? [] : [`run it again with seeds: [${seed ?? ''}]`]),
+    ...(faults.length === 0 && seed === undefined ? [] : [`run it again with seeds: [${seed ?? ''}]`]),
   ].join('\n');
 }

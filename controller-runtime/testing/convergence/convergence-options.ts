@@ -1,6 +1,7 @@
 import type { ApiObject, Model, ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { ControllerDefinition } from '../../controller/controller-definition.ts';
+import type { Runnable } from '../../manager/runnable.ts';
 import type { FakeClock } from '../fake-clock.ts';
 
 /** What a scenario does its deeds with. */
@@ -16,16 +17,30 @@ export interface ScenarioContext {
   settle(this: void): Promise<void>;
 }
 
+/** What runnables under test are made with. */
+export interface RunnableParts {
+  /** Meets faults. */
+  readonly client: Client;
+  readonly clock: FakeClock;
+}
+
 export interface ConvergenceOptions {
   /**
    * Under test. A function makes them anew for each process, and once more to learn their kinds: what controllers keep in
    * memory then goes with a crash, as it would.
    */
   readonly controllers: readonly ControllerDefinition[] | (() => readonly ControllerDefinition[]);
+  /**
+   * Long-living parts of the process, beside the controllers. Called for each process; what they do with this client
+   * meets faults. Default none.
+   */
+  readonly runnables?: (this: void, parts: RunnableParts) => readonly Runnable[];
   /** Kinds that are served besides those of the controllers. All of them are compared. Default none. */
   readonly models?: readonly Model[];
   /** What users do. It may be run hundreds of times, so it keeps nothing, and asserts nothing that faults may delay. */
   scenario(this: void, context: ScenarioContext): Promise<void>;
+  /** Called before each run, on the clock of that run: resets what the runs share, such as a fake of an external system. */
+  beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /** How many runs with drawn faults, or which; the same seed draws the same. Default 100. */
   readonly seeds?: number | readonly number[];
   /**
@@ -36,8 +51,8 @@ export interface ConvergenceOptions {
   /** Objects named by generateName are compared in the order of their content, whatever their names. Default false. */
   readonly generatedNames?: boolean;
   /**
-   * What is compared of an object; undefined leaves it out. Without it: everything but uid, version, resourceVersion and
-   * generation; points in time count as equal, `observedGeneration` as how far it is behind.
+   * What is compared of an object; undefined leaves it out. Without it: everything but uid, version, resourceVersion,
+   * generation and managedFields; points in time count as equal, `observedGeneration` as how far it is behind.
    */
   normalise?(this: void, object: ApiObject): ApiObject | undefined;
 }

@@ -45,6 +45,7 @@ export async function runOnce({ options, startServer, plan, seed }: RunParts): P
   const clock = new FakeClock();
   const uuid = seededUuid(random);
   const models = modelsOf(options);
+  await options.beforeRun?.({ clock });
   const server = await startServer({ clock, random, uuid, models });
   const recording = new AbortController();
   const histories = new Map<string, KindHistory>();
@@ -55,8 +56,8 @@ export async function runOnce({ options, startServer, plan, seed }: RunParts): P
     }
     const invariants = new Invariants({ invariants: options.invariants ?? {}, client: server.client, clock, random });
     const client = invariants.watching(server.controllerClient);
-    const { controllers } = options;
-    const driver = new FaultDriver({ client, controllers, models, clock, random, uuid, plan, histories });
+    const { controllers, runnables } = options;
+    const driver = new FaultDriver({ client, controllers, runnables, models, clock, random, uuid, plan, histories });
     const run = new ConvergenceRun({ options, models, clock, server, driver, invariants });
     try {
       return await run.run();
@@ -92,9 +93,9 @@ class ConvergenceRun {
     const end = await this.#end();
     return {
       end,
-      extent: { writes: driver.writes, events: driver.events },
+      extent: driver.extent,
       faults: driver.faults,
-      failing: this.#failing().map(describeFailing),
+      failing: driver.process?.failed() ?? [],
     };
   }
 
@@ -119,11 +120,12 @@ class ConvergenceRun {
   }
 
   async #settle(): Promise<void> {
-    const { clock, invariants } = this.#parts;
+    const { clock, invariants, driver } = this.#parts;
     const untilMs = clock.monotonicMs() + maxSettleMs;
     for (let stepMs = 1; ; stepMs = Math.min(stepMs * 2, longestStepMs)) {
       const isAtRest = (await this.#isIdle()) && (await this.#hasCaughtUp());
       invariants.check();
+      driver.check();
       if (isAtRest) return;
       if (clock.monotonicMs() >= untilMs) {
         throw new Error(`no rest within ${maxSettleMs / 60_000} minutes: ${this.#busyWith() ?? 'on and off'}`);
@@ -144,7 +146,8 @@ class ConvergenceRun {
 
   #isWorking(): boolean {
     const { server, driver } = this.#parts;
-    return !server.isIdle() || driver.process?.isIdle() === false;
+    const { process } = driver;
+    return !server.isIdle() || process?.isIdle() === false || (process?.requests.underWay.length ?? 0) > 0;
   }
 
   #busyWith(): string | undefined {
@@ -152,7 +155,10 @@ class ConvergenceRun {
     if (this.#isWorking()) return 'there is work under way';
     if (driver.process === undefined) return 'the controllers are down';
     if (driver.process.requests.isHolding) return 'events are held back';
-    const retried = this.#failing().find(({ state }) => (state.nextTime ?? Infinity) <= clock.now() + longestRetryMs);
+    if (driver.isRecovering) return 'what failed is not tried again yet';
+    const retried = driver.process
+      .retried()
+      .find(({ state }) => (state.nextTime ?? Infinity) <= clock.now() + longestRetryMs);
     return retried === undefined ? undefined : describeFailing(retried);
   }
 
@@ -160,10 +166,6 @@ class ConvergenceRun {
     const { server, driver } = this.#parts;
     const caughtUp = await driver.process?.haveCachesCaughtUp(server.client);
     return caughtUp === true && this.#busyWith() === undefined;
-  }
-
-  #failing(): readonly FailingKey[] {
-    return this.#parts.driver.process?.failing() ?? [];
   }
 
   async #state(): Promise<FinalState> {

@@ -9,13 +9,15 @@ import { describeRequest } from '../intercepted-client.ts';
 import type { ClientRequest } from '../intercepted-client.ts';
 import { ControllerProcess } from './controller-process.ts';
 import type { ConvergenceOptions } from './convergence-options.ts';
-import type { EventFault, FaultPlan, Restart, WriteFault } from './fault-plan.ts';
+import { atOnce } from './fault-plan.ts';
+import type { EventFault, FaultPlan, RequestFault, Restart, RunExtent, WriteFault } from './fault-plan.ts';
 import type { KindHistory } from './kind-history.ts';
 
 export interface DriverParts {
   /** Meets no faults. */
   readonly client: Client;
   readonly controllers: ConvergenceOptions['controllers'];
+  readonly runnables: ConvergenceOptions['runnables'];
   readonly models: readonly ModelDescriptor[];
   readonly clock: FakeClock;
   readonly random: () => number;
@@ -38,7 +40,8 @@ interface Life {
 
 type Change = Exclude<WatchEvent, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
-const upToDate: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0 });
+/** After so long, what failed outside of runs has been tried again: no source waits longer before it begins again. */
+const recoveryMs = 30_000;
 
 /** Keeps the controllers in a process, and lets the faults of a plan befall it. */
 export class FaultDriver {
@@ -52,21 +55,29 @@ export class FaultDriver {
   readonly #expiring = new Set<string>();
   #life: Life | undefined;
   #isStopped = false;
-  #writes = 0;
+  readonly #writes: ClientRequest['verb'][] = [];
+  #reads = 0;
   #events = 0;
+  #recoveredMs = 0;
+  #problem: string | undefined;
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
   }
 
-  /** Of reconcilers, so far. */
-  get writes(): number {
-    return this.#writes;
+  /** What the controllers have done so far: their writes and reads, and the events on their way to caches. */
+  get extent(): RunExtent {
+    return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }
 
-  /** On their way to caches, so far. */
-  get events(): number {
-    return this.#events;
+  /** A source, a mapping or a runnable has met a fault, and may not have tried again yet. */
+  get isRecovering(): boolean {
+    return this.#parts.clock.monotonicMs() < this.#recoveredMs;
+  }
+
+  /** Throws when the controllers have done something that is a mistake however the run ends. */
+  check(): void {
+    if (this.#problem !== undefined) throw new Error(this.#problem);
   }
 
   /** Undefined while nobody is at work. */
@@ -74,19 +85,21 @@ export class FaultDriver {
     return this.#life?.process;
   }
 
-  start(restart: Restart = upToDate): void {
+  start(restart: Restart = atOnce): void {
     if (this.#isStopped) return;
-    const { client, controllers, clock, random, uuid } = this.#parts;
+    const { client, controllers, runnables, clock, random, uuid } = this.#parts;
     const life: Life = { process: undefined, isDeposed: false, restart, behind: this.#kindsBehind(restart) };
     this.#life = life;
     life.process = new ControllerProcess({
       client,
       controllers: typeof controllers === 'function' ? controllers() : controllers,
+      runnables,
       clock,
       random,
       uuid,
       source: this.#sourceFor(life),
       wrap: (handler) => this.#repeating(handler),
+      onProblem: (problem) => (this.#problem ??= problem),
     });
   }
 
@@ -97,10 +110,9 @@ export class FaultDriver {
     await Promise.all(this.#stopping);
   }
 
-  #kindsBehind({ changesBehind }: Restart): Map<string, number> {
+  #kindsBehind({ changesBehind, behindBits }: Restart): Map<string, number> {
     if (changesBehind === 0) return new Map();
-    // Caches lag independently of each other: some of them do.
-    const lagging = this.#parts.models.filter(() => this.#parts.random() < 0.5);
+    const lagging = this.#parts.models.filter((_, index) => ((behindBits >> index) & 1) === 1);
     return new Map(lagging.map((model) => [kindIn({ ...model, apiVersion: apiVersionOf(model) }), changesBehind]));
   }
 
@@ -114,15 +126,22 @@ export class FaultDriver {
   }
 
   #faultOf(life: Life, request: ClientRequest): ClientFault | undefined {
-    if (!request.isWrite || request.reconcileID === undefined) return undefined;
+    if (request.isForCache || isOfRecorder(request)) return undefined;
+    if (!request.isWrite) return this.#faultOfRead(life, request);
     if (life.isDeposed) return { kind: 'refuse', error: formerLeader(request) };
-    this.#writes += 1;
-    const fault = this.#parts.plan.atWrite.get(this.#writes);
+    this.#writes.push(request.verb);
+    const fault = this.#parts.plan.atWrite.get(this.#writes.length);
     return fault === undefined ? undefined : this.#befallWrite(fault, life, request);
   }
 
+  #faultOfRead(life: Life, request: ClientRequest): ClientFault | undefined {
+    this.#reads += 1;
+    const fault = this.#parts.plan.atRead.get(this.#reads);
+    return fault === undefined ? undefined : this.#failRequest(fault, life, request);
+  }
+
   #befallWrite(fault: WriteFault, life: Life, request: ClientRequest): ClientFault {
-    const write = `write ${this.#writes}, ${describeRequest(request)}`;
+    const write = `write ${this.#writes.length}, ${describeRequest(request)}`;
     switch (fault.kind) {
       case 'crash':
         this.#note(`crash ${fault.carriedOut ? 'after' : 'before'} ${write}`, fault.restart);
@@ -134,17 +153,26 @@ export class FaultDriver {
         life.restart = fault.restart;
         this.#comeBack(life);
         return { kind: 'refuse', error: formerLeader(request) };
-      case 'loseAnswer':
-        this.#note(`the answer lost of ${write}`);
-        return { kind: 'loseAnswer' };
       case 'conflict':
-      case 'refuse': {
-        // A create never conflicts.
-        const kind = request.verb === 'create' ? 'refuse' : fault.kind;
-        this.#note(`${kind === 'conflict' ? 'a conflict' : 'no connection'} at ${write}`);
-        return { kind };
-      }
+      case 'refuse':
+      case 'loseAnswer':
+        return this.#failRequest(fault, life, request);
     }
+  }
+
+  #failRequest(fault: RequestFault, life: Life, request: ClientRequest): ClientFault {
+    const { lateMs, behindMs } = fault;
+    const { clock } = this.#parts;
+    // A create never conflicts.
+    const kind = request.verb === 'create' && fault.kind === 'conflict' ? 'refuse' : fault.kind;
+    const place = request.isWrite ? `write ${this.#writes.length}` : `read ${this.#reads}`;
+    const late = lateMs === 0 ? '' : `, known ${lateMs} ms later`;
+    const behind = behindMs === 0 ? '' : `; events of ${request.kind} held back for ${behindMs} ms`;
+    this.faults.push(`${failureWords[kind]} ${place}, ${describeRequest(request)}${late}${behind}`);
+    if (behindMs > 0) this.#hold(life, request, behindMs);
+    if (request.reconcileID === undefined) this.#recoveredMs = clock.monotonicMs() + lateMs + recoveryMs;
+    if (lateMs === 0) return { kind };
+    return { kind, until: new Promise<void>((resolve) => clock.setTimeout(resolve, lateMs)) };
   }
 
   #endBefore(life: Life, request: ClientRequest, event: WatchEvent): WatchEnd | undefined {
@@ -237,6 +265,17 @@ export class FaultDriver {
     const behind = changesBehind === 0 ? '' : `; caches ${changesBehind} changes behind for ${behindMs} ms`;
     this.faults.push(`${fault}${back}${behind}`);
   }
+}
+
+const failureWords = {
+  conflict: 'a conflict at',
+  refuse: 'no connection at',
+  loseAnswer: 'the answer lost of',
+} as const satisfies Record<RequestFault['kind'], string>;
+
+/** Events for people are written beside the runs, and tried again by the recorder. */
+function isOfRecorder({ kind, apiVersion, reconcileID, isWrite }: ClientRequest): boolean {
+  return isWrite && kind === 'Event' && apiVersion === 'v1' && reconcileID === undefined;
 }
 
 /** Which kind a request, or a model, is about. */

@@ -1,3 +1,5 @@
+import type { ClientRequest } from '../intercepted-client.ts';
+
 /** How the controllers come back after a crash, or a change of leaders. */
 export interface Restart {
   /** How long nobody is at work. */
@@ -6,13 +8,28 @@ export interface Restart {
   readonly changesBehind: number;
   /** How long it lags. */
   readonly behindMs: number;
+  /** Which caches lag: bit n stands for the n-th kind, modulo 32. */
+  readonly behindBits: number;
 }
 
-/** What befalls a write of a reconciler. */
+/** Failure of one request. */
+export interface RequestFault {
+  /** `conflict` and `refuse`: not carried out. `loseAnswer`: carried out. */
+  readonly kind: 'conflict' | 'refuse' | 'loseAnswer';
+  /** How long the failure takes to come. */
+  readonly lateMs: number;
+  /** How long the caches of the request's kind stay as they are. */
+  readonly behindMs: number;
+}
+
+/** What befalls a write of the controllers. */
 export type WriteFault =
   | { readonly kind: 'crash'; readonly carriedOut: boolean; readonly restart: Restart }
   | { readonly kind: 'leaderChange'; readonly restart: Restart }
-  | { readonly kind: 'conflict' | 'refuse' | 'loseAnswer' };
+  | RequestFault;
+
+/** What befalls a read of the controllers. The reads of caches meet faults of events in place of these. */
+type ReadFault = RequestFault & { readonly kind: 'refuse' };
 
 /** What befalls an event on its way to a cache. */
 export type EventFault =
@@ -20,73 +37,61 @@ export type EventFault =
   | { readonly kind: 'dropWatch' | 'expireWatch' | 'repeat' }
   | { readonly kind: 'hold'; readonly forMs: number };
 
-/** Which writes and events of a run meet a fault, both counted from 1. */
+/** Which writes, reads and events of a run meet a fault, all counted from 1. */
 export interface FaultPlan {
   readonly atWrite: ReadonlyMap<number, WriteFault>;
+  readonly atRead: ReadonlyMap<number, ReadFault>;
   readonly atEvent: ReadonlyMap<number, EventFault>;
 }
 
 /** How much there was to disturb in the run without faults. */
 export interface RunExtent {
-  readonly writes: number;
+  /** The verb of each. */
+  readonly writes: readonly ClientRequest['verb'][];
+  readonly reads: number;
   readonly events: number;
 }
 
-export const noFaults: FaultPlan = Object.freeze({ atWrite: new Map(), atEvent: new Map() });
+export const noFaults: FaultPlan = Object.freeze({ atWrite: new Map(), atRead: new Map(), atEvent: new Map() });
 
-const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0 });
-const maxFaults = 3;
-/** Shorter than any back-off, longer than one, and longer than the first ones of a key or a watch together. */
-const pausesMs = [0, 50, 2_000, 20_000] as const;
-const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
-const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
+const everyCache = ~0;
 
-/** A crash right after a write, whose answer is lost with it. */
-export function crashAfter(write: number): FaultPlan {
-  return { ...noFaults, atWrite: new Map([[write, { kind: 'crash', carriedOut: true, restart: atOnce }]]) };
+export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0, behindBits: everyCache });
+/** A connection that breaks shows late. Long enough for all that does not wait for the answer, short against timeouts. */
+const lateMs = 100;
+/** Who asks again and again reads without end. */
+const maxSweptReads = 100;
+/** It takes the watch along: the next tries are made with the caches of before. */
+const behindMs = 500;
+
+/**
+ * Each write of the run without faults, with each fault that it may meet alone: a crash before it, and after it; the
+ * latter once with caches that are up to date, then one and two changes behind; a lost answer, a refusal, a conflict.
+ * Then each read with a refusal; of more than a hundred, a hundred that are spread evenly.
+ */
+export function* sweptFaults({ writes, reads }: RunExtent): Generator<FaultPlan> {
+  for (const [index, verb] of writes.entries()) {
+    for (const fault of sweptWriteFaults) {
+      // A create never conflicts.
+      if (verb === 'create' && fault.kind === 'conflict') continue;
+      yield { ...noFaults, atWrite: new Map([[index + 1, fault]]) };
+    }
+  }
+  const step = Math.max(1, reads / maxSweptReads);
+  for (let read = 1; read < reads + 1; read += step) {
+    yield { ...noFaults, atRead: new Map([[Math.floor(read), { kind: 'refuse', lateMs: 0, behindMs: 0 }]]) };
+  }
 }
 
-/** One to three faults, of any kinds at any places. */
-export function drawFaults(random: () => number, { writes, events }: RunExtent): FaultPlan {
-  const draw = new Draw(random);
-  const atWrite = new Map<number, WriteFault>();
-  const atEvent = new Map<number, EventFault>();
-  for (let count = draw.number(1, maxFaults); count > 0; count -= 1) {
-    if (random() < 0.5) atWrite.set(draw.number(1, writes), draw.writeFault());
-    else atEvent.set(draw.number(1, events), draw.eventFault());
-  }
-  return { atWrite, atEvent };
-}
+const sweptWriteFaults: readonly WriteFault[] = [
+  ...[0, 1, 2].map(crashWithCachesBehind),
+  { kind: 'crash', carriedOut: false, restart: atOnce },
+  { kind: 'loseAnswer', lateMs, behindMs },
+  { kind: 'refuse', lateMs, behindMs: 0 },
+  { kind: 'conflict', lateMs, behindMs: 0 },
+];
 
-class Draw {
-  readonly #random: () => number;
-
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  number(from: number, to: number): number {
-    return from + Math.floor(this.#random() * (to - from + 1));
-  }
-
-  writeFault(): WriteFault {
-    const kind = this.#oneOf(writeFaults);
-    if (kind === 'crash') return { kind, carriedOut: this.#random() < 0.5, restart: this.#restart() };
-    return kind === 'leaderChange' ? { kind, restart: this.#restart() } : { kind };
-  }
-
-  eventFault(): EventFault {
-    const kind = this.#oneOf(eventFaults);
-    if (kind === 'crash') return { kind, restart: this.#restart() };
-    return kind === 'hold' ? { kind, forMs: this.#oneOf(pausesMs) } : { kind };
-  }
-
-  #restart(): Restart {
-    const changesBehind = this.#random() < 0.5 ? 0 : this.number(1, 3);
-    return { afterMs: this.#oneOf(pausesMs), changesBehind, behindMs: this.#oneOf(pausesMs) };
-  }
-
-  #oneOf<V>(values: readonly V[]): V {
-    return values[this.number(0, values.length - 1)] as V;
-  }
+function crashWithCachesBehind(changesBehind: number): WriteFault {
+  const restart = changesBehind === 0 ? atOnce : { ...atOnce, changesBehind, behindMs };
+  return { kind: 'crash', carriedOut: true, restart };
 }

@@ -12,10 +12,10 @@ export interface StateOptions {
 }
 
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
-/** Anywhere: managed fields have them in the names of fields. */
+/** Anywhere in a string. */
 const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Different in each run, or after each way to the same state. */
-const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid']);
+const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid', 'managedFields']);
 
 /** What two runs that came to the same end have in common. */
 export function finalStateOf(objects: readonly ApiObject[], options: StateOptions): FinalState {
@@ -66,10 +66,7 @@ function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unkn
   const valueOf = (value: unknown, field: string): unknown => {
     if (field === 'observedGeneration' && typeof value === 'number') return generationWord(generation - value);
     if (typeof value === 'string') return stringOf(value, words);
-    if (Array.isArray(value)) {
-      const items = value.map((item) => valueOf(item, ''));
-      return field === 'managedFields' ? inOrderOfContent(items) : items;
-    }
+    if (Array.isArray(value)) return value.map((item) => valueOf(item, ''));
     return typeof value === 'object' && value !== null ? fieldsOf(value) : value;
   };
   const fieldsOf = (fields: object): Record<string, unknown> =>
@@ -78,7 +75,7 @@ function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unkn
   return fieldsOf({ ...object, metadata: Object.fromEntries(metadata) });
 }
 
-function inOrderOfContent<V>(items: readonly V[], contentOf: (item: V) => string = JSON.stringify): readonly V[] {
+function inOrderOfContent<V>(items: readonly V[], contentOf: (item: V) => string): readonly V[] {
   return items.toSorted((a, b) => compareCodePoints(contentOf(a), contentOf(b)));
 }
 

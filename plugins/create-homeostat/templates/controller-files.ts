@@ -82,10 +82,12 @@ describe('${variable}', () => {
           spec: { name: 'Ada' },
         });
         await settle();
-        await client.patch(${kind}, 'ada', {
-          type: 'merge',
-          patch: { spec: { name: 'Ada Lovelace' } },
-        });
+        for (const name of ['Ada L.', 'Ada Lovelace']) {
+          await client.patch(${kind}, 'ada', {
+            type: 'merge',
+            patch: { spec: { name } },
+          });
+        }
       },
     });
   });

@@ -10,8 +10,6 @@ export interface RunDevOptions extends RunServeOptions {
 
 /** Serves a plugin while it is being written, until a signal. Exit codes are those of serve; 2 also for a folder that is no plugin. */
 export async function runDev({ folder, ...options }: RunDevOptions): Promise<number> {
-  // What throws is named by the line that was written, not by the one it was compiled to.
-  process.setSourceMapsEnabled(true);
   const print = (line: string): void => void process.stderr.write(`dev: ${line}\n`);
   let development: Development;
   try {

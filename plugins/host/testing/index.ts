@@ -2,6 +2,7 @@
 export { checkConvergence } from './check-convergence.ts';
 export { startTestServer } from './test-server.ts';
 export type { TestServer, TestServerOptions } from './test-server.ts';
+export { silentLogger } from '@homeostat/controller-runtime/api';
 export {
   ConvergenceError,
   createFaultInjectingFetch,
@@ -20,6 +21,7 @@ export type {
   Fault,
   FaultyClient,
   LoggedRequest,
+  RunnableParts,
   ScenarioContext,
   SettleOptions,
   TestKit,

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { controller, definePlugin, isNotFound } from '../index.ts';
 import { widgetModel } from '../widget.fixture.ts';
-import { eventually, FakeClock, startTestServer } from './index.ts';
+import { eventually, FakeClock, silentLogger, startTestServer } from './index.ts';
+import type { TestServerOptions } from './index.ts';
 
 const Widget = widgetModel();
 const Part = widgetModel({ kind: 'Part' });
@@ -66,13 +67,46 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
+  it('prints errors of reconcilers to stderr, unless it is given a logger', async () => {
+    const failing = controller(Widget, {
+      reconcile: () => {
+        throw new Error('no widgets today');
+      },
+    });
+    const printed: string[] = [];
+    const write = process.stderr.write.bind(process.stderr);
+    const run = async (options: TestServerOptions): Promise<void> => {
+      const server = await startTestServer({
+        clock: new FakeClock(),
+        models: [Widget],
+        controllers: [failing],
+        ...options,
+      });
+      await server.client.create(Widget, { metadata: { name: 'w' } });
+      await server.settle();
+      await server.stop();
+    };
+    process.stderr.write = (text: string | Uint8Array) => printed.push(String(text)) > 0;
+    try {
+      await run({ logger: silentLogger });
+      expect(printed).to.deep.equal([]);
+      await run({});
+    } finally {
+      process.stderr.write = write;
+    }
+    expect(printed.join('')).to.match(/^error: reconcile failed; it is tried again .*controller='widget' key='w'/);
+    expect(printed.join('')).to.include('Error: no widgets today\n');
+  });
+
   it('rejects when a plugin cannot start, with its reason', async () => {
     const failing = definePlugin({
       start: () => {
         throw new Error('no');
       },
     });
-    const error: unknown = await startTestServer({ plugins: [failing] }).catch((thrown: unknown) => thrown);
+    const error: unknown = await startTestServer({ plugins: [failing], logger: silentLogger }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect((error as Error).message).to.equal('plugin "plugin-1" failed: no');
   });
 

@@ -3,15 +3,19 @@ import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { createClient } from '@homeostat/controller-runtime';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import type { Model } from '@homeostat/controller-runtime/api';
-import { settle } from '@homeostat/controller-runtime/testing';
+import { errorLogger, settle } from '@homeostat/controller-runtime/testing';
 import type { SettleOptions } from '@homeostat/controller-runtime/testing';
+import { pluginHostOptions } from '../awaited-kinds.ts';
 import { controllersPage } from '../controllers-page.ts';
 import { PluginHost } from '../plugin-host.ts';
 import type { PluginHostOptions, PluginStatus } from '../plugin-host.ts';
 import { pluginSource } from '../plugin-source.ts';
 import type { Plugin } from '../plugin.ts';
 
-/** Those of the API server, but for `database` (default `memory:`) and `port` (default a free one). */
+/**
+ * Those of the API server, with other defaults: `database` (`memory:`), `port` (a free one), and `logger` (prints errors to
+ * stderr, those of reconcilers above all; `silentLogger` prints nothing).
+ */
 export interface TestServerOptions extends ApiServerOptions {
   /** Plugins, or folders of plugins. Those that are no folder are named plugin-1, plugin-2 and so on. */
   readonly plugins?: readonly (Plugin | string)[];
@@ -47,14 +51,17 @@ export interface TestServer {
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { plugins = [], models = [], controllers = [], leaderElection, ...rest } = options;
-  const server = await startApiServer({ database: 'memory:', port: 0, ...rest });
-  const { clock, logger, token } = options;
+  const { clock, logger = errorLogger, token } = options;
+  const made: { host?: PluginHost } = {};
+  const own = { database: 'memory:', port: 0, ...pluginHostOptions(() => made.host) };
+  const server = await startApiServer({ ...own, ...rest, logger });
   const host = new PluginHost({
     server,
     ...(clock === undefined ? {} : { clock }),
-    ...(logger === undefined ? {} : { logger }),
+    logger,
     ...(leaderElection === undefined ? {} : { leaderElection }),
   });
+  made.host = host;
   server.addDebugPage(controllersPage(() => host.managers()));
   const stop = async (): Promise<void> => {
     await host.stop();

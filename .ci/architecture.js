@@ -1,0 +1,42 @@
+// The rooms of docs/architecture.md: each folder of source, what it is for, and what it imports, from .ci/doors.yaml.
+import { existsSync } from 'node:fs';
+import { doors } from './doors.js';
+import { readCommitted, root } from './test-titles.js';
+
+export const page = 'docs/architecture.md';
+
+const place = /<!-- rooms -->[^]*?<!-- end of rooms -->/;
+
+/** The page with its rooms as the table has them. */
+export function architecture() {
+  const text = readCommitted(page);
+  if (!place.test(text)) return { problems: [`${page} has no place for the rooms (<!-- rooms -->)`] };
+  return { text: text.replace(place, () => rooms()), problems: staleRows() };
+}
+
+function staleRows() {
+  const paths = doors().flatMap(({ home, rows }) => rows.map(({ folder }) => `${home}/${folder}`));
+  return paths
+    .filter((path) => !existsSync(`${root}/${path}`))
+    .map((path) => `.ci/doors.yaml: there is no folder ${path}`);
+}
+
+function rooms() {
+  const sections = doors().map(({ home, rows }) => [`### ${home}`, '', ...rows.map(lineOf), ''].join('\n'));
+  return [
+    '<!-- rooms -->',
+    '',
+    '<!-- prettier-ignore-start -->',
+    '<!-- Written by npm run spec, from .ci/doors.yaml. -->',
+    '',
+    ...sections,
+    '<!-- prettier-ignore-end -->',
+    '',
+    '<!-- end of rooms -->',
+  ].join('\n');
+}
+
+function lineOf({ folder, about, folders }) {
+  const from = folders.map((each) => (each === '.' ? 'the entry' : each)).join(', ');
+  return `- **${folder === '.' ? 'entry' : folder}** ${from === '' ? '' : `← ${from} `}— ${about}`;
+}

@@ -1,0 +1,72 @@
+// `npm run deps:check` needs no network. It fails when a package that users install has no licence that we may ship, stands
+// in package-lock.json in several versions without a reason, or is asked for in different versions by our own packages.
+// An argument names another folder to check. Unused and undeclared dependencies are knip's affair (`npm run unused`).
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { load } from 'js-yaml';
+
+const root = process.argv[2] ?? resolve(import.meta.dirname, '..');
+const rules = load(readFileSync(`${root}/.ci/dependencies.yaml`, 'utf8'));
+const locked = Object.entries(JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')).packages);
+
+/** What users install, as `[name, entry]`: neither our own packages nor what only development needs. */
+const installed = locked
+  .filter(([path, { dev, link }]) => path.includes('node_modules/') && dev !== true && link !== true)
+  .map(([path, entry]) => [path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), entry]);
+
+const ownPackages = locked.filter(([path]) => !path.includes('node_modules/'));
+
+/** `A`, `(A OR B)` or `A AND B`: of alternatives one must be allowed, of others each. */
+function isAllowed(licence = '') {
+  const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ');
+  return alternatives.some((each) => each.split(' AND ').every((name) => rules.licences.includes(name)));
+}
+
+/** Names that come with more than one version, each with its versions. */
+function severalOf(pairs) {
+  const versions = new Map();
+  for (const [name, version] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(version));
+  return [...versions].filter(([, each]) => each.size > 1);
+}
+
+function licenceProblems() {
+  return installed
+    .filter(([, { license }]) => !isAllowed(license))
+    .map(
+      ([name, { version, license }]) =>
+        `${name} ${version}: licence ${license ?? 'unknown'} is not in .ci/dependencies.yaml`,
+    );
+}
+
+function duplicateProblems() {
+  const several = severalOf(installed.map(([name, { version }]) => [name, version]));
+  const declared = severalOf(declaredRanges());
+  const unexplained = several.filter(([name]) => !Object.hasOwn(rules.duplicates, name));
+  const stale = Object.keys(rules.duplicates).filter(
+    (name) => ![...several, ...declared].some(([each]) => each === name),
+  );
+  return [
+    ...unexplained.map(
+      ([name, each]) =>
+        `${name} is there in versions ${[...each].join(', ')}: npm dedupe, or a reason in .ci/dependencies.yaml`,
+    ),
+    ...stale.map((name) => `${name} is there once: take it out of .ci/dependencies.yaml`),
+  ];
+}
+
+function declarationProblems() {
+  return severalOf(declaredRanges())
+    .filter(([name]) => !Object.hasOwn(rules.duplicates, name))
+    .map(([name, ranges]) => `our packages ask for ${name} as ${[...ranges].join(' and as ')}: agree on one`);
+}
+
+function declaredRanges() {
+  return ownPackages.flatMap(([, { dependencies = {}, devDependencies = {} }]) => [
+    ...Object.entries(dependencies),
+    ...Object.entries(devDependencies),
+  ]);
+}
+
+const problems = [...licenceProblems(), ...duplicateProblems(), ...declarationProblems()];
+for (const problem of problems) console.log(problem);
+if (problems.length > 0) process.exitCode = 1;

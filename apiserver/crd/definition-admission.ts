@@ -1,0 +1,25 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import { liveClaim } from '../registry/live-claim.ts';
+import type { CreationRule } from '../registry/live-claim.ts';
+import { notServed } from '../registry/resource.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import { definitionModel } from './definition-model.ts';
+import { definitionOf } from './served-definitions.ts';
+
+/**
+ * The creation of an object whose kind a CustomResourceDefinition declares requires the definition's claim. Throws ApiError
+ * MethodNotAllowed while the definition is being deleted, and NotFound once it is gone.
+ */
+export function definitionAdmission(table: ResourceTable): CreationRule {
+  const getDefinitions = table.getterOf(definitionModel);
+  return ({ model, owner }) => {
+    const name = definitionOf(owner);
+    if (name === undefined) return undefined;
+    const definitions = getDefinitions();
+    const entry = definitions?.cache.get(name);
+    if (definitions === undefined || entry === undefined) throw notServed(model);
+    if (entry.deletion === undefined) return liveClaim(definitions, entry);
+    const message = `create not allowed while custom resource definition ${name} is terminating`;
+    throw new ApiError('MethodNotAllowed', message);
+  };
+}

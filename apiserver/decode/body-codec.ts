@@ -1,0 +1,172 @@
+import { Worker } from 'node:worker_threads';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, FieldCause, StatusReason, Timer } from '@homeostat/controller-runtime/api';
+import { decodeBody, textOf } from './decode-body.ts';
+import type { BodyFormat } from './decode-body.ts';
+import { formatYaml } from './format-yaml.ts';
+import type { YamlPart } from './format-yaml.ts';
+
+/** Gives the value of a body, a fresh one at each call. */
+export interface BodySource {
+  (): unknown;
+  /** Reading it, and working on it, takes milliseconds. */
+  readonly isLarge?: boolean;
+}
+
+/** What the worker is asked: to decode bytes, or to write JSON as YAML. */
+export type WorkerRequest =
+  { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
+
+/** The body as JSON (undefined: it is what was sent) or as YAML, or why it is refused. */
+export type WorkerAnswer =
+  | { readonly text: Uint8Array | undefined }
+  | {
+      readonly refusal: {
+        readonly reason: StatusReason;
+        readonly message: string;
+        readonly causes: readonly FieldCause[];
+      };
+    };
+
+/** Bytes from which on a body counts as large. */
+const largeBody = 64 * 1024;
+
+/** Larger bodies are checked in the worker; these take up to 10 ms here. */
+const maxJsonHere = 256 * 1024;
+const maxOtherHere = 32 * 1024;
+
+/** JSON of which YAML is written here: up to 5 ms. */
+const maxYamlHere = 16 * 1024;
+
+/** The heap of the worker. YAML of 3 MiB takes up to 400 MB. */
+const defaultHeapMb = 768;
+
+/** A worker that has nothing to do for so long is ended, and its memory given back. */
+const idleMs = 10_000;
+
+interface Job {
+  readonly request: WorkerRequest;
+  readonly resolve: (answer: WorkerAnswer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Decodes bodies, and writes YAML. What is large is done in a worker thread, one at a time, so that it holds up nobody else;
+ * the worker starts when it is first needed.
+ */
+export class BodyCodec {
+  readonly #clock: Clock;
+  readonly #maxHeapMb: number;
+  readonly #waiting: Job[] = [];
+  readonly #ending = new Set<Promise<unknown>>();
+  #worker: Worker | undefined;
+  #current: Job | undefined;
+  /** The one that is at the current job. */
+  #currentWorker: Worker | undefined;
+  #idle: Timer | undefined;
+  #isClosed = false;
+
+  constructor(clock: Clock, { maxHeapMb = defaultHeapMb }: { readonly maxHeapMb?: number } = {}) {
+    this.#clock = clock;
+    this.#maxHeapMb = maxHeapMb;
+  }
+
+  /** @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when it is read. */
+  async decode(bytes: Buffer, format: BodyFormat): Promise<BodySource> {
+    if (bytes.length <= (format === 'json' ? maxJsonHere : maxOtherHere)) {
+      const read = (): unknown => decodeBody(bytes, format);
+      return bytes.length <= largeBody ? read : Object.assign(read, { isLarge: true });
+    }
+    const answer = await this.#ask({ bytes: Uint8Array.from(bytes), format });
+    if ('refusal' in answer) {
+      const { reason, message, causes } = answer.refusal;
+      throw new ApiError(reason, message, { causes });
+    }
+    const text = textOf(answer.text === undefined ? bytes : Buffer.from(answer.text.buffer));
+    const read = (): unknown => JSON.parse(text);
+    return Object.assign(read, { isLarge: true });
+  }
+
+  /** JSON as YAML; at once where that is short work. Of `items` the JSON is a list. */
+  toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
+    if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
+    return this.#ask({ bytes: Uint8Array.from(json), yaml: part }).then((answer) => {
+      if (!('text' in answer) || answer.text === undefined) throw new Error('the worker wrote no YAML');
+      return Buffer.from(answer.text.buffer);
+    });
+  }
+
+  /** Ends the worker; what is being decoded is refused (503). */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#clock.clearTimeout(this.#idle);
+    for (const job of this.#waiting.splice(0)) job.reject(closed());
+    this.#endWorker();
+    await Promise.all(this.#ending);
+  }
+
+  #ask(request: WorkerRequest): Promise<WorkerAnswer> {
+    if (this.#isClosed) return Promise.reject(closed());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    this.#current = this.#waiting.shift();
+    this.#clock.clearTimeout(this.#idle);
+    if (this.#current === undefined) {
+      this.#idle = this.#clock.setTimeout(() => this.#endWorker(), idleMs);
+      this.#idle.unref?.();
+      return;
+    }
+    const { request } = this.#current;
+    const worker = (this.#worker ??= this.#start());
+    this.#currentWorker = worker;
+    worker.postMessage(request, [request.bytes.buffer as ArrayBuffer]);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./body-worker.js', import.meta.url), {
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: this.#maxHeapMb },
+    });
+    const end = (error: ApiError): void => {
+      if (this.#worker === worker) this.#worker = undefined;
+      if (this.#currentWorker === worker) this.#settle(({ reject }) => reject(error));
+    };
+    worker.on('message', (answer: WorkerAnswer) => this.#settle(({ resolve }) => resolve(answer)));
+    // It ran out of memory: the body that it was at is to blame.
+    worker.on('error', (cause) => end(tooMuchMemory(cause)));
+    worker.on('exit', () => end(closed()));
+    worker.unref();
+    return worker;
+  }
+
+  #endWorker(): void {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#worker = undefined;
+    const ending = worker.terminate().finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+
+  #settle(settle: (job: Job) => void): void {
+    const job = this.#current;
+    this.#current = undefined;
+    this.#currentWorker = undefined;
+    if (job !== undefined) settle(job);
+    if (!this.#isClosed) this.#next();
+  }
+}
+
+function tooMuchMemory(cause: unknown): ApiError {
+  const message = 'Request entity too large: it takes too much memory';
+  return new ApiError('RequestEntityTooLarge', message, { cause });
+}
+
+function closed(): ApiError {
+  return new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,47 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { BodyLimits } from './body-limits.ts';
+
+/** Counts the nodes of a body while it is read. @throws ApiError RequestEntityTooLarge past the limits. */
+export class NodeCount {
+  readonly #maxFields: number;
+  readonly #maxNodes: number;
+  #nodes = 0;
+
+  constructor({ maxFields = Infinity, maxNodes = Infinity }: BodyLimits) {
+    this.#maxFields = maxFields;
+    this.#maxNodes = maxNodes;
+  }
+
+  addNode(): void {
+    this.#nodes += 1;
+    if (this.#nodes > this.#maxNodes) throw tooLarge(`it has more than ${this.#maxNodes} fields and items`);
+  }
+
+  /** `fields`: how many one object has. */
+  checkFields(fields: number): void {
+    if (fields > this.#maxFields) throw tooLarge(`an object in it has more than ${this.#maxFields} fields`);
+  }
+}
+
+/** Checks a value that is parsed already. @throws ApiError RequestEntityTooLarge past the limits. */
+export function checkCounts(value: unknown, limits: BodyLimits): void {
+  countBelow(value, new NodeCount(limits));
+}
+
+function countBelow(value: unknown, count: NodeCount): void {
+  count.addNode();
+  if (typeof value !== 'object' || value === null) return;
+  count.addNode();
+  if (Array.isArray(value)) {
+    for (const item of value) countBelow(item, count);
+    return;
+  }
+  const names = Object.keys(value);
+  count.checkFields(names.length);
+  for (const name of names) countBelow((value as Readonly<Record<string, unknown>>)[name], count);
+}
+
+/** 413. */
+export function tooLarge(why: string): ApiError {
+  return new ApiError('RequestEntityTooLarge', `Request entity too large: ${why}`);
+}

@@ -1,0 +1,12 @@
+import { dump } from 'js-yaml';
+
+/** A whole document, or lines below the field `items` of one. */
+export type YamlPart = 'document' | 'items';
+
+const itemsField = 'items:\n';
+
+/** JSON as YAML. Of `items` the JSON is a list that is not empty. */
+export function formatYaml(json: string, part: YamlPart): string {
+  const value: unknown = JSON.parse(json);
+  return part === 'document' ? dump(value) : dump({ items: value }).slice(itemsField.length);
+}

@@ -1,0 +1,14 @@
+import type { Entry } from './entry.ts';
+
+/**
+ * A stored object that cannot be read. `bytes` names it and says nothing else; it has no index values. It is in no list
+ * and no index, since nobody knows what it holds.
+ */
+export interface BrokenEntry extends Entry {
+  /** What is wrong, without anything of its content. */
+  readonly problem: string;
+}
+
+export function isBroken(entry: Entry): entry is BrokenEntry {
+  return 'problem' in entry;
+}

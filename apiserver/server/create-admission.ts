@@ -1,0 +1,19 @@
+import { namespaceAdmission } from '../builtin/namespace-admission.ts';
+import { definitionAdmission } from '../crd/definition-admission.ts';
+import type { RegistryOptions } from '../registry/registry.ts';
+import type { ResourceTable } from '../registry/resource-table.ts';
+import type { RequiredClaim } from '../store/store.ts';
+
+/** What has a say in the creation of an object beside its kind's own rules. */
+export function createAdmission(table: ResourceTable): NonNullable<RegistryOptions['admit']> {
+  const byDefinition = definitionAdmission(table);
+  const byNamespace = namespaceAdmission(table);
+  return (resource, object) => {
+    const required: RequiredClaim[] = [];
+    const ofDefinition = byDefinition(resource, object);
+    if (ofDefinition !== undefined) required.push(ofDefinition);
+    const ofNamespace = byNamespace(resource, object);
+    if (ofNamespace !== undefined) required.push(ofNamespace);
+    return required;
+  };
+}

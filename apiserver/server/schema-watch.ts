@@ -1,0 +1,49 @@
+import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import type { Store } from '../store/store.ts';
+import { storeErrorCodeOf } from '../store/store-error.ts';
+
+/** How long a server that writes nothing may take to notice that a newer program has upgraded its database. */
+const intervalMs = 2_000;
+
+export interface SchemaWatchOptions {
+  readonly store: Pick<Store, 'checkSchema'>;
+  readonly clock: Clock;
+  /** Called once. */
+  readonly onNewer: (error: unknown) => void;
+}
+
+/** Asks from time to time whether the database still has the tables of this program. */
+export class SchemaWatch {
+  readonly #options: SchemaWatchOptions;
+  #timer: Timer | undefined;
+  #asking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: SchemaWatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = this.#options.clock.setTimeout(() => {
+      this.#asking = this.#ask();
+    }, intervalMs);
+    this.#timer.unref?.();
+  }
+
+  /** Resolves when no question is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#options.clock.clearTimeout(this.#timer);
+    await this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      await this.#options.store.checkSchema();
+    } catch (error) {
+      // Reads and writes tell of all other failures.
+      if (storeErrorCodeOf(error) === 'newer') return this.#options.onNewer(error);
+    }
+    if (!this.#isStopped) this.start();
+  }
+}

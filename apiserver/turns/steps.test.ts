@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { runSteps } from './steps.ts';
+import type { Steps } from './steps.ts';
+
+function* work(name: string, log: string[]): Steps<string> {
+  log.push(`${name}1`);
+  yield;
+  log.push(`${name}2`);
+  yield;
+  return `${name} done`;
+}
+
+describe('runSteps', () => {
+  it('does all steps of short work at once', () => {
+    const log: string[] = [];
+    expect(runSteps(work('a', log), false)).to.equal('a done');
+    expect(log).to.deep.equal(['a1', 'a2']);
+  });
+
+  it('does one step a turn of long work, of whomever it is', async () => {
+    const log: string[] = [];
+    let turns = 0;
+    let isOver = false;
+    const countTurn = (): void => {
+      turns += 1;
+      log.push('|');
+      if (!isOver) setImmediate(countTurn);
+    };
+    const all = Promise.all([runSteps(work('a', log), true), runSteps(work('b', log), true)]);
+    expect(log).to.deep.equal([]);
+    countTurn();
+    expect(await all).to.deep.equal(['a done', 'b done']);
+    isOver = true;
+    expect(log.join('')).to.not.match(/[ab]\d[ab]/);
+    expect(log.filter((each) => each !== '|')).to.deep.equal(['a1', 'b1', 'a2', 'b2']);
+  });
+
+  it('rejects with what a step throws', async () => {
+    const fail = function* (): Steps<never> {
+      yield;
+      throw new Error('broken');
+    };
+    const failed = await Promise.resolve(runSteps(fail(), true)).catch((error: unknown) => error);
+    expect(failed).to.have.property('message', 'broken');
+    expect(() => runSteps(fail(), false)).to.throw('broken');
+  });
+});

@@ -1,0 +1,32 @@
+import { nextTurn } from './next-turn.ts';
+
+/** Work that may be put aside where it yields. Each step by itself is short. */
+export type Steps<R> = Generator<undefined, R, undefined>;
+
+/** Does all steps at once; or, with `isLong`, each in a turn of its own. */
+export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
+  if (isLong) return runInTurns(steps);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Work that is one step. */
+export function* oneStep<R>(step: () => R): Steps<R> {
+  yield;
+  return step();
+}
+
+/** What follows a value; at once where that is there already. */
+export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B | Promise<B>): B | Promise<B> {
+  return value instanceof Promise ? value.then(follow) : follow(value);
+}
+
+async function runInTurns<R>(steps: Steps<R>): Promise<R> {
+  for (;;) {
+    await nextTurn();
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}

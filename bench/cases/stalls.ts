@@ -1,0 +1,92 @@
+// For how long one turn of the event loop takes, at the longest, while the server does what is most work for it.
+import { applyDefinition, HostileProcess, largeRequests, listOfKind, listRequests } from '@homeostat/test';
+import type { LargeRequest } from '@homeostat/test';
+import type { CaseContext } from '../case.ts';
+import type { Row } from '../result-table.ts';
+
+/** Nothing holds up the others for longer. */
+const maxStallMs = 50;
+
+const idleMs = 2_000;
+
+const largeLeaves = 8_800;
+/** Of the definitions of a cluster's usual projects the mean is as large. */
+const usualLeaves = 300;
+
+type Work = () => Promise<unknown>;
+
+class Stalls {
+  readonly rows: Row[] = [];
+  readonly #server: HostileProcess;
+  #idleMs = 0;
+
+  constructor(server: HostileProcess) {
+    this.#server = server;
+  }
+
+  async measureIdle(): Promise<void> {
+    await this.#server.call('takeLongestMs');
+    await new Promise((resolve) => setTimeout(resolve, idleMs));
+    this.#idleMs = await this.#server.call('takeLongestMs');
+    this.rows.push({ name: 'stall: idle', note: `${this.#idleMs.toFixed(1)} ms` });
+  }
+
+  /** The garbage of what came before is collected first. */
+  async measure(name: string, work: Work): Promise<void> {
+    await this.#server.call('heldBytes');
+    await this.#server.call('takeLongestMs');
+    await work();
+    const stallMs = Math.max(0, (await this.#server.call('takeLongestMs')) - this.#idleMs);
+    const text = `${stallMs.toFixed(0)} ms <= ${maxStallMs.toString()} ms`;
+    this.rows.push({ name: `stall: ${name}`, target: { text, isMet: stallMs <= maxStallMs } });
+  }
+
+  async send(request: LargeRequest, object: string): Promise<void> {
+    for (const each of request.before?.(object) ?? []) await this.#server.send(each);
+    await this.measure(request.name, () => this.#server.send(request.request(object)));
+  }
+}
+
+async function isServed(server: HostileProcess, kind: string): Promise<void> {
+  while ((await server.send(listOfKind(kind))).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+async function measureDefinitions(server: HostileProcess, measured: Stalls, definitions: number): Promise<void> {
+  await measured.measure('a definition of 1.2 MB', async () => {
+    await server.send(applyDefinition('Large', largeLeaves));
+    await isServed(server, 'Large');
+  });
+  await measured.measure(`${definitions.toString()} definitions`, async () => {
+    for (let number = 0; number < definitions; number += 1) {
+      await server.send(applyDefinition(`Usual${number.toString()}`, usualLeaves));
+    }
+    await isServed(server, `Usual${(definitions - 1).toString()}`);
+  });
+  const openApi = { method: 'GET', path: '/openapi/v3' };
+  const document = { method: 'GET', path: '/openapi/v3/apis/definitions.example.com/v1' };
+  for (const { name, request } of [
+    { name: '/openapi/v3 after a change', request: openApi },
+    { name: 'its largest document', request: document },
+  ]) {
+    await server.send(applyDefinition('Usual0', usualLeaves + 50));
+    await isServed(server, 'Usual0');
+    await measured.measure(name, () => server.send(request));
+  }
+}
+
+/** The longest stalls, each beyond that of an idle server. */
+export async function stalls({ settings }: CaseContext): Promise<readonly Row[]> {
+  const server = await HostileProcess.start();
+  const measured = new Stalls(server);
+  try {
+    await measured.measureIdle();
+    for (const [number, request] of largeRequests.entries()) await measured.send(request, `large-${number.toString()}`);
+    await server.call('fill', settings.objects);
+    for (const [number, request] of listRequests.entries()) await measured.send(request, `list-${number.toString()}`);
+    await measured.measure('indexes of all these objects', () => server.call('reindex'));
+    await measureDefinitions(server, measured, settings.definitions);
+    return measured.rows;
+  } finally {
+    await server.stop();
+  }
+}

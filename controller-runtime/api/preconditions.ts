@@ -1,0 +1,39 @@
+/** Which state of an object a write is for: the server refuses it (409 Conflict) when the stored object differs. */
+export interface Preconditions {
+  /** metadata.uid: a namesake that was created after the object was deleted has another. */
+  readonly uid?: string;
+  /** metadata.resourceVersion. */
+  readonly resourceVersion?: string;
+}
+
+/** The request header that carries the preconditions of a PATCH. */
+export const preconditionsHeader = 'homeostat-preconditions';
+
+const names: readonly string[] = ['uid', 'resourceVersion'] satisfies readonly (keyof Preconditions)[];
+
+/** `uid=<uid>&resourceVersion=<revision>`, of what is given; values are percent-encoded. */
+export function formatPreconditions(preconditions: Preconditions): string {
+  return Object.entries(preconditions)
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+    .join('&');
+}
+
+/** The preconditions that a text stands for; undefined when it has another form. */
+export function parsePreconditions(text: string): Preconditions | undefined {
+  const found = new Map<string, string>();
+  for (const part of text.split('&')) {
+    const [, name = '', encoded = ''] = /^(\w+)=(.+)$/.exec(part) ?? [];
+    const value = decode(encoded);
+    if (!names.includes(name) || found.has(name) || value === undefined || value === '') return undefined;
+    found.set(name, value);
+  }
+  return Object.fromEntries(found);
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

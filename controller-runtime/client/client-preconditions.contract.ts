@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { ContractSubject, reasonOfRejection } from './contract-subject.fixture.ts';
+import type { ContractCase, OpenClient } from './contract-subject.fixture.ts';
+import type { Patch, PatchOptions } from './client.ts';
+import { Person } from './example-person.fixture.ts';
+
+/** What writes that meet a namesake, or an object that has changed, are answered. Fakes are held to the same. */
+export function describePreconditions(subjectName: string, open: OpenClient): void {
+  describe(`${subjectName}: writes for an object that is no longer there`, () => {
+    const subject = new ContractSubject(open);
+    const greeting: Patch = { type: 'merge', patch: { status: { greeting: 'hi' } } };
+    const rename: Patch = { type: 'merge', patch: { spec: { name: 'b' } } };
+
+    /** The object as it was, and as its name has it now. */
+    const replaced = async (one: ContractCase): Promise<readonly [Person, Person]> => {
+      const former = await one.create('alice');
+      await subject.client.delete(Person, former.metadata.name);
+      return [former, await one.create('alice')];
+    };
+
+    const patch = (person: Person, body: Patch, options: PatchOptions = {}): Promise<unknown> =>
+      reasonOfRejection(subject.client.patch(Person, person.metadata.name, body, options));
+
+    const expectUntouched = async (present: Person): Promise<void> => {
+      expect(await subject.client.get(Person, present.metadata.name)).to.deep.equal(present);
+    };
+
+    it('reject a patch with a precondition of another uid with Conflict, of the object and of its status', async () => {
+      const [former, present] = await replaced(subject.newCase());
+      const { uid, resourceVersion } = former.metadata;
+      expect(await patch(present, rename, { preconditions: { uid } })).to.equal('Conflict');
+      expect(await patch(present, rename, { preconditions: { uid, resourceVersion } })).to.equal('Conflict');
+      const status = { subresource: 'status', preconditions: { uid } } as const;
+      expect(await patch(present, greeting, status)).to.equal('Conflict');
+      await expectUntouched(present);
+    });
+
+    it('reject a patch with a precondition of an older resourceVersion with Conflict', async () => {
+      const former = await subject.newCase().create('alice');
+      const present = await subject.client.patch(Person, former.metadata.name, rename);
+      const { resourceVersion } = former.metadata;
+      expect(await patch(present, greeting, { preconditions: { resourceVersion } })).to.equal('Conflict');
+      await expectUntouched(present);
+    });
+
+    it('carry out a patch whose preconditions hold', async () => {
+      const present = await subject.newCase().create('alice');
+      const { name, uid, resourceVersion } = present.metadata;
+      const preconditions = { uid, resourceVersion };
+      expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
+    });
+
+    it('reject a merge patch that has another uid in its metadata with Invalid, with an older revision Conflict', async () => {
+      const [former, present] = await replaced(subject.newCase());
+      const { uid, resourceVersion } = former.metadata;
+      expect(await patch(present, { type: 'merge', patch: { metadata: { uid } } })).to.equal('Invalid');
+      const both = { metadata: { uid, resourceVersion } };
+      expect(await patch(present, { type: 'merge', patch: both })).to.equal('Conflict');
+      await expectUntouched(present);
+    });
+
+    it('reject update and updateStatus of the former object with Conflict', async () => {
+      const [former, present] = await replaced(subject.newCase());
+      expect(await reasonOfRejection(subject.client.update(former))).to.equal('Conflict');
+      expect(await reasonOfRejection(subject.client.updateStatus(former, { greeting: 'hi' }))).to.equal('Conflict');
+      await expectUntouched(present);
+    });
+
+    it('reject the deletion of the former object with Conflict', async () => {
+      const [former, present] = await replaced(subject.newCase());
+      const { name, uid } = former.metadata;
+      const refused = subject.client.delete(Person, name, { preconditions: { uid } });
+      expect(await reasonOfRejection(refused)).to.equal('Conflict');
+      await expectUntouched(present);
+    });
+  });
+}

@@ -1,0 +1,9 @@
+import { describePreconditions } from '../client/client-preconditions.contract.ts';
+import { FakeClient } from './fake-client.test-support.ts';
+
+describePreconditions('the fake of these tests', async () => ({
+  client: new FakeClient(),
+  serve: async () => {},
+  withdraw: () => {},
+  close: async () => {},
+}));

@@ -1,0 +1,200 @@
+import { formatKey, keyOf, type ApiObject, type Clock, type Logger, type ObjectKey } from '../api/index.ts';
+import { sleep } from '../clock/sleep.ts';
+import type { Client } from '../client/client.ts';
+import type { WorkItem } from '../queue/queue-entry.ts';
+import type { Reason } from '../queue/reason.ts';
+import { Workers } from '../queue/workers.ts';
+import { WorkQueue } from '../queue/work-queue.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { CacheView } from './cache-view.ts';
+import type { ControllerDefinition, WatchSource } from './controller-definition.ts';
+import { QueueMetrics, sampleQueue } from './controller-metrics.ts';
+import { kindIdOf } from './kind-id.ts';
+import { MappingRun } from './mapping-run.ts';
+import type { OwnRevisions } from './own-revisions.ts';
+import { PendingStates } from './pending-states.ts';
+import { workKey } from './work-key.ts';
+
+export interface MappingParts {
+  readonly definition: ControllerDefinition;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly view: CacheView;
+  readonly statusWrites: OwnRevisions;
+  /** Takes the keys that mappings return. */
+  readonly queue: Pick<WorkQueue, 'add'>;
+}
+
+/** More than a handler is given in one turn: the objects of the start must not pile up before mappings that are quick. */
+const itemsPerTurn = 200;
+
+/** Objects whose mapping failed, and waits to be tried again. With more of them, a failure is given up. */
+const maxFailed = 10_000;
+
+/** An event of a watched kind: the states of the object that are to be mapped. */
+export interface MappedEvent {
+  readonly source: WatchSource;
+  readonly states: readonly ApiObject[];
+  readonly priority: number;
+  readonly reason: Reason;
+}
+
+/**
+ * The mappings of a controller's watches, in a work queue of their own: one entry for each object, as many at once as the
+ * controller has workers, with its back-off and its timeout. A mapping that fails is tried again until it succeeds, so
+ * that no event is lost; only beyond 10,000 failing objects is one given up, which is logged.
+ */
+export class Mappings {
+  readonly #parts: MappingParts;
+  readonly #sources: readonly WatchSource[];
+  readonly #queue: WorkQueue;
+  readonly #workers: Workers;
+  readonly #metrics: QueueMetrics | undefined;
+  readonly #endSamples: (() => void) | undefined;
+  readonly #pending = new Map<string, PendingStates>();
+  readonly #failed = new Set<string>();
+  readonly #running = new Set<MappingRun>();
+  readonly #stop = new AbortController();
+
+  constructor(parts: MappingParts) {
+    const { definition, clock, metrics } = parts;
+    const { name: controller, concurrency, backoff, watches } = definition;
+    this.#parts = parts;
+    this.#sources = watches;
+    if (watches.length > 0) {
+      const queueName = { name: `${controller}-mappings`, controller };
+      this.#metrics = new QueueMetrics(metrics, queueName);
+      const gauges = { depth: () => this.#queue.length, running: () => this.#ages() };
+      this.#endSamples = sampleQueue(metrics, queueName, gauges);
+    }
+    const observer = this.#metrics;
+    const onReady = (): void => this.#workers.pump();
+    this.#queue = new WorkQueue({ clock, backoff, onReady, ...(observer === undefined ? {} : { observer }) });
+    this.#workers = new Workers({
+      queue: this.#queue,
+      concurrency,
+      itemsPerTurn,
+      process: (item) => this.#process(item),
+    });
+  }
+
+  start(): void {
+    this.#workers.start();
+  }
+
+  add({ source, states, priority, reason }: MappedEvent): void {
+    const [object] = states;
+    if (object === undefined) return;
+    const id = `${this.#sources.indexOf(source)} ${formatKey(keyOf(object))}`;
+    const pending = this.#pending.get(id) ?? new PendingStates(source);
+    this.#pending.set(id, pending);
+    pending.add(states, { priority, reason });
+    this.#queue.add(id, { priority, reason });
+  }
+
+  /** No mapping is ready or under way. Those that wait for their back-off do not count, as keys do not. */
+  isIdle(): boolean {
+    return this.#queue.length + this.#queue.processing === 0;
+  }
+
+  /** Tells the mappings under way to end, and waits for them within the grace. What waits is dropped. */
+  async stop(graceMs: number): Promise<void> {
+    this.#workers.stop();
+    this.#stop.abort(new Error('the controller has stopped'));
+    const drained = new AbortController();
+    const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
+    await Promise.race([draining, sleep(this.#parts.clock, graceMs, drained.signal)]);
+    this.#endSamples?.();
+    if (this.#running.size === 0) return;
+    for (const run of this.#running) run.leave(new Error('the controller has stopped'));
+    this.#parts.logger.warn({ mappings: this.#running.size, graceMs }, 'mappings did not end within the grace');
+  }
+
+  async #process({ key: id, attempts }: WorkItem): Promise<void> {
+    const { clock } = this.#parts;
+    const startedMs = clock.monotonicMs();
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    this.#failed.delete(id);
+    const failures = pending === undefined ? [] : await this.#map(pending);
+    if (pending === undefined || failures.length === 0 || this.#stop.signal.aborted) this.#queue.forget(id);
+    else this.#retry({ id, attempt: attempts + 1 }, pending, failures);
+    this.#metrics?.worked(clock.monotonicMs() - startedMs);
+    this.#queue.done(id);
+  }
+
+  /** Enqueues the keys of all states, each once; returns the states that could not be mapped. */
+  async #map(pending: PendingStates): Promise<readonly Failure[]> {
+    const keys = new Set<string>();
+    const failures: Failure[] = [];
+    for (const state of pending.states) {
+      try {
+        for (const key of await this.#keysOf(pending, state)) keys.add(key);
+      } catch (error) {
+        failures.push({ state, error });
+      }
+    }
+    const { priority, reason } = pending;
+    for (const key of keys) this.#parts.queue.add(key, { priority, reason });
+    return failures;
+  }
+
+  async #keysOf({ source }: PendingStates, state: ApiObject): Promise<readonly string[]> {
+    const { clock, client, view, statusWrites, definition } = this.#parts;
+    const { timeoutMs, model } = definition;
+    const parts = { clock, client, view, statusWrites, timeoutMs, ownKindId: kindIdOf(model), stop: this.#stop.signal };
+    const run = new MappingRun(parts, source);
+    this.#running.add(run);
+    try {
+      return (await run.keysOf(state)).flatMap((given) => this.#workKey(given, state));
+    } finally {
+      this.#running.delete(run);
+    }
+  }
+
+  /** To map the state again would bring the same: what is no key is reported, and skipped. */
+  #workKey(given: string | ObjectKey, state: ApiObject): readonly string[] {
+    const { definition, logger } = this.#parts;
+    try {
+      return [workKey(given, definition.model)];
+    } catch (err) {
+      logger.error({ from: nameOf(state), err }, 'a mapping returned a key that is none; it is skipped');
+      return [];
+    }
+  }
+
+  /** What came meanwhile is mapped together with what failed. */
+  #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
+    const { logger } = this.#parts;
+    const isGivenUp = this.#failed.size >= maxFailed;
+    const then = isGivenUp ? 'it is given up, since too many others wait' : 'it is tried again';
+    for (const { state, error: err } of failures)
+      logger.error({ from: nameOf(state), attempt, err }, `mapping an event to keys failed; ${then}`);
+    if (isGivenUp) return this.#queue.forget(id);
+    this.#failed.add(id);
+    const pending = new PendingStates(failed.source);
+    const states = failures.map(({ state }) => state);
+    pending.add(states, failed);
+    const later = this.#pending.get(id);
+    if (later !== undefined) pending.add(later.states, later);
+    this.#pending.set(id, pending);
+    this.#queue.addRateLimited(id);
+  }
+
+  #ages(): readonly number[] {
+    const nowMs = this.#parts.clock.monotonicMs();
+    return [...this.#running].map(({ sinceMs }) => nowMs - sinceMs);
+  }
+}
+
+interface Failure {
+  readonly state: ApiObject;
+  readonly error: unknown;
+}
+
+/** For logs. */
+function nameOf(object: ApiObject): { readonly kind: string; readonly key: string } {
+  return { kind: object.kind, key: formatKey(keyOf(object)) };
+}

@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { eachHarness, Person } from './harness.test-support.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('when a controller runs', () => {
+  const harnessFor = eachHarness();
+
+  it('lets changes go before the objects that a resync brings', async () => {
+    const runs: string[] = [];
+    let letGo: (() => void) | undefined;
+    let isBlocked = false;
+    const at = harnessFor({
+      concurrency: 1,
+      resync: '10h',
+      async reconcile({ name }) {
+        runs.push(name);
+        if (isBlocked) await new Promise<void>((resolve) => (letGo = resolve));
+      },
+    });
+    for (const name of ['ada', 'bob']) await at.person(name);
+    await at.start();
+    runs.length = 0;
+    isBlocked = true;
+    await at.change(Person, 'ada', { spec: { name: 'Ada' } });
+    await at.holds(() => letGo !== undefined);
+    at.client.informer(Person).resync();
+    await at.person('eve');
+    await at.holds(() => at.manager.queue('person').some(({ key }) => key === 'eve'));
+    isBlocked = false;
+    letGo?.();
+    await at.idle();
+    expect(runs).to.deep.equal(['ada', 'eve', 'bob', 'ada']);
+  });
+
+  it('gives the event loop a turn after 64 runs that wait for nothing', async () => {
+    let runs = 0;
+    const at = harnessFor({ reconcile: () => void (runs += 1) });
+    for (let index = 0; index < 500; index += 1) await at.person(`p${index}`);
+    at.startOnly();
+    let most = 0;
+    for (let before = 0; runs < 500; before = runs) {
+      await turn();
+      most = Math.max(most, runs - before);
+    }
+    expect(most).to.equal(64);
+  });
+
+  it('runs again ten seconds after a conflict whose change the cache never shows', async () => {
+    const times: number[] = [];
+    const at = harnessFor({
+      async reconcile({ object, client }) {
+        times.push(at.clock.monotonicMs());
+        await client.update({ ...object, spec: { name: 'from a stale state' } });
+      },
+    });
+    at.client.intercept = async (line) => {
+      if (!line.startsWith('update')) return;
+      at.client.intercept = () => {};
+      at.client.informer(Person).hold();
+      await at.change(Person, 'ada', { spec: { name: 'c' } });
+    };
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => at.manager.queue('person').some(({ state }) => state === 'delayed'));
+    await at.clock.advance(9_999);
+    expect(times).to.deep.equal([0]);
+    await at.clock.advance(1);
+    await at.holds(() => times.length === 2);
+    expect(times).to.deep.equal([0, 10_000]);
+    at.client.informer(Person).release();
+    await at.idle();
+  });
+
+  it('warns of a key that runs hot in each minute in which it does', async () => {
+    const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(135_000);
+    expect(at.lines('warn')).to.have.length(3);
+  });
+
+  it('does not warn of a key whose runs add up to many over several minutes', async () => {
+    let runs = 0;
+    const at = harnessFor({
+      hotLoopRunsPerMinute: 10,
+      reconcile() {
+        runs += 1;
+        return { after: '7s' };
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    await at.clock.advance(1_200_000);
+    expect(runs).to.be.above(100);
+    expect(at.lines('warn')).to.deep.equal([]);
+  });
+
+  it('does not count the outcome of a run that it has abandoned', async () => {
+    let fail = (_: Error): void => {};
+    const at = harnessFor({
+      reconcile: () => new Promise<void>((_, reject) => (fail = reject)),
+    });
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => at.manager.queue('person').some(({ state }) => state === 'processing'));
+    at.beginStop();
+    await at.clock.advance(30_000);
+    await at.stop();
+    fail(new Error('too late'));
+    await at.holds(() => at.manager.queue('person').length === 0);
+    expect(at.lines('error')).to.deep.equal([]);
+  });
+});

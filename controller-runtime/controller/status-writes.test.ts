@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { on } from './controller-definition.ts';
+import { Badge, eachHarness, Person } from './harness.test-support.ts';
+
+describe('a status that a controller writes', () => {
+  const harnessFor = eachHarness();
+
+  it('has the generation that the run was given, though the cache has a newer one by then', async () => {
+    const written: unknown[] = [];
+    const cached = (): Person | undefined => at.client.informer(Person).get({ name: 'ada' });
+    const at = harnessFor({
+      async reconcile({ object, status }) {
+        if (object.metadata.generation === 1) {
+          await at.change(Person, 'ada', { spec: { name: 'Ada' } });
+          await at.holds(() => cached()?.metadata.generation === 2);
+        }
+        const { metadata, status: stored } = await status({ greeting: object.spec.name });
+        written.push({ generation: metadata.generation, ...stored });
+      },
+    });
+    await at.person('ada');
+    await at.start();
+    expect(written).to.deep.equal([
+      { generation: 2, greeting: 'ada', observedGeneration: 1 },
+      { generation: 2, greeting: 'Ada', observedGeneration: 2 },
+    ]);
+  });
+
+  it('keeps the controller from being idle until its answer tells whether its event is of others', async () => {
+    let runs = 0;
+    let answer = (): void => {};
+    const at = harnessFor({
+      // Not awaited: where it is, the run under way keeps the controller from being idle.
+      watches: [
+        on(Badge, (_, { client }) => {
+          const patch = { status: { greeting: 'hi', seen: 1 } };
+          void client.patch(Person, 'ada', { type: 'merge', patch }, { subresource: 'status' });
+          return [];
+        }),
+      ],
+      reconcile: () => void (runs += 1),
+    });
+    await at.person('ada');
+    await at.start();
+    const { client } = at;
+    const patch = client.patch.bind(client);
+    client.patch = async (...given: Parameters<typeof patch>) => {
+      const written = await patch(...given);
+      await new Promise<void>((resolve) => (answer = resolve));
+      // As when another has had a part in what came out.
+      return { ...written, status: {} } as never;
+    };
+    await client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });
+    await at.holds(() => client.informer<Person>(Person).get({ name: 'ada' })?.status?.seen === 1);
+    expect(at.manager.isIdle()).to.equal(false);
+    expect(runs).to.equal(1);
+    answer();
+    await at.idle();
+    expect(runs).to.equal(2);
+  });
+});

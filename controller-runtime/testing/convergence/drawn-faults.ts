@@ -1,0 +1,58 @@
+import { noFaults } from './fault-plan.ts';
+import type { EventFault, FaultPlan, Restart, RunExtent, WriteFault } from './fault-plan.ts';
+
+const maxFaults = 3;
+/** Shorter than any back-off, longer than one, and longer than the first ones of a key or a watch together. */
+const pausesMs = [0, 50, 2_000, 20_000] as const;
+/** How late the failure of a request comes. */
+const delaysMs = [0, 0, 50, 2_000] as const;
+const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
+const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
+
+/** One to three faults, of any kinds at any writes and events. Refused reads are swept, and need no drawing. */
+export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {
+  const draw = new Draw(random);
+  const atWrite = new Map<number, WriteFault>();
+  const atEvent = new Map<number, EventFault>();
+  for (let count = draw.number(1, maxFaults); count > 0; count -= 1) {
+    if (random() < 0.5) atWrite.set(draw.number(1, extent.writes.length), draw.writeFault());
+    else atEvent.set(draw.number(1, extent.events), draw.eventFault());
+  }
+  return { ...noFaults, atWrite, atEvent };
+}
+
+class Draw {
+  readonly #random: () => number;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  number(from: number, to: number): number {
+    return from + Math.floor(this.#random() * (to - from + 1));
+  }
+
+  writeFault(): WriteFault {
+    const kind = this.#oneOf(writeFaults);
+    if (kind === 'crash') return { kind, carriedOut: this.#random() < 0.5, restart: this.#restart() };
+    if (kind === 'leaderChange') return { kind, restart: this.#restart() };
+    return { kind, lateMs: this.#oneOf(delaysMs), behindMs: this.#oneOf(pausesMs) };
+  }
+
+  eventFault(): EventFault {
+    const kind = this.#oneOf(eventFaults);
+    if (kind === 'crash') return { kind, restart: this.#restart() };
+    return kind === 'hold' ? { kind, forMs: this.#oneOf(pausesMs) } : { kind };
+  }
+
+  #restart(): Restart {
+    const changesBehind = this.#random() < 0.5 ? 0 : this.number(1, 3);
+    const behindMs = this.#oneOf(pausesMs);
+    // Caches lag independently of each other: some of them do.
+    return { afterMs: this.#oneOf(pausesMs), changesBehind, behindMs, behindBits: this.number(0, 2 ** 31 - 1) };
+  }
+
+  #oneOf<V>(values: readonly V[]): V {
+    return values[this.number(0, values.length - 1)] as V;
+  }
+}

@@ -1,0 +1,83 @@
+import { formatKey, keyOf } from '../../api/index.ts';
+import type { ControllerDefinition, MappedKeys, WatchSource } from '../../controller/controller-definition.ts';
+import type { KeySource } from '../../controller/key-source.ts';
+import type { Runnable } from '../../manager/runnable.ts';
+
+/** Notes which mappings, sources and runnables have failed, and not succeeded since. */
+export class FailingParts {
+  readonly #failing = new Map<string, string>();
+
+  /** A line each: what failed, and why. */
+  list(): readonly string[] {
+    return [...this.#failing].map(([part, reason]) => `${part}: ${reason}`);
+  }
+
+  /** The controller, with its mappings and sources watched. */
+  watching(definition: ControllerDefinition): ControllerDefinition {
+    const { name, watches, sources } = definition;
+    return {
+      ...definition,
+      watches: watches.map((watch, index) => this.#mapping(`${name}, mapping ${index + 1} of`, watch)),
+      sources: sources.map((source) => this.#source(`${name}, source "${source.name}"`, source)),
+    };
+  }
+
+  /** The runnable, watched. */
+  runnable(runnable: Runnable): Runnable {
+    const run: Runnable['run'] = async (...given) => {
+      const [signal] = given;
+      try {
+        await runnable.run(...given);
+      } catch (error) {
+        if (!signal.aborted) this.#note(`runnable "${runnable.name}"`, error);
+        throw error;
+      }
+    };
+    return { ...runnable, run };
+  }
+
+  #mapping(part: string, { model, map }: WatchSource): WatchSource {
+    return {
+      model,
+      map: (object, context) => {
+        const mapped = `${part} ${object.kind} "${formatKey(keyOf(object))}"`;
+        const succeed = (keys: MappedKeys): MappedKeys => {
+          this.#failing.delete(mapped);
+          return keys;
+        };
+        const fail = (error: unknown): never => {
+          this.#note(mapped, error);
+          throw error;
+        };
+        try {
+          const keys = map(object, context);
+          // A mapping that returns at once still does.
+          return keys instanceof Promise ? keys.then(succeed, fail) : succeed(keys);
+        } catch (error) {
+          return fail(error);
+        }
+      },
+    };
+  }
+
+  #source(part: string, { name, keys }: KeySource): KeySource {
+    const noted = this.#failing;
+    const note = (error: unknown): void => this.#note(part, error);
+    return {
+      name,
+      async *keys(context) {
+        noted.delete(part);
+        try {
+          yield* keys(context);
+        } catch (error) {
+          if (!context.signal.aborted) note(error);
+          throw error;
+        }
+      },
+    };
+  }
+
+  #note(part: string, error: unknown): void {
+    this.#failing.set(part, error instanceof Error ? error.message : String(error));
+  }
+}

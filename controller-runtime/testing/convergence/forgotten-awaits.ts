@@ -1,0 +1,90 @@
+import { formatKey } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { ControllerDefinition } from '../../controller/controller-definition.ts';
+import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../../controller/reconciler.ts';
+import type { FaultyRequests } from '../faulty-requests.ts';
+import { describeRequest } from '../intercepted-client.ts';
+import type { ClientRequest } from '../intercepted-client.ts';
+
+type Run<R extends ReconcileRequest> = (request: R) => ReconcileResult | Promise<ReconcileResult>;
+type Method = (...args: readonly unknown[]) => unknown;
+
+const neverSettles = new Promise<never>(() => {});
+
+/**
+ * Finds requests that a run which succeeded left behind: it does not learn when they fail, and so they are not tried
+ * again. A run that failed may leave some behind (`Promise.all` does); its key runs again. What is found never settles:
+ * its rejection would reach the test runner, in place of the report.
+ */
+export class ForgottenAwaits {
+  readonly #onFound: (problem: string) => void;
+  /** Runs that left writes under way, by reconcileID. */
+  readonly #left = new Set<string>();
+
+  constructor(onFound: (problem: string) => void) {
+    this.#onFound = onFound;
+  }
+
+  /** The controller, with each run followed by a look at what it left under way, and at what it asks for later. */
+  watching(definition: ControllerDefinition, requests: () => FaultyRequests): ControllerDefinition {
+    const { name, reconcile, cleanup } = definition;
+    const watched =
+      <R extends ReconcileRequest>(run: Run<R>): Run<R> =>
+      async (request) => {
+        const problem = (what: string): void =>
+          this.#onFound(`the run of ${name} "${formatKey(request.key)}" ended before ${what}: is an await missing?`);
+        let hasEnded = false;
+        const onCall = (method: string): boolean => {
+          if (hasEnded) problem(`its call of ${method}`);
+          return hasEnded;
+        };
+        const result = await run(guardedRequest(request, onCall));
+        hasEnded = true;
+        for (const write of requests().underWay) {
+          if (!write.isWrite || write.reconcileID !== request.reconcileID) continue;
+          this.#left.add(request.reconcileID);
+          problem(`its request "${describeRequest(write)}"`);
+        }
+        return result;
+      };
+    return {
+      ...definition,
+      reconcile:
+        typeof reconcile === 'function'
+          ? watched(reconcile)
+          : { reconcile: watched((request: ReconcileRequest) => reconcile.reconcile(request)) },
+      cleanup: cleanup === undefined ? undefined : watched(cleanup),
+    };
+  }
+
+  /** Whether this is a request of a run that left some behind. */
+  isOver({ reconcileID }: ClientRequest): boolean {
+    return reconcileID !== undefined && this.#left.has(reconcileID);
+  }
+}
+
+const verbs: ReadonlySet<string> = new Set(['ensure', 'status'] satisfies (keyof ReconcileContext)[]);
+const reads = ['get', 'list'] as const;
+const writes = ['create', 'update', 'updateStatus', 'patch', 'apply', 'delete', 'ensure'] as const;
+const clientMethods: ReadonlySet<string> = new Set([...reads, ...writes] satisfies (keyof Client)[]);
+
+/** The request, whose verbs and client never answer once `onCall` returns true. */
+function guardedRequest<R extends ReconcileRequest>(request: R, onCall: (method: string) => boolean): R {
+  const client = guarded(request.client, clientMethods, (method) => onCall(`client.${method}`));
+  const context = guarded(request, verbs, onCall);
+  return new Proxy(context, {
+    get: (target, name) => (name === 'client' ? client : (Reflect.get(target, name) as unknown)),
+  });
+}
+
+function guarded<O extends object>(object: O, methods: ReadonlySet<string>, onCall: (method: string) => boolean): O {
+  return new Proxy(object, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      const method = value.bind(target) as Method;
+      if (typeof name !== 'string' || !methods.has(name)) return method;
+      return (...args: readonly unknown[]) => (onCall(name) ? neverSettles : method(...args));
+    },
+  });
+}

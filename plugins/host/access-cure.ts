@@ -1,0 +1,26 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
+import { environmentName } from './serve-options.ts';
+
+/** Codes of Node for a certificate that leads to no authority it knows. */
+const unknownAuthority: ReadonlySet<unknown> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** What a user can do where a server cannot be trusted, or does not let the command in; undefined for all other errors. */
+export function accessCure(error: unknown): string | undefined {
+  if (isApiError(error) && error.reason === 'Unauthorized')
+    return `give the server's token: --token, or better ${environmentName('token')}`;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = 'code' in cause ? cause.code : undefined;
+    if (unknownAuthority.has(code))
+      return "name the file of the server's authority: NODE_EXTRA_CA_CERTS=<tls-dir>/ca.crt, such as data/tls/ca.crt";
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+      return "use a name that the server's certificate has, or start the server with --host-name <name>";
+    if (code === 'CERT_HAS_EXPIRED') return "renew the server's certificate";
+  }
+  return undefined;
+}

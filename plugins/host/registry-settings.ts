@@ -1,0 +1,45 @@
+/** Where packages come from and how to get at them: all that is taken over of the settings that npm has on this machine. */
+const ofRegistries =
+  /^(?:registry|@[^:]+:registry|\/\/.+|ca|ca\[\]|cafile|(?:https?-)?proxy|no-?proxy|strict-ssl|local-address|fetch-[a-z-]+|maxsockets|cache|before|min-release-age(?:-exclude(?:\[\])?)?)$/;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** npm's settings of registries, in the order in which they count, the last one most: from files in npm's format, then the environment. */
+export function registrySettings(files: readonly string[], environment: Environment): string {
+  const fromFiles = files.flatMap((text) => text.split(/\r?\n/).flatMap((line) => settingOf(line, environment)));
+  const settings = [...fromFiles, ...Object.entries(environment).flatMap(fromEnvironment)];
+  return settings.map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`).join('');
+}
+
+type Setting = readonly [key: string, value: string];
+
+function settingOf(line: string, environment: Environment): readonly Setting[] {
+  const [, key = '', value = ''] = /^\s*([^;#[=\s][^=]*?)\s*(?:=\s*(.*?)\s*)?$/.exec(line) ?? [];
+  const setting: Setting = [replaceVariables(key, environment), replaceVariables(unquoted(value), environment)];
+  return ofRegistries.test(setting[0]) ? [setting] : [];
+}
+
+/** As the format of .ini files has it: a comment may follow what is not quoted. */
+function unquoted(value: string): string {
+  if (/^"(?:[^"\\]|\\["\\/])*"$/.test(value)) return JSON.parse(value) as string;
+  if (/^(["']).*\1$/.test(value)) return value.slice(1, -1);
+  return value
+    .replace(/(?<!\\)[;#].*$/, '')
+    .trim()
+    .replaceAll(/\\([;#])/g, '$1');
+}
+
+/** `${NAME}`, and `${NAME?}` for one that may be absent, as npm replaces them. */
+function replaceVariables(text: string, environment: Environment): string {
+  return text.replaceAll(
+    /(?<!\\)\$\{([^${}?]+)(\?)?\}/g,
+    (whole, name: string, optional?: string) => environment[name] ?? (optional === undefined ? whole : ''),
+  );
+}
+
+/** `npm_config_registry`, and `npm_config_//host/:_authToken`. */
+function fromEnvironment([name, value = '']: readonly [string, string | undefined]): readonly Setting[] {
+  const [, given = ''] = /^npm_config_(.+)$/i.exec(name) ?? [];
+  const key = given.startsWith('//') ? given : given.toLowerCase().replaceAll(/(?!^)_/g, '-');
+  return value !== '' && ofRegistries.test(key) ? [[key, value]] : [];
+}

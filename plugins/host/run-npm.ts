@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { registrySettings } from './registry-settings.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a program needs to run and to reach the network; all else of the environment, secrets among it, npm does not see. */
+const passedOn: ReadonlySet<string> = new Set(
+  [
+    'PATH',
+    'HOME',
+    'LANG',
+    'LC_ALL',
+    'TMPDIR',
+    'TMP',
+    'TEMP',
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'NO_PROXY',
+    'NODE_EXTRA_CA_CERTS',
+    'SSL_CERT_FILE',
+    'SSL_CERT_DIR',
+    // Without these, programs do not start on Windows.
+    'SYSTEMROOT',
+    'SYSTEMDRIVE',
+    'COMSPEC',
+    'PATHEXT',
+    'USERPROFILE',
+    'APPDATA',
+    'LOCALAPPDATA',
+  ].flatMap((name) => [name, name.toLowerCase()]),
+);
+
+export interface NpmRun {
+  /** The folder that npm works in, without `.npmrc`; npm looks at none above it. */
+  readonly project: string;
+  /** Let it find the registries; default true. Scripts of packages could read the credentials for them. */
+  readonly registries?: boolean;
+}
+
+/**
+ * npm, with no configuration but this machine's settings of registries: it gets configuration files that are made for it, and
+ * an environment without secrets. Nothing is made before the first run.
+ */
+export class IsolatedNpm {
+  readonly #environment: Environment;
+  #own: Promise<OwnFiles> | undefined;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** Rejects with what npm says of its failure. */
+  async run(args: readonly string[], { project, registries = true }: NpmRun): Promise<void> {
+    this.#own ??= makeOwnFiles(this.#environment);
+    const { folder, settings, empty, global } = await this.#own;
+    const files = [`--prefix=${project}`, `--userconfig=${registries ? settings : empty}`, `--globalconfig=${global}`];
+    // A path that is no program: a repository that is fetched by git may bring a configuration of npm.
+    const git = `--git=${join(folder, 'no-git')}`;
+    const env = Object.fromEntries(Object.entries(this.#environment).filter(([name]) => passedOn.has(name)));
+    await npm([...args, ...files, git], { cwd: project, env });
+  }
+
+  /** Removes what was made for it. */
+  async dispose(): Promise<void> {
+    const own = await this.#own?.catch(() => undefined);
+    if (own !== undefined) await rm(own.folder, { recursive: true, force: true });
+  }
+}
+
+interface OwnFiles {
+  readonly folder: string;
+  readonly settings: string;
+  /** Empty. npm reads no file twice, so that there are two of them. */
+  readonly empty: string;
+  readonly global: string;
+}
+
+async function makeOwnFiles(environment: Environment): Promise<OwnFiles> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-npm-')));
+  const empty = await writeSettings(folder, 'empty.npmrc', '');
+  const global = await writeSettings(folder, 'global.npmrc', '');
+  const known = registrySettings(await settingsFiles(folder, environment), environment);
+  return { folder, empty, global, settings: await writeSettings(folder, 'registries.npmrc', known) };
+}
+
+/** Readable by its owner alone: it may hold credentials. */
+async function writeSettings(folder: string, name: string, text: string): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, text, { mode: 0o600 });
+  return file;
+}
+
+/** The files that npm is set up by on this machine, as far as they are there: where they are, npm knows. */
+async function settingsFiles(folder: string, env: Environment): Promise<readonly string[]> {
+  // The folder is a package, so that npm looks for a project's settings in none above it.
+  await writeFile(join(folder, 'package.json'), '{}');
+  const said = await npm(['config', 'get', 'globalconfig', 'userconfig'], { cwd: folder, env });
+  const paths = ['globalconfig', 'userconfig'].flatMap((key) => new RegExp(`^${key}=(.+)$`, 'm').exec(said)?.[1] ?? []);
+  return Promise.all(paths.map(async (path) => readFile(path, 'utf8').catch(() => '')));
+}
+
+/** A project is itself, part of no workspace above it; and nothing is asked but what the command asks. */
+const always = ['--workspaces=false', '--update-notifier=false'];
+
+async function npm(
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: Environment },
+): Promise<string> {
+  const run = promisify(execFile)('npm', [...args, ...always], { ...options, maxBuffer: 64 * 1024 * 1024 });
+  const { stdout } = await run.catch((error: unknown) => {
+    throw npmError(args[0], error as Error & { stderr?: string });
+  });
+  return stdout;
+}
+
+/** With what npm says in place of its command line, which would follow from the cause. */
+function npmError(verb: string | undefined, error: Error & { readonly stderr?: string }): Error {
+  const said = (error.stderr ?? '').split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);
+  const lines = said.filter((line) => !line.startsWith('A complete log')).slice(0, 5);
+  if (lines.length > 0) return new Error(`npm ${verb} failed: ${lines.join(' ')}`);
+  return new Error(`npm ${verb} failed: ${error.message}`, { cause: error });
+}

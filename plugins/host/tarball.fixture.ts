@@ -1,0 +1,29 @@
+import { gzipSync } from 'node:zlib';
+
+/** An entry as tar writes it, whatever its name. */
+export function tarEntry(
+  path: string,
+  { type = '0', content = '' }: { readonly type?: string; readonly content?: string } = {},
+): Buffer {
+  const bytes = Buffer.from(content);
+  const header = Buffer.alloc(512);
+  header.write(path, 0);
+  header.write(bytes.length.toString(8).padStart(11, '0'), 124);
+  header.write(type, 156);
+  header.fill(' ', 148, 156);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0`, 148);
+  const body = Buffer.alloc(Math.ceil(bytes.length / 512) * 512);
+  bytes.copy(body);
+  return Buffer.concat([header, body]);
+}
+
+/** A `.tgz` of these entries. */
+export function tarball(...entries: readonly Buffer[]): Buffer {
+  return gzipSync(Buffer.concat([...entries, Buffer.alloc(1024)]));
+}
+
+/** The archive that `npm pack` makes of these files, by path. */
+export function npmTarball(files: Readonly<Record<string, string>>): Buffer {
+  return tarball(...Object.entries(files).map(([path, content]) => tarEntry(`package/${path}`, { content })));
+}

@@ -1,0 +1,40 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { maxArchiveBytes, readTarball } from './read-tarball.ts';
+
+/** What `npm pack` never packs, and why an archive with it is refused; paths in lower case, with `/`. */
+const refused: readonly (readonly [path: RegExp, why: string])[] = [
+  [/(?:^|\/)\.npmrc(?:\/|$)/, 'is a configuration of npm, which an archive may not bring'],
+  [/(?:^|\/)node_modules\/\.bin(?:\/|$)/, 'is a folder of programs, which npm makes itself'],
+];
+
+/**
+ * Unpacks a `.tgz` into an empty folder, without the outermost folder of the archive (`package` by habit). Rejects with an Error
+ * that names the entry for what {@link readTarball} refuses, for configurations of npm, for `node_modules/.bin`, and for
+ * two entries of one path: which of them counts would depend on the program that reads the archive, or on the file system.
+ */
+export async function unpackArchive(file: string, folder: string): Promise<void> {
+  try {
+    if ((await stat(file)).size > maxArchiveBytes) throw new Error('is larger than 256 MiB');
+    const unpacked = new Set<string>();
+    for (const { path, bytes } of await readTarball(await readFile(file))) {
+      const inside = pathInside(path);
+      const folded = inside.normalize('NFC').toLowerCase();
+      const [, why] = refused.find(([pattern]) => pattern.test(folded)) ?? [];
+      if (why !== undefined) throw new Error(`${path}: ${why}`);
+      if (unpacked.has(folded)) throw new Error(`${path}: is there twice`);
+      unpacked.add(folded);
+      const target = join(folder, ...inside.split('/'));
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, bytes, { flag: 'wx' });
+    }
+  } catch (cause) {
+    throw new Error(`${file}: cannot be unpacked`, { cause });
+  }
+}
+
+function pathInside(path: string): string {
+  const [, ...parts] = path.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.length === 0) throw new Error(`${path}: must be in a folder, as npm packs it`);
+  return parts.join('/');
+}

@@ -1,0 +1,311 @@
+import { expect } from 'chai';
+import { controller, on, poll, terminal } from 'homeostat';
+import { checkConvergence, ConvergenceError } from 'homeostat/testing';
+import type { ConvergenceOptions, RunnableParts, ScenarioContext } from 'homeostat/testing';
+import { bugs, Card, Guest, host, undefinedIfAbsent } from './support/planted-bugs.ts';
+
+const check = (options: ConvergenceOptions) => checkConvergence({ models: [Card], seeds: [], ...options });
+
+const failureOf = async (options: ConvergenceOptions): Promise<ConvergenceError> => {
+  const error: unknown = await check(options).catch((thrown: unknown) => thrown);
+  if (!(error instanceof ConvergenceError)) throw error ?? new Error('it converged');
+  return error;
+};
+
+/** As in docs/testing.md: users wait once, and then change their mind before anything could happen. */
+const comeAndGo = async ({ client, settle }: ScenarioContext): Promise<void> => {
+  const rename = (name: string) => client.patch(Guest, 'ada', { type: 'merge', patch: { spec: { name } } });
+  await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+  await client.create(Guest, { metadata: { name: 'bob' }, spec: { name: 'Bob' } });
+  await settle();
+  await rename('Ada L.');
+  await rename('Ada Lovelace');
+  await client.delete(Guest, 'bob');
+};
+
+const arrive = async ({ client }: ScenarioContext): Promise<void> => {
+  await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+};
+
+describe('checkConvergence, without drawn faults', () => {
+  it('finds nothing in a controller without mistakes', async () => {
+    const { runs, faults } = await check({ controllers: [host], scenario: comeAndGo });
+    expect(faults).to.equal(runs - 1);
+  });
+
+  for (const [bug, planted] of Object.entries(bugs)) {
+    it(`finds ${bug}`, async () => {
+      const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
+      expect(error.faults).to.have.length.at.most(1);
+    });
+  }
+
+  it('says which write a missing await left under way', async () => {
+    const planted = bugs['a missing await at the last write'];
+    const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
+    expect(error.message).to.equal(
+      'the run without faults failed: the run of guest "ada" ended before its request ' +
+        '"patch status of Guest ada": is an await missing?',
+    );
+  });
+
+  it('says what a run called after its end, when the missing await is at a read', async () => {
+    const planted = bugs['a missing await at a read that a write follows'];
+    const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
+    expect(error.message).to.equal(
+      'the run without faults failed: the run of guest "ada" ended before its call of status: is an await missing?',
+    );
+  });
+
+  it('takes no writes for forgotten that a failed run leaves behind', async () => {
+    const both = controller(Guest, {
+      async reconcile({ object, client, status }) {
+        const { name } = object.metadata;
+        const card = client.ensure(Card, name, { spec: { text: name } });
+        await Promise.all([status({ greeting: name }), card]);
+      },
+    });
+    await check({ controllers: [both], scenario: comeAndGo });
+  });
+});
+
+describe('checkConvergence, of what fails for good without faults', () => {
+  const failing = (error: () => Error) =>
+    controller(Guest, {
+      async reconcile({ status, object }) {
+        await status({ greeting: object.spec.name });
+        throw error();
+      },
+    });
+
+  it('refuses to compare with it', async () => {
+    const error = await failureOf({ controllers: [failing(() => new Error('no cards left'))], scenario: arrive });
+    expect(error.message).to.match(
+      /^the run without faults ended with what fails for good\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
+    );
+  });
+
+  it('refuses an error that is not tried again', async () => {
+    const error = await failureOf({ controllers: [failing(() => terminal('no such guest'))], scenario: arrive });
+    expect(error.message).to.match(/\n {2}guest "ada", 1 failure: no such guest$/);
+  });
+
+  it('refuses a mapping that fails, and a source', async () => {
+    const [watches, sources] = [
+      [on(Card, () => Promise.reject(new Error('no such guest')))],
+      [poll('doorbell', '10s', () => Promise.reject(new Error('no doorbell')))],
+    ];
+    const reconcile: typeof host.reconcile = ({ object, ensure }) => {
+      return ensure(Card, object.metadata.name, {}).then(() => undefined);
+    };
+    const mapping = await failureOf({ controllers: [controller(Guest, { watches, reconcile })], scenario: arrive });
+    expect(mapping.message).to.match(/\n {2}guest, mapping 1 of Card "ada": no such guest$/);
+    const source = await failureOf({ controllers: [controller(Guest, { sources, reconcile })], scenario: arrive });
+    expect(source.message).to.match(/\n {2}guest, source "doorbell": no doorbell$/);
+  });
+
+  it('refuses a runnable that fails', async () => {
+    const run = async () => {
+      throw new Error('no doorbell');
+    };
+    const runnables = () => [{ name: 'doorbell', run }];
+    const error = await failureOf({ controllers: [host], runnables, scenario: arrive });
+    expect(error.message).to.match(/\n {2}runnable "doorbell": no doorbell$/);
+  });
+
+  it('accepts what asks to be run again', async () => {
+    const patient = controller(Guest, {
+      async reconcile({ object, status }) {
+        await status({ greeting: object.spec.name });
+        return { requeue: true };
+      },
+    });
+    await check({ controllers: [patient], scenario: arrive });
+  });
+});
+
+describe('checkConvergence, of requests that no run makes', () => {
+  const cardOf = controller(Guest, {
+    async reconcile({ object, client, status }) {
+      const card = await client.get(Card, object.metadata.name).catch(undefinedIfAbsent);
+      await status({ card: card?.spec?.text ?? 'none' });
+    },
+  });
+  const { reconcile } = cardOf;
+
+  const cardComesLater = async (context: ScenarioContext): Promise<void> => {
+    await arrive(context);
+    await context.settle();
+    await context.client.create(Card, { metadata: { name: 'ada' }, spec: { text: 'Hello' } });
+    await context.clock.advance(600_000);
+  };
+
+  it('refuses those of mappings', async () => {
+    const careless = controller(Guest, {
+      watches: [
+        on(Card, async ({ metadata }, { client }) => {
+          const guests = await client.list(Guest).catch(() => ({ items: [] }));
+          return guests.items.map((guest) => guest.metadata.name).filter((name) => name === metadata.name);
+        }),
+      ],
+      reconcile,
+    });
+    const error = await failureOf({ controllers: [careless], scenario: cardComesLater });
+    expect(error.faults.join()).to.match(/^no connection at read \d+, list Guest$/);
+    expect(error.differences).to.deep.equal([
+      { object: 'Guest ada', path: 'status.card', expected: 'Hello', found: 'none' },
+    ]);
+  });
+
+  it('waits until a mapping that failed has been called again', async () => {
+    const careful = controller(Guest, {
+      watches: [
+        on(Card, async ({ metadata }, { client }) => {
+          const { items } = await client.list(Guest);
+          return items.map((guest) => guest.metadata.name).filter((name) => name === metadata.name);
+        }),
+      ],
+      reconcile,
+    });
+    await check({ controllers: [careful], scenario: cardComesLater });
+  });
+
+  it('refuses those of sources, and waits until the source has begun again', async () => {
+    const polling = (isCareless: boolean) =>
+      controller(Guest, {
+        sources: [
+          poll('cards', '10m', async ({ client }) => {
+            const cards = client.list(Card);
+            const { items } = await (isCareless ? cards.catch(() => ({ items: [] })) : cards);
+            return items.map(({ metadata }) => metadata.name);
+          }),
+        ],
+        reconcile,
+      });
+    await check({ controllers: [polling(false)], scenario: cardComesLater });
+    const error = await failureOf({ controllers: [polling(true)], scenario: cardComesLater });
+    expect(error.faults.join()).to.match(/^no connection at read \d+, list Card$/);
+  });
+
+  it('gives faults to those of runnables, their writes included', async () => {
+    const invitations =
+      (isCareful: boolean) =>
+      ({ client, clock }: RunnableParts) => [
+        {
+          name: 'invitations',
+          async run(signal: AbortSignal) {
+            while (!signal.aborted) {
+              const card = { metadata: { name: 'invitation' }, spec: { text: 'come' } };
+              const made = client.apply(Card, card, { fieldManager: 'invitations' });
+              await (isCareful ? made.catch(() => undefined) : made);
+              await new Promise<void>((resolve) => clock.setTimeout(resolve, 60_000));
+            }
+          },
+        },
+      ];
+    const scenario = async (context: ScenarioContext): Promise<void> => {
+      await arrive(context);
+      await context.clock.advance(120_000);
+    };
+    await check({ controllers: [host], runnables: invitations(true), scenario });
+    const error = await failureOf({ controllers: [host], runnables: invitations(false), scenario });
+    expect(error.message).to.match(/runnable "invitations": .+ Card invitation .+\(injected\)/);
+  });
+});
+
+describe('checkConvergence, of what runs share', () => {
+  /** A register outside of the API: it numbers guests in the order of their first coming. */
+  const numbers = new Map<string, number>();
+  const registering = controller(Guest, {
+    concurrency: 1,
+    async reconcile({ object, status }) {
+      const { uid } = object.metadata;
+      if (!numbers.has(uid)) numbers.set(uid, numbers.size + 1);
+      await status({ number: numbers.get(uid) ?? 0 });
+    },
+  });
+
+  it('resets it before each run by a hook', async () => {
+    let resets = 0;
+    const beforeRun: ConvergenceOptions['beforeRun'] = async ({ clock }) => {
+      expect(clock.monotonicMs()).to.equal(0);
+      await Promise.resolve();
+      numbers.clear();
+      resets += 1;
+    };
+    const { runs } = await check({ controllers: [registering], scenario: comeAndGo, beforeRun });
+    expect(resets).to.equal(runs);
+  });
+
+  it('tells a difference that needs no fault', async () => {
+    numbers.clear();
+    let coming = 0;
+    const scenario = async ({ client }: ScenarioContext) => {
+      coming += 1;
+      await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: `Ada ${coming}` } });
+    };
+    const error = await failureOf({ controllers: [host], scenario });
+    expect(error.message).to.match(/^another run without faults came to another end than the one without\ndifference/);
+    expect(error.faults).to.deep.equal([]);
+  });
+});
+
+describe('checkConvergence, in what it reports', () => {
+  it('compares no managed fields', async () => {
+    let processes = 0;
+    const controllers = () => {
+      processes += 1;
+      const fieldManager = `host-${processes}`;
+      return [
+        controller(Guest, {
+          async reconcile({ object: { metadata, spec }, client }) {
+            const card = { metadata: { name: metadata.name }, spec: { text: spec.name } };
+            await client.apply(Card, card, { fieldManager, force: true });
+          },
+        }),
+      ];
+    };
+    await check({ controllers, scenario: comeAndGo, seeds: 3 });
+  });
+
+  it('names only the faults that the failure needs, each as simple as it may be', async () => {
+    // These draw two or three faults each, with late failures and caches that lag.
+    for (const seed of [5, 34, 37]) {
+      const { faults } = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: [seed] });
+      expect(faults, `seed ${seed}`).to.have.length(1);
+      expect(faults.join()).to.match(/20000 ms$|20000 ms from event/);
+    }
+  });
+
+  it('says the seed, which does it all again', async () => {
+    const error = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: 40 });
+    const { seed = NaN, faults } = error;
+    expect(error.message.split('\n')).to.include.members([
+      'a run with faults came to another end than the one without',
+      'faults:',
+      ...faults.map((fault) => `  ${fault}`),
+      'difference to the run without faults:',
+      `run it again with seeds: [${seed}]`,
+    ]);
+    const again = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: [seed] });
+    expect(again.message).to.equal(error.message);
+  });
+});
+
+/** Greets no guest who is older than 15 s: a mistake that shows when nobody is at work for a while. */
+function greetsTheYoung(): Pick<ConvergenceOptions, 'controllers' | 'beforeRun'> {
+  let now = (): number => 0;
+  return {
+    beforeRun: ({ clock }) => {
+      now = () => clock.now();
+    },
+    controllers: [
+      controller(Guest, {
+        async reconcile({ object, status }) {
+          const ageMs = now() - Date.parse(object.metadata.creationTimestamp);
+          if (ageMs < 15_000) await status({ greeting: object.spec.name });
+        },
+      }),
+    ],
+  };
+}

@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+
+interface Lock {
+  readonly packages: Record<string, Record<string, unknown>>;
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+}
+
+describe('the check of dependencies', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-dependencies-'));
+    await mkdir(join(folder, '.ci'));
+    await cp(join(root, '.ci/dependencies.yaml'), join(folder, '.ci/dependencies.yaml'));
+  });
+
+  after(() => rm(folder, { recursive: true }));
+
+  /** What the check prints, and its exit code, once the lock file was changed. */
+  async function check(change: (lock: Lock) => void): Promise<Outcome> {
+    const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;
+    change(lock);
+    await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lock));
+    const checking = run(process.execPath, [join(root, '.ci/dependencies.js'), folder]);
+    return checking.then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      (error: unknown) => error as Outcome,
+    );
+  }
+
+  it('accepts the lock file of this repository', async () => {
+    expect(await check(() => undefined)).to.include({ code: 0, stdout: '' });
+  });
+
+  it('refuses a licence that we may not ship, and takes one of several', async () => {
+    const { code, stdout } = await check(({ packages }) => {
+      packages['node_modules/copied'] = { version: '1.0.0', license: 'GPL-3.0-only' };
+      packages['node_modules/silent'] = { version: '1.0.0' };
+      packages['node_modules/either'] = { version: '1.0.0', license: '(GPL-3.0-only OR MIT)' };
+      packages['node_modules/tool'] = { version: '1.0.0', license: 'GPL-3.0-only', dev: true };
+    });
+    expect(code).to.equal(1);
+    expect(stdout.trim().split('\n')).to.deep.equal([
+      'copied 1.0.0: licence GPL-3.0-only is not in .ci/dependencies.yaml',
+      'silent 1.0.0: licence unknown is not in .ci/dependencies.yaml',
+    ]);
+  });
+
+  it('refuses a package in several versions, and our packages asking for different ones', async () => {
+    const { code, stdout } = await check(({ packages }) => {
+      packages['node_modules/ajv/node_modules/pg'] = { version: '1.0.0', license: 'MIT' };
+      packages['apiserver'] = { ...packages['apiserver'], dependencies: { 'js-yaml': '1.0.0' } };
+    });
+    expect(code).to.equal(1);
+    expect(stdout)
+      .to.match(/^pg is there in versions .*1\.0\.0/m)
+      .and.match(/^our packages ask for js-yaml as /m);
+  });
+});

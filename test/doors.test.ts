@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+
+interface Report {
+  readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly filename: string }[];
+}
+
+/** Lints planted files in a folder that has the linter's configuration, and returns what the rule of doors says of each. */
+async function lint(planted: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-doors-')));
+  try {
+    for (const part of ['.oxlintrc.json', '.ci']) await cp(join(root, part), join(folder, part), { recursive: true });
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+    for (const [path, text] of Object.entries(planted)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    const folders = new Set(Object.keys(planted).map((path) => path.split('/')[0] ?? '.'));
+    const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
+    const linting = run(process.execPath, [oxlint, '--format', 'json', ...folders], { cwd: folder });
+    const { stdout } = await linting.catch((error: unknown) => error as { readonly stdout: string });
+    const { diagnostics } = JSON.parse(stdout) as Report;
+    const ofDoors = diagnostics.filter(({ code }) => code === 'homeostat(doors)');
+    return Object.fromEntries(ofDoors.map(({ filename, message }) => [filename, message]));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const importing = (source: string): string => `import { planted } from '${source}';\n\nexport const kept = planted;\n`;
+
+describe('the table of imports', () => {
+  it('refuses imports that no row lists, and says what the folder may import', async () => {
+    const forbidden = {
+      'apiserver/store/planted.ts': '../decode/planted.ts',
+      'apiserver/store/sqlite/planted.ts': '../../decode/planted.ts',
+      'apiserver/index/planted.ts': '../assets/planted.ts',
+      'apiserver/registry/planted.ts': 'koa',
+      'controller-runtime/telemetry/planted.ts': '../election/planted.ts',
+      'controller-runtime/api/planted.ts': 'node:fs',
+      'controller-runtime/queue/planted.ts': '@homeostat/apiserver',
+    };
+    const planted = Object.entries(forbidden).map(([path, source]) => [path, importing(source)]);
+    const reported = await lint(Object.fromEntries(planted) as Readonly<Record<string, string>>);
+    expect(Object.keys(reported)).to.have.members(Object.keys(forbidden));
+    expect(reported['apiserver/store/planted.ts']).to.match(/^apiserver\/store may not import decode\. It may import /);
+    expect(reported['apiserver/registry/planted.ts']).to.match(/^apiserver\/registry may not import koa\./);
+  });
+
+  it('refuses a folder without a row, and leaves listed imports and tests alone', async () => {
+    const reported = await lint({
+      'apiserver/cellar/planted.ts': importing('../store/planted.ts'),
+      'apiserver/registry/planted.ts': importing('../store/planted.ts'),
+      'apiserver/store/planted.test.ts': importing('../decode/planted.ts'),
+    });
+    expect(Object.keys(reported)).to.deep.equal(['apiserver/cellar/planted.ts']);
+    expect(reported['apiserver/cellar/planted.ts']).to.match(/^apiserver\/cellar has no row in \.ci\/doors\.yaml/);
+  });
+});

@@ -1,0 +1,21 @@
+import { expect } from 'chai';
+import { TestServer } from './support/test-server.ts';
+
+describe('a request target that is no URL', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  after(() => server.stop());
+
+  it('gets a Status, whatever part of the server finds it', async () => {
+    const answer = await server.raw('GET http://[::1 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    expect(head)
+      .to.match(/^content-type: application\/json$/im)
+      .and.to.match(/^audit-id: .+$/im);
+    expect(JSON.parse(body)).to.include({ kind: 'Status', status: 'Failure' });
+  });
+});

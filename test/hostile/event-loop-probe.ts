@@ -1,0 +1,55 @@
+import { openSync, readSync } from 'node:fs';
+
+/** How often the event loop is looked at. */
+const tickMs = 1;
+
+/**
+ * Measures for how long the event loop was held by one turn, in processor time of the main thread: what other processes take
+ * from a busy machine does not count. Beyond Linux it is the process's time, at most the time that has passed.
+ */
+export class EventLoopProbe {
+  readonly #cpuMs: () => number = mainThreadClock();
+  readonly #timer: NodeJS.Timeout;
+  #lastCpuMs = 0;
+  #lastMs = 0;
+  #longestMs = 0;
+
+  constructor() {
+    this.#look();
+    this.#longestMs = 0;
+    this.#timer = setInterval(() => this.#look(), tickMs);
+  }
+
+  /** The longest since the last call. */
+  takeLongestMs(): number {
+    this.#look();
+    const longestMs = this.#longestMs;
+    this.#longestMs = 0;
+    return longestMs;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const [cpuMs, nowMs] = [this.#cpuMs(), performance.now()];
+    this.#longestMs = Math.max(this.#longestMs, Math.min(cpuMs - this.#lastCpuMs, nowMs - this.#lastMs));
+    [this.#lastCpuMs, this.#lastMs] = [cpuMs, nowMs];
+  }
+}
+
+function mainThreadClock(): () => number {
+  if (process.platform !== 'linux') {
+    return () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1000;
+    };
+  }
+  const file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
+  const buffer = Buffer.alloc(64);
+  return () => {
+    const length = readSync(file, buffer, 0, buffer.length, 0);
+    return Number(buffer.toString('latin1', 0, length).split(' ')[0]) / 1e6;
+  };
+}

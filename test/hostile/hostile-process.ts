@@ -1,0 +1,82 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { HostileAnswer, HostileRequest } from './hostile-request.ts';
+import type { HostileServerCalls } from './hostile-server.ts';
+import { sendRequest } from './send-request.ts';
+
+interface Reply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+interface Waiting {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A server in a process of its own, with Person, Letter, Machine and Thing, that is sent hostile requests. */
+export class HostileProcess {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  #calls = 0;
+  #port = 0;
+
+  private constructor() {
+    const file = new URL('./hostile-server.js', import.meta.url);
+    this.#child = fork(file, { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.#child.on('message', (reply) => this.#settle(reply as Reply));
+    this.#child.on('exit', (code, signal) => this.#rejectAll(`the server ended: ${String(code ?? signal)}`));
+  }
+
+  static async start(): Promise<HostileProcess> {
+    const server = new HostileProcess();
+    await new Promise<void>((resolve, reject) => server.#waiting.set(0, { resolve, reject }));
+    server.#port = Number(new URL(await server.call('url')).port);
+    return server;
+  }
+
+  /** Undefined while the process is alive. */
+  get ended(): string | undefined {
+    const { exitCode, signalCode } = this.#child;
+    return exitCode === null && signalCode === null ? undefined : String(exitCode ?? signalCode);
+  }
+
+  send(request: HostileRequest): Promise<HostileAnswer> {
+    return sendRequest(this.#port, request);
+  }
+
+  /** Rejects when the process has ended. */
+  call<Name extends keyof HostileServerCalls>(
+    name: Name,
+    ...[argument]: Parameters<HostileServerCalls[Name]>
+  ): Promise<Awaited<ReturnType<HostileServerCalls[Name]>>> {
+    const id = (this.#calls += 1);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#child.send({ id, name, argument }, (error) => {
+        if (error !== null) reject(error);
+      });
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.ended !== undefined) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.disconnect();
+    await exited;
+  }
+
+  #settle({ id, value, error }: Reply): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (error === undefined) waiting?.resolve(value as never);
+    else waiting?.reject(new Error(error));
+  }
+
+  #rejectAll(message: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error(message));
+    this.#waiting.clear();
+  }
+}

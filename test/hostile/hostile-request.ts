@@ -1,0 +1,28 @@
+/** A request over HTTP, or bytes that a client writes to the socket. */
+export type HostileRequest =
+  | {
+      readonly method: string;
+      readonly path: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string | Buffer;
+    }
+  | {
+      readonly raw: readonly string[];
+      /** The client resets the connection as soon as it has written. */
+      readonly cutOff: boolean;
+    };
+
+/** What came back; status 0 when nothing, or nothing that is HTTP, did. */
+export interface HostileAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Its first 64 KiB. */
+  readonly text: string;
+}
+
+export function describeRequest(request: HostileRequest): string {
+  if ('raw' in request) return `raw ${JSON.stringify(request.raw.join('').slice(0, 400))} ${request.cutOff}`;
+  const { method, path, headers = {}, body = '' } = request;
+  const start = body.slice(0, 300).toString();
+  return `${method} ${path.slice(0, 400)} ${JSON.stringify(headers)} ${body.length} ${JSON.stringify(start)}`;
+}

@@ -1,0 +1,93 @@
+// An API server in a process of its own, which knows how long its event loop was held. Its parent asks by messages.
+import { serviceOwner, startApiServer } from '@homeostat/apiserver';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { letter, machine, Person, personIndexes } from '../support/models.ts';
+import { createNamespaces } from '../support/namespaces.ts';
+import { EventLoopProbe } from './event-loop-probe.ts';
+import { newThing, thingWith } from './models.ts';
+
+/** What a server of this module is asked, by name; the answer is what the function returns. */
+export interface HostileServerCalls {
+  url(): string;
+  takeLongestMs(): number;
+  heldBytes(): Promise<number>;
+  problems(): readonly string[];
+  fill(count: number): Promise<void>;
+  reindex(): Promise<void>;
+}
+
+const thingIndexes = ['spec.weight', 'spec.name'];
+const thing = thingWith(thingIndexes);
+
+/** Creations at the same time. */
+const width = 500;
+
+const problems: string[] = [];
+process.on('unhandledRejection', (error) => problems.push(String(error)));
+
+const probe = new EventLoopProbe();
+const server = await startApiServer({
+  database: 'memory:',
+  port: 0,
+  // History is memory, too.
+  retention: { minAgeMs: 0, minChanges: 100, maxBytes: 8 * 1024 * 1024 },
+});
+const models: readonly ModelDescriptor[] = [letter, machine, thing];
+server.schemeManager.register(Person, personIndexes);
+for (const model of models) server.schemeManager.register(model);
+for (const model of models) await server.whenReady(model);
+await server.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
+await createNamespaces(server.client, ['here']);
+
+async function fill(count: number): Promise<void> {
+  for (let from = 0; from < count; from += width) {
+    const names = Array.from({ length: Math.min(width, count - from) }, (_, index) => from + index);
+    await Promise.all(names.map((number) => server.client.create(thing, smallThing(number))));
+  }
+}
+
+function smallThing(number: number): never {
+  const labels = { app: `app-${number % 7}` };
+  const spec = { name: `n${number}`, weight: number % 100, tags: ['a', 'b'], map: { text: 'x'.repeat(200) } };
+  return newThing(`filled-${number}`, spec, { namespace: 'default', labels }) as never;
+}
+
+/** The same kind with more indexes: all of its objects are indexed. */
+async function reindex(): Promise<void> {
+  server.schemeManager.unregister(thing, serviceOwner);
+  server.schemeManager.register(thingWith([...thingIndexes, 'spec.map.text', 'spec.tags']));
+  await server.whenReady(thing);
+}
+
+function heldBytes(): Promise<number> {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return Promise.resolve(heapUsed + external);
+}
+
+const calls: HostileServerCalls = {
+  url: () => server.url,
+  takeLongestMs: () => probe.takeLongestMs(),
+  heldBytes,
+  problems: () => [...problems, ...(({} as Record<string, unknown>)['a'] === undefined ? [] : ['a prototype changed'])],
+  fill,
+  reindex,
+};
+
+interface Call {
+  readonly id: number;
+  readonly name: keyof HostileServerCalls;
+  readonly argument: never;
+}
+
+process.on('message', ({ id, name, argument }: Call) => {
+  Promise.resolve(calls[name](argument)).then(
+    (value) => process.send?.({ id, value }),
+    (error: unknown) => process.send?.({ id, error: String(error) }),
+  );
+});
+process.on('disconnect', () => {
+  probe.stop();
+  void server.stop();
+});
+process.send?.({ id: 0 });

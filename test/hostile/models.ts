@@ -1,0 +1,50 @@
+import { defineModel } from '@homeostat/controller-runtime/api';
+import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+const apiVersion = 'hostile.example.com/v1';
+
+/** Has all that costs time: defaults in lists, lists of all types, maps, fields that nobody described. */
+const schema: JsonSchema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        name: { type: 'string' },
+        weight: { type: 'integer' },
+        tags: { type: 'array', items: { type: 'string' } },
+        list: {
+          type: 'array',
+          items: { type: 'object', properties: { a: { type: 'string', default: 'x' }, b: { type: 'integer' } } },
+        },
+        set: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
+        keyed: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['k'],
+          items: { type: 'object', required: ['k'], properties: { k: { type: 'string' }, v: { type: 'string' } } },
+        },
+        map: { type: 'object', additionalProperties: { type: 'string' } },
+        any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      },
+    },
+  },
+};
+
+export function thingWith(indexes: readonly string[]): ModelDescriptor {
+  return defineModel({
+    gvk: `${apiVersion}/Thing`,
+    plural: 'things',
+    singular: 'thing',
+    scope: 'Namespaced',
+    schema,
+    indexes,
+  });
+}
+
+export const things = `/apis/${apiVersion}/namespaces/default/things`;
+
+/** A Thing as a client sends it. */
+export function newThing(name: string, spec: object = {}, metadata: object = {}): Record<string, unknown> {
+  return { apiVersion, kind: 'Thing', metadata: { name, ...metadata }, spec };
+}

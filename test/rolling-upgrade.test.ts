@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { letters as all, newLetter } from './support/models.ts';
+import { MysqlTestDatabase } from './support/mysql-server.ts';
+import { TestDatabase } from './support/postgres-server.ts';
+import { serve } from './support/serve-command.ts';
+import { TestServer } from './support/test-server.ts';
+
+interface Upgradable {
+  readonly url: string;
+  upgrade(...changes: readonly string[]): Promise<void>;
+  drop(): Promise<void>;
+}
+
+const databases: readonly {
+  readonly name: string;
+  readonly create: (context: Mocha.Context) => Promise<Upgradable>;
+  /** After it, statements of this version fail. */
+  readonly breaking: string;
+}[] = [
+  {
+    name: 'PostgreSQL',
+    create: (context) => TestDatabase.create(context),
+    breaking: 'ALTER TABLE homeostat_log RENAME COLUMN previous TO earlier',
+  },
+  {
+    name: 'MySQL',
+    create: (context) => MysqlTestDatabase.create(context),
+    breaking: 'ALTER TABLE log CHANGE COLUMN previous earlier MEDIUMBLOB',
+  },
+];
+
+const letters = all.replace('letters', 'namespaces/default/letters');
+const isOutdated = /^\[-\]database failed: .* has schema version 3, this program knows 2: update it$/m;
+
+for (const { name, create, breaking } of databases) {
+  describe(`a newer version that starts on a database of ${name}`, () => {
+    let database: Upgradable;
+    let server: TestServer;
+    let clock: FakeClock;
+
+    beforeEach(async function start() {
+      database = await create(this);
+      clock = new FakeClock();
+    });
+
+    afterEach(async () => {
+      await server?.stop();
+      await database?.drop();
+    });
+
+    async function startServer(): Promise<void> {
+      server = await TestServer.start({ database: database.url, clock });
+      await server.create(letters, newLetter('ann'));
+    }
+
+    async function healthSays(): Promise<readonly (readonly [status: number, text: string])[]> {
+      const answers = await Promise.all([server.get('/readyz'), server.get('/livez')]);
+      return answers.map(({ status, text }) => [status, text]);
+    }
+
+    for (const changes of [[], [breaking]]) {
+      const how = changes.length === 0 ? 'though they could' : 'as they cannot';
+      it(`lets older servers write nothing any more, ${how}, and they say why`, async () => {
+        await startServer();
+        expect(await healthSays()).to.deep.equal([
+          [200, 'ok'],
+          [200, 'ok'],
+        ]);
+        await database.upgrade(...changes);
+        const refused = await server.post(letters, newLetter('bob'));
+        expect([refused.status, refused.body.reason]).to.deep.equal([503, 'ServiceUnavailable']);
+        expect((await server.patch(`${letters}/ann`, { metadata: { labels: { read: 'no' } } })).status).to.equal(503);
+        const { items } = (await server.get(`${letters}?resourceVersion=0`)).body;
+        expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).to.deep.equal(['ann']);
+        for (const [status, text] of await healthSays()) {
+          expect(status).to.equal(503);
+          expect(text).to.match(isOutdated);
+        }
+        expect(await server.api.outdated).to.include({ code: 'newer' });
+      });
+    }
+
+    it('is noticed by an older server that has nothing to write', async () => {
+      await startServer();
+      await database.upgrade();
+      await eventually(async () => {
+        await clock.advance(1_000);
+        return (await server.get('/livez')).status === 503;
+      });
+      expect((await server.get('/livez')).text).to.match(isOutdated);
+    });
+
+    it('ends an older `homeostat serve` in order, with exit code 1', async () => {
+      const { child, log } = await serve('--database', database.url);
+      const exited = once(child, 'exit');
+      await database.upgrade();
+      expect((await exited)[0]).to.equal(1);
+      const messages = log.map((line) => (JSON.parse(line) as { msg: string }).msg);
+      expect(messages).to.include('a newer version has upgraded the database: stopping');
+      expect(messages.at(-1)).to.equal('stopped');
+    });
+  });
+}
