@@ -15,25 +15,20 @@ import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { definitionJudge } from '../crd/definition-judge.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { BodyCodec } from '../decode/body-codec.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
-import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
 import { tokenCheck } from '../http/check-token.ts';
 import type { DebugPage } from '../http/debug-page.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
-import { ResourceHandler } from '../http/resource-handler.ts';
 import { ReviewHandler } from '../http/review-handler.ts';
-import { TrustedProxies } from '../http/trusted-proxies.ts';
-import { WatchHandler } from '../http/watch-handler.ts';
 import { adoptGeneration } from '../registry/align-claims.ts';
 import type { Compactor } from '../registry/compactor.ts';
 import type { Follower } from '../registry/follower.ts';
 import { Lister } from '../registry/lister.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/resource-table.ts';
-import type { Revisions } from '../registry/revisions.ts';
 import type { Resource } from '../registry/resource.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
@@ -50,6 +45,8 @@ import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
 import { createAdmission } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
+import { createHandlers } from './create-handlers.ts';
+import type { Handlers } from './create-handlers.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
@@ -182,28 +179,6 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const controllers = { collector, namespaces, events, definitions };
   const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
   return { ...writing, ...shared, watches, schemes, admissions, client, listener, secure };
-}
-
-interface Handlers {
-  readonly watches: WatchHandler;
-  readonly resources: ResourceHandler;
-  readonly memory: AnswerMemory;
-  readonly proxies: TrustedProxies;
-  readonly bodies: BodyCodec;
-}
-
-/** What answers requests for objects. */
-function createHandlers(
-  settings: Settings,
-  parts: { readonly registry: Registry; readonly lister: Lister; readonly revisions: Revisions },
-): Handlers {
-  const { clock, maxAnswerBytes, trustedProxies } = settings;
-  const proxies = new TrustedProxies(trustedProxies);
-  const memory = new AnswerMemory(maxAnswerBytes);
-  const watches = new WatchHandler({ ...settings, ...parts, proxies });
-  const bodies = new BodyCodec(clock);
-  const resources = new ResourceHandler({ ...parts, watches, bodies, memory, clock });
-  return { watches, resources, memory, proxies, bodies };
 }
 
 async function openTls(
