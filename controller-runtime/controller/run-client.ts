@@ -50,8 +50,19 @@ export interface RunClientParts {
   readonly ownKindId: string;
 }
 
-/** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
-export type LateError = () => Error;
+/** A watch that a run opened. */
+interface RunWatch {
+  readonly stop: AbortController;
+  readonly unlink: () => void;
+}
+
+const noWatches: readonly RunWatch[] = [];
+
+/** Whose client it is. */
+export interface ClientOwner {
+  /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
+  lateError(): Error;
+}
 
 /**
  * The client of one run. It keeps what the run wrote, so that the controller reads its own writes, and knows which
@@ -64,8 +75,8 @@ export class RunClient implements Client {
   readonly #view: CacheView;
   #conflicts: WeakMap<object, ConflictSource> | undefined;
   #inFlight = 0;
-  #watches: AbortController[] | undefined;
-  #lateError: LateError | undefined;
+  #watches: readonly RunWatch[] = noWatches;
+  #ended: ClientOwner | undefined;
   #onQuiet: (() => void) | undefined;
 
   constructor(parts: RunClientParts) {
@@ -74,15 +85,10 @@ export class RunClient implements Client {
     this.#view = parts.view;
   }
 
-  /** Writes that are not answered. */
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
   /** Ends the watches, and refuses all further requests. Resolves when the writes under way are answered; undefined: there are none. */
-  end(lateError: LateError): Promise<void> | undefined {
-    this.#lateError = lateError;
-    if (this.#watches !== undefined) for (const watch of this.#watches) watch.abort();
+  end(owner: ClientOwner): Promise<void> | undefined {
+    this.#ended = owner;
+    if (this.#watches.length > 0) this.#endWatches();
     return this.#inFlight === 0 ? undefined : new Promise((resolve) => (this.#onQuiet = resolve));
   }
 
@@ -103,9 +109,8 @@ export class RunClient implements Client {
     this.#checkOpen();
     const { signal, ...bound } = this.#bound(options);
     const stop = new AbortController();
-    // Released with the signal, which is the run's or the caller's.
-    linkAbort(stop, signal);
-    (this.#watches ??= []).push(stop);
+    const unlink = linkAbort(stop, signal);
+    this.#watches = [...this.#watches, { stop, unlink }];
     return this.#client.watch(model, { ...bound, signal: stop.signal });
   }
 
@@ -177,11 +182,19 @@ export class RunClient implements Client {
   }
 
   #read<R>(send: () => Promise<R>): Promise<R> {
-    return this.#lateError === undefined ? send() : Promise.reject(this.#lateError());
+    return this.#ended === undefined ? send() : Promise.reject(this.#ended.lateError());
+  }
+
+  #endWatches(): void {
+    for (const { stop, unlink } of this.#watches) {
+      unlink();
+      stop.abort();
+    }
+    this.#watches = noWatches;
   }
 
   #checkOpen(): void {
-    if (this.#lateError !== undefined) throw this.#lateError();
+    if (this.#ended !== undefined) throw this.#ended.lateError();
   }
 
   async #write<R extends ApiObject | undefined>(
