@@ -40,7 +40,7 @@ export class InterpretedGate {
     if (node.values !== undefined && !node.values.has(value)) return false;
     if (node.constant !== undefined && !node.constant.has(value)) return false;
     if (!this.#acceptsContent(node, value)) return false;
-    return node.inPlace === undefined || this.#acceptsInPlace(node.inPlace.parts, value);
+    return node.inPlace === undefined || this.#acceptsInPlace(node.inPlace.value, value);
   }
 
   #acceptsContent(node: SchemaNode, value: unknown): boolean {
@@ -72,7 +72,7 @@ export class InterpretedGate {
       count += 1;
       const value = fields[name];
       if (value === undefined) continue;
-      const child = node.property(name) ?? additional?.node;
+      const child = node.property(name) ?? additional?.value;
       if (child !== undefined) {
         if (!this.#accepts(child, value)) return false;
       } else if (node.isClosed) return false;
@@ -84,7 +84,7 @@ export class InterpretedGate {
   #acceptsList({ items, identity, minItems, maxItems }: SchemaNode, list: readonly unknown[]): boolean {
     if (list.length < minItems || list.length > maxItems) return false;
     if (items !== undefined) {
-      const { node } = items;
+      const node = items.value;
       for (let index = 0; index < list.length; index += 1) if (!this.#accepts(node, list[index])) return false;
     }
     return identity === undefined || (this.#budget.spend(5 * list.length) && isDistinct(list, identity));
