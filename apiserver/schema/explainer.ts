@@ -46,7 +46,7 @@ export class Explainer {
     if (violations.isFull || !this.#budget.spend() || (value === null && node.isNullable)) return;
     const before = violations.causes.length;
     explainType(node, value, violations);
-    explainEnum(node, value, violations);
+    explainEnum(node, value, { violations, budget: this.#budget });
     if (typeof value === 'number') explainNumber(node.schema, value, violations);
     else if (typeof value === 'string') this.#visitText(node, value, violations);
     else if (Array.isArray(value)) this.#visitList(node, value, violations);
@@ -74,10 +74,12 @@ export class Explainer {
   }
 
   #visitObject(node: SchemaNode, fields: Fields, violations: Violations): void {
+    const names = node.judgesFields ? Object.keys(fields) : [];
+    if (!this.#budget.spend(node.required.length + names.length)) return;
     explainObject(node, fields, violations);
     const { path } = violations;
     const additional = node.additional?.value;
-    for (const name of Object.keys(fields)) {
+    for (const name of names) {
       if (violations.isFull || this.#budget.isSpent) return;
       const child = node.property(name) ?? additional;
       if (child === undefined) continue;

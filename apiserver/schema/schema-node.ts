@@ -84,6 +84,8 @@ export class SchemaNode {
   /** False where every number of a double's precision is right. */
   readonly judgesNumbers: boolean;
   readonly required: readonly string[];
+  /** False where an object may have any fields besides the required ones. */
+  readonly judgesFields: boolean;
   readonly minProperties: number;
   readonly maxProperties: number;
   readonly isClosed: boolean;
@@ -109,6 +111,7 @@ export class SchemaNode {
     this.judgesText = this.format !== undefined || textKeywords.some((keyword) => schema[keyword] !== undefined);
     this.judgesNumbers = numberKeywords.some((keyword) => schema[keyword] !== undefined);
     this.required = schema.required ?? [];
+    this.judgesFields = fieldKeywords.some((keyword) => schema[keyword] !== undefined);
     this.minProperties = schema.minProperties ?? 0;
     this.maxProperties = schema.maxProperties ?? Infinity;
     this.isClosed = schema.additionalProperties === false;
@@ -167,6 +170,8 @@ function inPlaceOf({ $ref, allOf = [], anyOf, oneOf, not }: JsonSchema, nodes: S
 function listOf<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list === undefined || list.length === 0 ? undefined : list;
 }
+
+const fieldKeywords = ['properties', 'additionalProperties', 'minProperties', 'maxProperties'] as const;
 
 const textKeywords = ['minLength', 'maxLength', 'pattern'] as const;
 
