@@ -92,8 +92,8 @@ describe('connections of a server', () => {
       maxConnections: 2,
     });
     await listener.listen(address);
-    const slow = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
-    for (let index = 0; index < 6; index += 1) await open(slow);
+    const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
+    for (let index = 0; index < 6; index += 1) await open(half);
     const [answer] = (await once(await open(whole), 'data')) as [Buffer];
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
