@@ -36,7 +36,7 @@ function internalError(error: unknown, context: Context, logger: Logger): ApiErr
   return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);
 }
 
-/** Empty for a target that is no URL: what an error is about must not keep it from being reported. */
+/** Empty for a target that is no URL, so that the error is reported all the same. */
 function pathOf(context: Context): string {
   try {
     return context.path;

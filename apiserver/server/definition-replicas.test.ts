@@ -115,7 +115,7 @@ describe('CustomResourceDefinitions and replicas', () => {
   });
 
   for (const hears of ['step by step', 'when they have gone'])
-    it(`take nothing that another server creates, which hears of their end ${hears}`, async () => {
+    it(`refuse what a server that lags behind creates, which hears of their end ${hears}`, async () => {
       const [first, second] = servers as [ApiServer, ApiServer];
       const [, store] = stores as [ReplicaStore, ReplicaStore];
       const path = `${definitions}/${name}`;
@@ -149,7 +149,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       expect(items).to.deep.equal([]);
     });
 
-  it('go in the end, though another server, which had not heard, creates an object while they wait for others', async () => {
+  it('go once finalizers are gone, though a server that lags behind tries to create an object meanwhile', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;
