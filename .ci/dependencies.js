@@ -1,4 +1,4 @@
-// `npm run dependencies` needs no network. It fails when a package that users install has no licence that we may ship, stands
+// `npm run deps:check` needs no network. It fails when a package that users install has no licence that we may ship, stands
 // in package-lock.json in several versions without a reason, or is asked for in different versions by our own packages.
 // An argument names another folder to check. Unused and undeclared dependencies are knip's affair (`npm run unused`).
 import { readFileSync } from 'node:fs';
@@ -22,10 +22,11 @@ function isAllowed(licence = '') {
   return alternatives.some((each) => each.split(' AND ').every((name) => rules.licences.includes(name)));
 }
 
-function versionsByName(pairs) {
+/** Names that come with more than one version, each with its versions. */
+function severalOf(pairs) {
   const versions = new Map();
   for (const [name, version] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(version));
-  return versions;
+  return [...versions].filter(([, each]) => each.size > 1);
 }
 
 function licenceProblems() {
@@ -38,10 +39,12 @@ function licenceProblems() {
 }
 
 function duplicateProblems() {
-  const versions = versionsByName(installed.map(([name, { version }]) => [name, version]));
-  const several = [...versions].filter(([, each]) => each.size > 1);
+  const several = severalOf(installed.map(([name, { version }]) => [name, version]));
+  const declared = severalOf(declaredRanges());
   const unexplained = several.filter(([name]) => !Object.hasOwn(rules.duplicates, name));
-  const stale = Object.keys(rules.duplicates).filter((name) => !several.some(([each]) => each === name));
+  const stale = Object.keys(rules.duplicates).filter(
+    (name) => ![...several, ...declared].some(([each]) => each === name),
+  );
   return [
     ...unexplained.map(
       ([name, each]) =>
@@ -52,13 +55,16 @@ function duplicateProblems() {
 }
 
 function declarationProblems() {
-  const declared = ownPackages.flatMap(([, { dependencies = {}, devDependencies = {} }]) => [
+  return severalOf(declaredRanges())
+    .filter(([name]) => !Object.hasOwn(rules.duplicates, name))
+    .map(([name, ranges]) => `our packages ask for ${name} as ${[...ranges].join(' and as ')}: agree on one`);
+}
+
+function declaredRanges() {
+  return ownPackages.flatMap(([, { dependencies = {}, devDependencies = {} }]) => [
     ...Object.entries(dependencies),
     ...Object.entries(devDependencies),
   ]);
-  return [...versionsByName(declared)]
-    .filter(([, ranges]) => ranges.size > 1)
-    .map(([name, ranges]) => `our packages ask for ${name} as ${[...ranges].join(' and as ')}: agree on one`);
 }
 
 const problems = [...licenceProblems(), ...duplicateProblems(), ...declarationProblems()];

@@ -7,6 +7,7 @@ import { HttpReads } from './client/http-reads.ts';
 import { HttpTransport } from './client/http-transport.ts';
 import { trustingFetch } from './client/trusting-fetch.ts';
 import { systemClock } from './clock/system-clock.ts';
+import { containLogger } from './client/contain-logger.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 export interface HttpClientOptions {
@@ -45,7 +46,8 @@ export interface HttpClientOptions {
  * TypeError as well when `ca` can verify nothing.
  */
 export function createClient(url: string, options: HttpClientOptions = {}): Client {
-  const { clock = systemClock, logger = silentLogger, random = Math.random, models = [] } = options;
+  const { clock = systemClock, random = Math.random, models = [] } = options;
+  const logger = containLogger(options.logger ?? silentLogger);
   const { requestTimeoutMs = 30_000, watchSilenceMs: silenceMs = 120_000 } = options;
   checkPositive({ requestTimeoutMs, watchSilenceMs: silenceMs });
   const fetch = fetchOf(url, options);

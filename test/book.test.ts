@@ -51,6 +51,19 @@ describe('The book', () => {
       if (usesKubectl(plan)) await skipWithoutKubectl(this);
     });
 
+  it('shows in README.md requests that work beside its npm start', async function () {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const [requests = ''] = /^```sh\napi=[^]*?^-->$/m.exec(readme) ?? [];
+    expect(requests).to.include('curl -X POST');
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } };
+    const [, serve = ''] = /homeostat\.js (serve .*)/.exec(scripts.start) ?? [];
+    const start = serve.replaceAll(/--plugin (\S+)/g, (_flag, folder: string) => `--plugin ${join(root, folder)}`);
+    const plan = planPage(`<!-- sh\nhomeostat ${start}\n-->\n\n${requests}\n`);
+    await book.addPage('npm-start', plan);
+    expect(await faultsOf(plan, { folder: join(book.path, 'npm-start'), programs: book.programs })).to.deep.equal([]);
+    await skipWithoutKubectl(this);
+  });
+
   it('leads somewhere by each of its links', () => {
     const broken = pages.flatMap(({ path }) => brokenLinks(join(root, path)).map((target) => `${path}: ${target}`));
     expect(broken).to.deep.equal([]);

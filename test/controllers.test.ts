@@ -1,8 +1,8 @@
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { controller, createClient, createManager, on } from '@homeostat/controller-runtime';
-import type { Client, ControllerDefinition, ManagerOptions } from '@homeostat/controller-runtime';
-import { ApiError, defineModel, descriptorOf, ignoreNotFound } from '@homeostat/controller-runtime/api';
+import type { Client, ControllerDefinition, ManagerOptions, Runnable } from '@homeostat/controller-runtime';
+import { ApiError, defineModel, descriptorOf, ignoreNotFound, isFormerLeader } from '@homeostat/controller-runtime/api';
 import type { Logger, Model } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -25,6 +25,14 @@ const Badge = defineModel({
   gvk: 'people.example.com/v1alpha1/Badge',
   plural: 'badges',
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { text } } } } as const,
+});
+
+/** As far as a test has to know it. */
+const Lease = defineModel({
+  gvk: 'coordination.k8s.io/v1/Lease',
+  plural: 'leases',
+  scope: 'Namespaced',
+  schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
 
 /** Each line as `<level> <message>: <error>`. */
@@ -186,5 +194,55 @@ for (const way of ['in process', 'over HTTP']) {
       expect(mapped).to.deep.equal([{ apiVersion: 'shop.example.com/v1', spec }]);
       expect(lines).to.deep.equal([]);
     });
+
+    it('is told that a model has no status when it writes one: by the compiler, and by an error', async () => {
+      run(
+        controller(Badge, {
+          async reconcile({ status }) {
+            // @ts-expect-error -- the schema has no status
+            await status({ text: 'lost' });
+          },
+        }),
+      );
+      await server.client.create(Badge, { metadata: { name: 'red' } });
+      await eventually(() => lines.length > 0);
+      expect(lines[0]).to.contain('TypeError: Badge has no status: add a property "status" to its schema');
+    });
   });
 }
+
+describe('A runnable that needs leadership', () => {
+  it('is given a client whose writes are refused once another leads', async () => {
+    const server = await startApiServer({ database: 'memory:', port: 0 });
+    server.schemeManager.register(Person);
+    await server.whenReady(Person);
+    const stop = new AbortController();
+    const { client } = server;
+    let outcome: unknown;
+    let lead = (): void => {};
+    const leads = new Promise<void>((resolve) => (lead = resolve));
+    let letGo = (): void => {};
+    const mayWrite = new Promise<void>((resolve) => (letGo = resolve));
+    const runnable: Runnable = {
+      name: 'job',
+      needs: 'leadership',
+      async run(_signal, { client: fenced }) {
+        lead();
+        await mayWrite;
+        const late = fenced.create(Person, { metadata: { name: 'late' }, spec: {} });
+        outcome = await late.catch((error: unknown) => error);
+      },
+    };
+    const leaderElection = { name: 'jobs', identity: 'one' };
+    const manager = createManager({ client, runnables: [runnable], leaderElection });
+    const running = manager.run(stop.signal).catch((error: unknown) => error);
+    await leads;
+    const spec = { holderIdentity: 'another', leaseTransitions: 7 };
+    await client.patch(Lease, 'jobs', { type: 'merge', patch: { spec } }, { namespace: 'default' });
+    letGo();
+    expect(await running).to.satisfy(isFormerLeader);
+    expect(outcome).to.satisfy(isFormerLeader);
+    stop.abort();
+    await server.stop();
+  });
+});

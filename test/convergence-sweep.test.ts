@@ -83,6 +83,8 @@ describe('checkConvergence, of what fails for good without faults', () => {
     expect(error.message).to.match(
       /^the run without faults ended with what fails for good\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
     );
+    // With its stack, which test runners show.
+    expect(error.cause).to.have.property('message', 'no cards left');
   });
 
   it('refuses an error that is not tried again', async () => {
@@ -101,7 +103,20 @@ describe('checkConvergence, of what fails for good without faults', () => {
     const mapping = await failureOf({ controllers: [controller(Guest, { watches, reconcile })], scenario: arrive });
     expect(mapping.message).to.match(/\n {2}guest, mapping 1 of Card "ada": no such guest$/);
     const source = await failureOf({ controllers: [controller(Guest, { sources, reconcile })], scenario: arrive });
-    expect(source.message).to.match(/\n {2}guest, source "doorbell": no doorbell$/);
+    expect(source.message).to.match(/^the run without faults ended.+\n.+\n {2}guest, source "doorbell": no doorbell$/);
+  });
+
+  it('accepts a mapping that succeeds after some failures', async () => {
+    let calls = 0;
+    const watches = [
+      on(Card, () => {
+        calls += 1;
+        if (calls < 5) throw new Error('not yet');
+        return [];
+      }),
+    ];
+    const { reconcile } = host;
+    await check({ controllers: [controller(Guest, { watches, reconcile })], scenario: arrive });
   });
 
   it('refuses a runnable that fails', async () => {

@@ -74,6 +74,21 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers', 'HEAD')).status).to.equal(200);
   });
 
+  it('says of a controller that it has no worker left, because its runs have outlasted their timeout', async () => {
+    const hangs = controller(Person, {
+      concurrency: 1,
+      timeoutMs: 10,
+      reconcile: () => new Promise<undefined>((resolve) => (letGo = () => resolve(undefined))),
+    });
+    server = await startTestServer({ plugins: [definePlugin({ models: [Person], controllers: [hangs] })] });
+    await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
+    const problem =
+      'controller "person": none of its 1 workers is left: runs outlasted their timeout and have not ended (ann)';
+    await eventually(async () => (await get('/debug/controllers')).body.items[0].problem === problem);
+    letGo?.();
+    await eventually(async () => !('problem' in (await get('/debug/controllers/plugin-1/person')).body));
+  });
+
   it('says of each key its state, attempts, time, last error and reasons', async () => {
     const clock = new FakeClock();
     server = await startTestServer({ clock, models: [Person], controllers: [persons], logger: silentLogger });

@@ -72,7 +72,7 @@ describe('errors: limits', () => {
       const manyItems = 'Request entity too large: a list in it has 10001 items, more than 10000';
       const many: readonly (readonly [object, object, string])[] = [
         [{}, { labels: fields(10_001) }, manyFields],
-        [{ tags: list(150_000, () => '') }, {}, 'Request entity too large: it has more than 150000 fields and items'],
+        [{ tags: list(250_000, () => '') }, {}, 'Request entity too large: it has more than 250000 fields and items'],
         [{}, { finalizers: list(10_001, (n) => `a.b/c${n}`) }, manyItems],
         [{}, { ownerReferences: list(10_001, owner) }, manyItems],
       ];

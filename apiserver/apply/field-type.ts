@@ -12,6 +12,7 @@ const emptyShape: Shape = {
   isAtomic: false,
   preservesUnknown: true,
   isNullable: true,
+  defaultLength: 0,
   defaultValue: undefined,
   defaults: [],
 };

@@ -1,24 +1,47 @@
+import { DefaultSizes } from '../schema/check-defaults.ts';
 import { Explainer } from '../schema/explainer.ts';
-import { LinearPatterns } from '../schema/linear-pattern.ts';
+import type { LinearPatterns } from '../schema/linear-pattern.ts';
 import { Pruner } from '../schema/pruner.ts';
-import { ShapeBuilder } from '../schema/shape.ts';
+import { SchemaNodes } from '../schema/schema-node.ts';
+import type { ShapeBuilder } from '../schema/shape.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './violations.ts';
 
-/** A default is valid by the schema that it stands in, and has no field that would be pruned. */
-export function checkDefault(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {
-  const object = { value: structuredClone(schema.default) };
-  const root = { type: 'object', properties: { value: schema } } as const;
-  try {
-    const pruned = new Pruner(new ShapeBuilder({}).root(root)).prune(object);
+/** The check of a definition's defaults. */
+export class DefaultCheck {
+  readonly #shapes: ShapeBuilder;
+  readonly #patterns: LinearPatterns;
+  readonly #nodes = new SchemaNodes({});
+  readonly #sizes = new DefaultSizes();
+
+  constructor(shapes: ShapeBuilder, patterns: LinearPatterns) {
+    this.#shapes = shapes;
+    this.#patterns = patterns;
+  }
+
+  /**
+   * A default is valid by the schema that it stands in, has no field that would be pruned, and does not unfold, with the
+   * defaults of its own fields, into more than people write. Returns the work that it took.
+   */
+  check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): number {
+    const text = JSON.stringify(schema.default);
+    const work = 3 + text.length / 50;
+    try {
+      this.#sizes.ofDefault(this.#shapes.shapeOf([{ schema, isCertain: true }]));
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      violations.forbidden(field, error.message);
+      return work;
+    }
+    const object: object = { value: JSON.parse(text) as unknown };
+    const root = { type: 'object', properties: { value: schema } } as const;
+    const pruned = new Pruner(this.#shapes.root(root)).prune(object);
     if (pruned.some((path) => !isMetadata(path)))
       violations.invalid(field, schema.default, 'must not have unknown fields');
-    const causes = new Explainer({ components: {}, patterns: new LinearPatterns() }).explain(root, object);
+    const causes = new Explainer(this.#nodes.of(root), this.#patterns).explain(object);
     for (const { field: place = '', message, reason } of causes)
       violations.add({ field: `${field}${place.slice('value'.length)}`, message, reason });
-  } catch (error) {
-    // A schema below that is none has a violation of its own.
-    violations.invalid(field, schema.default, `cannot be judged: ${error instanceof Error ? error.message : 'failed'}`);
+    return work;
   }
 }
 

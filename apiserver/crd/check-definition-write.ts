@@ -1,20 +1,23 @@
 import type { FieldViolation } from '@homeostat/controller-runtime/api';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 import { DefinitionViolations } from './violations.ts';
 
 /**
- * Everything that is wrong with a definition, as a creation or in place of `previous`. What the stored one does wrong
- * already is not judged again: it was written under older rules.
+ * Everything that is wrong with a definition, as a creation or in place of `previous`. What the stored one does wrong already is
+ * not judged again: it was written under older rules. Yields as {@link checkDefinition}.
  */
-export function checkDefinitionWrite(
+export function* checkDefinitionWrite(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition | undefined,
-): readonly FieldViolation[] {
-  const found = checkDefinition(next);
-  if (previous === undefined) return [...checkName(next), ...found];
-  const old = new Set(checkDefinition(previous).map(({ field, reason }) => `${reason} ${field}`));
-  return [...found.filter(({ field, reason }) => !old.has(`${reason} ${field}`)), ...checkChange(next, previous)];
+): MeasuredWork<readonly FieldViolation[]> {
+  if (previous === undefined) return [...checkName(next), ...(yield* checkDefinition(next))];
+  const changes = checkChange(next, previous);
+  const found = yield* checkDefinition(next);
+  if (found.length === 0) return changes;
+  const old = new Set((yield* checkDefinition(previous)).map(({ field, reason }) => `${reason} ${field}`));
+  return [...found.filter(({ field, reason }) => !old.has(`${reason} ${field}`)), ...changes];
 }
 
 function checkName({ metadata, spec }: CustomResourceDefinition): readonly FieldViolation[] {
@@ -24,7 +27,11 @@ function checkName({ metadata, spec }: CustomResourceDefinition): readonly Field
   return violations.found;
 }
 
-function checkChange(next: CustomResourceDefinition, previous: CustomResourceDefinition): readonly FieldViolation[] {
+/** What may not change while a definition is stored. */
+export function checkChange(
+  next: CustomResourceDefinition,
+  previous: CustomResourceDefinition,
+): readonly FieldViolation[] {
   const violations = new DefinitionViolations();
   const fixed: (readonly [field: string, before: string, after: string])[] = [
     ['spec.group', previous.spec.group, next.spec.group],

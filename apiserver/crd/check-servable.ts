@@ -4,10 +4,7 @@ import { isServed } from './definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 import { modelOfDefinition } from './model-of-definition.ts';
 
-/**
- * What a valid definition asks for and no model can have, such as a group that is the service's own. The schema is
- * compiled when it is served: that takes a second for the largest in the wild, which a dry run must not cost.
- */
+/** What a valid definition asks for and no model can have, such as a group that is the service's own. */
 export function checkServable(definition: CustomResourceDefinition, serviceDomain: string): readonly FieldViolation[] {
   if (!isServed(definition.spec)) return [];
   const model = modelOfDefinition(definition);
@@ -24,7 +21,7 @@ function brokenRule(
   serviceDomain: string,
 ): readonly FieldViolation[] {
   try {
-    checkDescriptor(model, { serviceDomain });
+    checkDescriptor(model, { serviceDomain, schemasJudged: true });
     return [];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;

@@ -1,13 +1,11 @@
-import { RE2JS, RE2JSException } from 're2js';
-import { checkDefault } from './check-default.ts';
+import { ShapeBuilder } from '../schema/shape.ts';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkCompleteness } from './check-completeness.ts';
+import { DefaultCheck } from './check-default.ts';
 import { checkLists } from './check-lists.ts';
 import type { DefinitionSchema } from './definition.ts';
+import type { SchemaCost } from './schema-cost.ts';
 import type { DefinitionViolations } from './violations.ts';
-
-/** Deepest nesting, and most schemas, that are looked at: validators recurse, and a definition is at most 1.5 MiB. */
-const maxDepth = 100;
-const maxSchemas = 50_000;
 
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
@@ -34,40 +32,80 @@ interface Place {
   readonly level: 'root' | 'field' | 'branch';
   /** Below the apiVersion, kind or metadata of a resource. */
   readonly isMetadata: boolean;
+  /** Schemas in allOf, anyOf, oneOf and not below the same field or items. Shared by all of them. */
+  readonly branches: { count: number };
 }
 
-/** Checks a schema by the rules of structural schemas: every value has a type, outside of allOf, anyOf, oneOf and not. */
-export function checkStructuralSchema(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {
-  const check = new SchemaCheck(violations);
-  check.visit(schema, { field, depth: 0, level: 'root', isMetadata: false });
+interface Visit extends Place {
+  readonly schema: DefinitionSchema;
+}
+
+/**
+ * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not), and what
+ * it costs. Yields the work done: 1 for a schema, as many as its states for a pattern. Looks no further once it costs too much.
+ */
+export function* checkStructuralSchema(
+  field: string,
+  schema: DefinitionSchema,
+  { violations, cost }: { readonly violations: DefinitionViolations; readonly cost: SchemaCost },
+): MeasuredWork<void> {
+  yield* new SchemaCheck(violations, cost).run({
+    schema,
+    field,
+    depth: 0,
+    level: 'root',
+    isMetadata: false,
+    branches: { count: 0 },
+  });
 }
 
 class SchemaCheck {
   readonly #violations: DefinitionViolations;
-  #count = 0;
+  readonly #cost: SchemaCost;
+  /** Fields whose schemas have branches. */
+  readonly #composed: Visit[] = [];
+  readonly #defaults: (readonly [field: string, schema: DefinitionSchema])[] = [];
+  /** What is not visited yet; no recursion, since a schema may be as deep and as wide as a client wants. */
+  readonly #open: Visit[] = [];
 
-  constructor(violations: DefinitionViolations) {
+  constructor(violations: DefinitionViolations, cost: SchemaCost) {
     this.#violations = violations;
+    this.#cost = cost;
   }
 
-  visit(schema: DefinitionSchema, place: Place): void {
-    const { field, depth, level } = place;
-    this.#count += 1;
-    if (depth > maxDepth || this.#count > maxSchemas)
-      return this.#violations.invalid(
-        field,
-        depth,
-        `schemas nest at most ${maxDepth} levels, and are at most ${maxSchemas}`,
-      );
-    this.#checkKeywords(schema, field);
-    if (level === 'branch') this.#checkBranch(schema, field);
-    else this.#checkStructure(schema, place);
-    this.#visitChildren(schema, place);
+  *run(root: Visit): MeasuredWork<void> {
+    this.#open.push(root);
+    for (let visit = this.#open.pop(); visit !== undefined; visit = this.#open.pop()) {
+      if (!this.#cost.addSchema(visit, this.#violations)) return;
+      yield 1;
+      yield this.#cost.checkPattern(visit.field, visit.schema.pattern, this.#violations);
+      this.#visit(visit);
+    }
+    for (const visit of this.#composed) {
+      checkCompleteness(visit.field, visit.schema, this.#violations);
+      yield visit.branches.count;
+    }
+    // After the patterns, which defaults are matched against; the inner ones first, which are a part of the outer.
+    const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
+    for (const [field, schema] of this.#defaults.reverse()) yield check.check(field, schema, this.#violations);
+  }
+
+  #visit(visit: Visit): void {
+    this.#checkKeywords(visit.schema, visit.field);
+    if (visit.level === 'branch') this.#checkBranch(visit.schema, visit.field);
+    else {
+      this.#checkStructure(visit.schema, visit);
+      if (hasBranches(visit.schema)) this.#composed.push(visit);
+    }
+    const children = childrenOf(visit);
+    if (visit.level === 'root') this.#checkRootMetadata(visit);
+    // The first child is visited first.
+    for (let index = children.length - 1; index >= 0; index -= 1) this.#open.push(children[index] as Visit);
   }
 
   #checkKeywords(schema: DefinitionSchema, field: string): void {
     const violations = this.#violations;
-    const { type, uniqueItems, additionalProperties, properties, pattern } = schema;
+    const { type, uniqueItems, additionalProperties, properties } = schema;
     if (type !== undefined && !types.includes(type)) violations.notSupported(`${field}.type`, type, types);
     if (uniqueItems === true)
       violations.forbidden(
@@ -76,20 +114,12 @@ class SchemaCheck {
       );
     if (additionalProperties === false)
       violations.forbidden(`${field}.additionalProperties`, 'additionalProperties cannot be set to false');
-    else if (additionalProperties !== undefined && Object.keys(properties ?? {}).length > 0)
+    else if (additionalProperties !== undefined && hasFields(properties))
       violations.forbidden(`${field}.additionalProperties`, 'additionalProperties and properties are mutual exclusive');
     if (schema['x-kubernetes-preserve-unknown-fields'] === false)
       violations.invalid(`${field}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined');
-    if (pattern !== undefined) this.#checkPattern(`${field}.pattern`, pattern);
-  }
-
-  #checkPattern(field: string, pattern: unknown): void {
-    try {
-      RE2JS.compile(RE2JS.translateRegExp(String(pattern)));
-    } catch (error) {
-      if (!(error instanceof RE2JSException)) throw error;
-      this.#violations.invalid(field, pattern, `must be a valid regular expression, but isn't: ${error.message}`);
-    }
+    if (properties !== undefined && Object.hasOwn(properties, '__proto__'))
+      violations.forbidden(`${field}.properties[__proto__]`, 'is no name of a field');
   }
 
   #checkBranch(schema: DefinitionSchema, field: string): void {
@@ -120,9 +150,8 @@ class SchemaCheck {
     if (level === 'root' || schema['x-kubernetes-embedded-resource'] === true) this.#checkResource(schema, field);
     if (schema.default !== undefined && isMetadata)
       violations.forbidden(`${field}.default`, 'must not be set in metadata');
-    else if (schema.default !== undefined) checkDefault(`${field}.default`, schema, violations);
+    else if (schema.default !== undefined) this.#defaults.push([`${field}.default`, schema]);
     checkLists(field, schema, violations);
-    checkCompleteness(field, schema, violations);
   }
 
   #checkEmbedded(schema: DefinitionSchema, field: string): void {
@@ -133,7 +162,7 @@ class SchemaCheck {
         'must be object if x-kubernetes-embedded-resource is true',
       );
     const isFree = schema['x-kubernetes-preserve-unknown-fields'] === true;
-    if (!isFree && Object.keys(schema.properties ?? {}).length === 0)
+    if (!isFree && !hasFields(schema.properties))
       this.#violations.required(
         `${field}.properties`,
         'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
@@ -156,32 +185,52 @@ class SchemaCheck {
     }
   }
 
-  #visitChildren(schema: DefinitionSchema, place: Place): void {
-    const { field, level } = place;
-    const inner: Place = { ...place, depth: place.depth + 1, level: level === 'branch' ? 'branch' : 'field' };
-    const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true;
-    for (const [name, child] of Object.entries(schema.properties ?? {})) {
-      const isMetadata = place.isMetadata || (isResource && ['apiVersion', 'kind', 'metadata'].includes(name));
-      if (name === '__proto__') this.#violations.forbidden(`${field}.properties[${name}]`, 'is no name of a field');
-      if (level === 'root' && name === 'metadata') this.#checkRootMetadata(`${field}.properties[metadata]`, child);
-      this.visit(child, { ...inner, field: `${field}.properties[${name}]`, isMetadata });
-    }
-    if (schema.items !== undefined) this.visit(schema.items, { ...inner, field: `${field}.items` });
-    if (typeof schema.additionalProperties === 'object')
-      this.visit(schema.additionalProperties, { ...inner, field: `${field}.additionalProperties` });
-    const branch: Place = { ...inner, level: 'branch' };
-    for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const)
-      for (const [index, child] of (schema[keyword] ?? []).entries())
-        this.visit(child, { ...branch, field: `${field}.${keyword}[${index}]` });
-    if (schema.not !== undefined) this.visit(schema.not, { ...branch, field: `${field}.not` });
-  }
-
-  #checkRootMetadata(field: string, { properties = {} }: DefinitionSchema): void {
-    const others = Object.keys(properties).filter((name) => name !== 'name' && name !== 'generateName');
+  #checkRootMetadata({ schema, field }: Visit): void {
+    const { properties = {} } = schema;
+    const metadata = Object.hasOwn(properties, 'metadata') ? properties['metadata'] : undefined;
+    const others = Object.keys(metadata?.properties ?? {}).filter((name) => name !== 'name' && name !== 'generateName');
     if (others.length > 0)
       this.#violations.forbidden(
-        field,
+        `${field}.properties[metadata]`,
         'must not specify anything other than name and generateName, but metadata is implicitly specified',
       );
   }
+}
+
+function hasFields(properties: DefinitionSchema['properties']): boolean {
+  for (const name in properties) if (Object.hasOwn(properties, name)) return true;
+  return false;
+}
+
+function hasBranches({ allOf, anyOf, oneOf, not }: DefinitionSchema): boolean {
+  return [allOf, anyOf, oneOf, not].some((part) => part !== undefined);
+}
+
+function childrenOf(visit: Visit): readonly Visit[] {
+  const { schema, field, level, depth, isMetadata, branches } = visit;
+  const inBranch = level === 'branch';
+  const inner = { depth: depth + 1, level: inBranch ? 'branch' : 'field', isMetadata } as const;
+  const counted = (): Visit['branches'] => (inBranch ? branches : { count: 0 });
+  const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true;
+  const children: Visit[] = [];
+  const { properties = {}, items, additionalProperties, not } = schema;
+  for (const name of Object.keys(properties)) {
+    const isBelow = isMetadata || (isResource && ['apiVersion', 'kind', 'metadata'].includes(name));
+    const place = { ...inner, field: `${field}.properties[${name}]`, isMetadata: isBelow, branches: counted() };
+    children.push({ ...place, schema: properties[name] as DefinitionSchema });
+  }
+  if (items !== undefined) children.push({ ...inner, schema: items, field: `${field}.items`, branches: counted() });
+  if (typeof additionalProperties === 'object')
+    children.push({
+      ...inner,
+      schema: additionalProperties,
+      field: `${field}.additionalProperties`,
+      branches: counted(),
+    });
+  const branch = { ...inner, level: 'branch', branches } as const;
+  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const)
+    for (const [index, child] of (schema[keyword] ?? []).entries())
+      children.push({ ...branch, schema: child, field: `${field}.${keyword}[${index}]` });
+  if (not !== undefined) children.push({ ...branch, schema: not, field: `${field}.not` });
+  return children;
 }

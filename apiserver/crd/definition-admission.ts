@@ -3,7 +3,7 @@ import { liveClaim } from '../registry/live-claim.ts';
 import type { CreationRule } from '../registry/live-claim.ts';
 import { notServed } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
-import { definitionGvk } from './definition-model.ts';
+import { definitionModel } from './definition-model.ts';
 import { definitionOf } from './served-definitions.ts';
 
 /**
@@ -11,7 +11,7 @@ import { definitionOf } from './served-definitions.ts';
  * MethodNotAllowed while the definition is being deleted, and NotFound once it is gone.
  */
 export function definitionAdmission(table: ResourceTable): CreationRule {
-  const getDefinitions = table.getterOf(definitionGvk);
+  const getDefinitions = table.getterOf(definitionModel);
   return ({ model, owner }) => {
     const name = definitionOf(owner);
     if (name === undefined) return undefined;

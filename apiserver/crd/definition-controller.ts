@@ -1,5 +1,5 @@
-import { isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { deepEqual, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { RetryQueue } from '../controllers/retry-queue.ts';
 import type { Entry } from '../index/entry.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
@@ -11,8 +11,7 @@ import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
 import type { StoredKind } from '../store/object-key.ts';
 import { formatTime } from '../registry/time.ts';
-import { checkDefinitionWrite } from './check-definition-write.ts';
-import { checkServable } from './check-servable.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import { cleanupFinalizer, isServed } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
 import { definitionModel } from './definition-model.ts';
@@ -39,7 +38,6 @@ const deletedAtOnce = 100;
 export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #served: ServedDefinitions;
-  readonly #model: ModelDescriptor<CustomResourceDefinition>;
   readonly #queue: RetryQueue<string>;
   /** Those that wait for a name of another kind. */
   readonly #conflicting = new Set<string>();
@@ -60,23 +58,18 @@ export class DefinitionController {
       onFailure: (name, err) =>
         options.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; again later'),
     });
-    const { serviceDomain } = options.schemes;
-    this.#model = definitionModel((next, previous) => {
-      const violations = checkDefinitionWrite(next, previous);
-      if (violations.length > 0 || next.metadata.generation === previous?.metadata.generation) return violations;
-      return checkServable(next, serviceDomain);
-    });
   }
 
   /** Serves the definitions that are stored; those first that were served before. Writes nothing. */
   async open(): Promise<void> {
     const { schemes, table } = this.#options;
-    schemes.register(this.#model);
-    this.#definitions = await table.whenReady(this.#model);
-    const stored = Array.from(this.#definitions.cache.entries(), ({ bytes }) =>
-      decodeObject<CustomResourceDefinition>(bytes),
-    );
-    for (const definition of stored) if (isEstablished(definition)) await this.#served.serve(definition);
+    schemes.register(definitionModel);
+    this.#definitions = await table.whenReady(definitionModel);
+    for (const { bytes } of this.#definitions.cache.entries()) {
+      const definition = decodeObject<CustomResourceDefinition>(bytes);
+      if (isEstablished(definition)) await this.#served.serve(definition);
+      await nextTurn();
+    }
   }
 
   /** Begins to follow the definitions. */
@@ -133,6 +126,8 @@ export class DefinitionController {
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
     if (entry === undefined) return this.#forget(name);
+    // What is done about a large definition takes several turns, and so do several definitions.
+    await nextTurn();
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
@@ -196,17 +191,23 @@ export class DefinitionController {
     );
   }
 
-  async #setFinalizers(definition: CustomResourceDefinition, finalizers: readonly string[]): Promise<void> {
-    const next = { ...definition, metadata: { ...definition.metadata, finalizers } };
-    await this.#options.registry.update(this.#opened(), keyOf(definition), () => structuredClone(next), asService);
+  async #setFinalizers({ metadata }: CustomResourceDefinition, finalizers: readonly string[]): Promise<void> {
+    const { name, resourceVersion } = metadata;
+    const patch = { metadata: { resourceVersion, finalizers } };
+    await this.#options.registry.patch(this.#opened(), { name }, { type: 'merge', patch }, asService);
   }
 
+  /** Writes nothing where that is the status already, as it is of most definitions after a restart. */
   async #setStatus(definition: CustomResourceDefinition, status: DefinitionStatus): Promise<void> {
-    const next = { ...definition, status };
-    await this.#options.registry.update(this.#opened(), keyOf(definition), () => structuredClone(next), {
-      ...asService,
-      subresource: 'status',
-    });
+    if (deepEqual(definition.status, status)) return;
+    const { apiVersion, kind, metadata } = definition;
+    // Of a status, the rest of the object is not read.
+    await this.#options.registry.update(
+      this.#opened(),
+      keyOf(definition),
+      () => ({ apiVersion, kind, metadata: { ...metadata }, status: structuredClone(status) }),
+      { ...asService, subresource: 'status' },
+    );
   }
 
   #now(): string {

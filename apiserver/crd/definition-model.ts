@@ -1,5 +1,5 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
-import type { FieldViolation, GroupVersionKind, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { liveIndex } from '../registry/live-claim.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
@@ -118,18 +118,8 @@ const status = fields({
   storedVersions: texts,
 });
 
-type Validate = (
-  next: CustomResourceDefinition,
-  previous: CustomResourceDefinition | undefined,
-) => readonly FieldViolation[];
-
-export const definitionGvk: GroupVersionKind = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-};
-
-const declared = defineModel({
+/** The kind CustomResourceDefinition. A DefinitionJudge has the rules that its schema cannot say. */
+export const definitionModel: ModelDescriptor<CustomResourceDefinition> = defineModel({
   gvk: 'apiextensions.k8s.io/v1/CustomResourceDefinition',
   plural: 'customresourcedefinitions',
   singular: 'customresourcedefinition',
@@ -146,8 +136,3 @@ const declared = defineModel({
     $defs: { JSONSchemaProps: schemaProps },
   },
 }) as Model as ModelDescriptor<CustomResourceDefinition>;
-
-/** The kind CustomResourceDefinition; `validate` has the rules that its schema cannot say. */
-export function definitionModel(validate: Validate): ModelDescriptor<CustomResourceDefinition> {
-  return Object.freeze({ ...declared, validate });
-}

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FieldViolation } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
+import { atOnce } from '../turns/in-turns.ts';
 import { checkCompleteness } from './check-completeness.ts';
 import { checkDefinitionWrite } from './check-definition-write.ts';
 import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';
@@ -108,7 +109,7 @@ describe('definition vectors', () => {
     for (const { name, crd, errors } of creations) {
       it(name, () => {
         expectUnless(deviations[name], () => {
-          expect(places(checkDefinitionWrite(complete(crd), undefined))).to.deep.equal(places(errors));
+          expect(places(atOnce(checkDefinitionWrite(complete(crd), undefined)))).to.deep.equal(places(errors));
         });
       });
     }
@@ -118,7 +119,7 @@ describe('definition vectors', () => {
     for (const { name, old, new: next, errors } of updates) {
       it(name, () => {
         expectUnless(deviations[name], () => {
-          const found = checkDefinitionWrite(complete(next), complete(old));
+          const found = atOnce(checkDefinitionWrite(complete(next), complete(old)));
           expect(places(found)).to.deep.equal(places(errors));
         });
       });
@@ -128,7 +129,7 @@ describe('definition vectors', () => {
   describe('selectable-fields: declarations', () => {
     for (const { name, crd, errors } of selectable) {
       it(name, () => {
-        const found = checkDefinitionWrite(complete(crd), undefined);
+        const found = atOnce(checkDefinitionWrite(complete(crd), undefined));
         const isTopLevel = errors.some(({ field }) => field.startsWith('spec.selectableFields'));
         const internal = found.map((each) => ({
           ...each,

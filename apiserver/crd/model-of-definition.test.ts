@@ -27,7 +27,7 @@ function modelOf(...versions: readonly DefinitionVersion[]): ModelDescriptor {
 }
 
 function causesOf(schema: DefinitionSchema, object: object): readonly (string | undefined)[] {
-  const compiled = compileSchema(modelOf(versionOf(schema)));
+  const compiled = compileSchema(modelOf(versionOf(schema)), 'client');
   return compiled.validate(object).map(({ field }) => field);
 }
 

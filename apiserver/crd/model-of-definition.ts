@@ -1,26 +1,23 @@
-import { freezeDeep } from '@homeostat/controller-runtime';
 import { IndexSpec, pathAttribute } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
 import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
-
-const listKeywords: ReadonlySet<string> = new Set(['enum', 'required', 'allOf', 'anyOf', 'oneOf']);
 
 const string: JsonSchema = { type: 'string' };
 
 /**
  * A definition as a model: the version that objects are stored in, with the others that are served; registration judges its
- * names. The definition is one that is valid.
+ * names. The definition is one that is valid. The model has the schemas of the definition itself, which may be frozen with it.
  */
 export function modelOfDefinition(definition: CustomResourceDefinition): ModelDescriptor {
   const { versions } = definition.spec;
   const storage = versions.find((version) => version.storage) as DefinitionVersion;
   const model = modelOfVersion(definition, storage);
   const others = versions.filter((version) => version.served && version !== storage);
-  return freezeDeep({
+  return {
     ...model,
     indexes: indexesOf(model, [storage, ...others]),
     ...(others.length === 0 ? {} : { versions: others.map((each) => ({ model: modelOfVersion(definition, each) })) }),
-  });
+  };
 }
 
 /** Without indexes. */
@@ -83,39 +80,13 @@ function columnOf({ name, type, jsonPath, description, format, priority }: Print
 }
 
 /** Metadata is the server's, whatever a definition says; but it may narrow the names. */
-function rootSchema(declared: DefinitionSchema): JsonSchema {
-  const schema = modelSchema(declared);
+function rootSchema(schema: DefinitionSchema): JsonSchema {
   const metadata: JsonSchema = {
     ...schema.properties?.['metadata'],
     type: 'object',
     'x-kubernetes-preserve-unknown-fields': true,
   };
   return { ...schema, properties: { ...schema.properties, apiVersion: string, kind: string, metadata } };
-}
-
-/** Without what judges no value here; an empty list of values or branches is as good as none, as Kubernetes has it. */
-function modelSchema(declared: DefinitionSchema): JsonSchema {
-  const { 'x-kubernetes-validations': _rules, ...rest } = declared;
-  const schema: JsonSchema = Object.fromEntries(
-    Object.entries(rest).filter(
-      ([name, value]) => !(listKeywords.has(name) && Array.isArray(value) && value.length === 0),
-    ),
-  );
-  const { properties, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
-  return {
-    ...schema,
-    ...(properties === undefined ? {} : { properties: mapValues(properties, modelSchema) }),
-    ...(items === undefined ? {} : { items: modelSchema(items) }),
-    ...(typeof additionalProperties === 'object' ? { additionalProperties: modelSchema(additionalProperties) } : {}),
-    ...(allOf === undefined ? {} : { allOf: allOf.map(modelSchema) }),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(modelSchema) }),
-    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(modelSchema) }),
-    ...(not === undefined ? {} : { not: modelSchema(not) }),
-  };
-}
-
-function mapValues<T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
 /** What a model must have in common with the one before it, so that it can take its place while it is served. */

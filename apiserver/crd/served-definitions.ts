@@ -1,12 +1,15 @@
-import { freezeDeep } from '@homeostat/controller-runtime';
 import { ModelError } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { versionsOfKind } from '../registry/kind-versions.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { SchemeManager } from '../registry/scheme-manager.ts';
+import { compileSchema } from '../schema/compile-schema.ts';
+import { inTurns } from '../turns/in-turns.ts';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { isServed } from './definition.ts';
-import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
+import type { CustomResourceDefinition } from './definition.ts';
 import { identityOf, modelOfDefinition } from './model-of-definition.ts';
 
 /** What came of a definition. */
@@ -55,7 +58,7 @@ export class ServedDefinitions {
   async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
     const { name } = definition.metadata;
     if (!this.#served.has(name)) await this.#register(withStorageServed(definition));
-    if (!this.#served.has(name)) await this.#register(withoutSchema(definition));
+    if (!this.#served.has(name)) await this.#register(withStorageServed(withoutSingular(definition)));
     return this.opened(name);
   }
 
@@ -75,7 +78,7 @@ export class ServedDefinitions {
   async #register(definition: CustomResourceDefinition): Promise<Outcome> {
     const { name, uid, generation } = definition.metadata;
     try {
-      const model = await this.#publish(name, modelOfDefinition(definition));
+      const model = await this.#publish(name, await frozen(modelOfDefinition(definition)));
       this.#served.set(name, { uid, generation, model });
       return { kind: 'served' };
     } catch (error) {
@@ -90,10 +93,13 @@ export class ServedDefinitions {
     const owner = ownerOf(name);
     const known = this.#served.get(name);
     if (known !== undefined && identityOf(known.model) === identityOf(model)) {
-      return schemes.replace(freezeDeep({ ...model, indexes: known.model.indexes }), owner).descriptor;
+      const next = Object.freeze({ ...model, indexes: known.model.indexes });
+      // Objects may be written in the very turn in which it takes the place of the one before.
+      await writable(next);
+      return schemes.replace(next, owner).descriptor;
     }
     this.withdraw(name);
-    schemes.register(model, undefined, { owner });
+    schemes.register(model, undefined, { owner, origin: 'client' });
     try {
       await table.whenReady(model);
       return model;
@@ -104,25 +110,43 @@ export class ServedDefinitions {
   }
 }
 
+/** Its objects have to go as well when another kind has taken its singular. */
+function withoutSingular(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec } = definition;
+  return { ...definition, spec: { ...spec, names: { ...spec.names, singular: spec.names.plural } } };
+}
+
+/** Values that are frozen in one turn of the event loop: 2 ms. */
+const frozenPerTurn = 20_000;
+
+/** A model of a large definition holds 100,000 values. */
+function frozen(model: ModelDescriptor): Promise<ModelDescriptor> {
+  return inTurns(freezeInSteps(model), frozenPerTurn);
+}
+
+function* freezeInSteps<T>(value: T): MeasuredWork<T> {
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null || Object.isFrozen(next)) continue;
+    Object.freeze(next);
+    for (const child of Object.values(next)) open.push(child);
+    yield 1;
+  }
+  return value;
+}
+
+/** Resolves when the patterns of all versions are compiled. */
+async function writable(model: ModelDescriptor): Promise<void> {
+  for (const version of versionsOfKind(model)) await compileSchema(version, 'client').whenReady();
+}
+
 /** A kind that nobody may ask for has objects as well. */
 function withStorageServed(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;
   const versions = spec.versions.map((version) => ({ ...version, served: version.served || version.storage }));
   return { ...definition, spec: { ...spec, versions } };
 }
-
-/** What an earlier schema let in has to go as well when the last one cannot be compiled. */
-function withoutSchema(definition: CustomResourceDefinition): CustomResourceDefinition {
-  const { spec } = definition;
-  const versions = spec.versions
-    .filter(({ storage }) => storage)
-    .map(({ name, storage }) => ({ name, served: true, storage, schema: anything }));
-  return { ...definition, spec: { ...spec, versions } };
-}
-
-const anything: Required<DefinitionVersion>['schema'] = {
-  openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-};
 
 /** No plugin has a name with a colon. */
 const ownerPrefix = 'crd:';

@@ -3,9 +3,17 @@ import type { FieldViolation } from '@homeostat/controller-runtime/api';
 
 type Reason = NonNullable<FieldViolation['reason']>;
 
+/** Most violations that are kept: a response shows 100. */
+const maxFound = 1000;
+
 /** What a definition does wrong, as it is found, in Kubernetes' words. */
 export class DefinitionViolations {
   readonly found: FieldViolation[] = [];
+
+  /** Whether more would be dropped. */
+  get isFull(): boolean {
+    return this.found.length >= maxFound;
+  }
 
   invalid(field: string, value: unknown, rule: string): void {
     this.#add('FieldValueInvalid', field, `Invalid value: ${quoteValue(value)}: ${rule}`);
@@ -34,10 +42,10 @@ export class DefinitionViolations {
 
   /** One that somebody else has worded. */
   add(violation: FieldViolation): void {
-    this.found.push(violation);
+    if (!this.isFull) this.found.push(violation);
   }
 
   #add(reason: Reason, field: string, message: string): void {
-    this.found.push({ reason, field, message });
+    this.add({ reason, field, message });
   }
 }

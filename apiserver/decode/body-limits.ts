@@ -15,7 +15,7 @@ export interface BodyLimits {
 export const objectLimits: Required<BodyLimits> = Object.freeze({
   maxDepth: 64,
   maxFields: 10_000,
-  maxNodes: 150_000,
+  maxNodes: 250_000,
 });
 
 /** Characters below which a text cannot pass the limits of counts, so that nothing need be counted. */

@@ -1,8 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
-import { Explainer } from '../schema/explainer.ts';
-import { LinearPatterns } from '../schema/linear-pattern.ts';
-import { compileGate } from '../schema/value-gate.ts';
+import { Validator } from '../schema/validator.ts';
 
 /** Refuses a value that breaks the schema. @throws ApiError Invalid with every violation, at most 100. */
 export type BodyCheck = (value: unknown) => void;
@@ -22,15 +20,10 @@ export function bodyCheck(schema: JsonSchema): BodyCheck {
 }
 
 function compile(schema: JsonSchema): BodyCheck {
-  const parts = { components: {}, patterns: new LinearPatterns() };
-  const isValid = compileGate(schema, parts);
-  const explainer = new Explainer(parts);
+  const validator = new Validator({ root: schema, components: {}, origin: 'code' });
   return (value) => {
-    if (isValid(value)) return;
-    const causes = explainer.explain(schema, value);
-    // The two never disagree; if they did, a refused body must not pass.
-    if (causes.length === 0) throw new Error('a body was refused without a cause');
-    throw invalidBody(causes);
+    const causes = validator.violations(value);
+    if (causes.length > 0) throw invalidBody(causes);
   };
 }
 

@@ -49,6 +49,8 @@ export interface AppParts extends EndpointParts {
   readonly debug: readonly DebugPage[];
   readonly memory: AnswerMemory;
   readonly hostNames: readonly string[];
+  /** Domain of the service's own kinds. */
+  readonly serviceDomain: string;
   /** What every request but health has to bear; undefined: all are let in. */
   readonly token: string | undefined;
   readonly uuid: () => string;
@@ -75,7 +77,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(exportRoute(parts));
   app.use(discoveryRoutes(parts));
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
-  app.use(docsRoutes());
+  app.use(docsRoutes(parts.serviceDomain));
   app.use(assetRoutes(parts.assets));
   app.use((context) => Promise.reject(absenceOf(context.path, parts)));
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.

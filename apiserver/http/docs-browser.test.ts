@@ -51,6 +51,7 @@ describe('/docs in a browser', function () {
   /** Opens an operation by its path and summary. */
   async function openOperation(path: string, summary: string): Promise<void> {
     const block = page.locator('.opblock-summary', { hasText: path }).filter({ hasText: summary });
+    await block.first().waitFor();
     await block.first().click();
     await page.locator('.opblock.is-open').waitFor();
   }
@@ -78,6 +79,39 @@ describe('/docs in a browser', function () {
       expect(complaints).to.deep.equal([]);
     });
 
+    it('runs the creation of an object that refers to its own kind, with the body that it proposes', async () => {
+      await page.goto(`${server.url}/docs`);
+      await openOperation(persons, 'Create a Person');
+      await page.getByRole('button', { name: 'Try it out' }).click();
+      const proposed = JSON.parse(await page.locator('.opblock.is-open textarea').inputValue()) as object;
+      expect(proposed).to.have.nested.property('spec.age');
+      expect(proposed).to.not.have.nested.property('spec.otherPerson.spec');
+      const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+      await page.getByRole('button', { name: 'Execute' }).click();
+      expect((await answered).status(), await (await answered).text()).to.equal(201);
+      expect(complaints).to.deep.equal([]);
+    });
+
+    it('shows the kinds of plugins first and unfolded, those of every server folded, and finds them by a filter', async () => {
+      await page.goto(`${server.url}/docs`);
+      await page.locator('.opblock-tag').first().waitFor();
+      const tags = page.locator('.opblock-tag');
+      const names = await tags.evaluateAll((all) => all.map((each) => each.getAttribute('data-tag')));
+      expect(names.indexOf('Person (people.example.com/v1alpha1)')).to.equal(0);
+      expect(names).to.include.members(['CustomResourceDefinition (apiextensions.k8s.io/v1)', 'Event (v1)']);
+      await page.locator('.opblock-summary').first().waitFor();
+      const open = await tags.evaluateAll((all) =>
+        all.filter((each) => each.getAttribute('data-is-open') === 'true').map((each) => each.getAttribute('data-tag')),
+      );
+      expect(open).to.deep.equal(['Person (people.example.com/v1alpha1)']);
+      await page.locator('.operation-filter-input').fill('/EVENTS.k8s');
+      await tags.nth(1).waitFor({ state: 'detached' });
+      await tags.first().click();
+      await page.locator('.opblock-summary', { hasText: 'Create an Event' }).first().waitFor();
+      expect(await page.locator('.info .version').first().innerText()).to.match(/^\s*0\.1\.0\s*$/);
+      expect(complaints).to.deep.equal([]);
+    });
+
     it('creates an object: the page may write to its own server', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
@@ -97,7 +131,7 @@ describe('/docs in a browser', function () {
     before(async () => {
       const app = new Koa();
       app.use(openApiRoutes({ models: servedModels, endpointRoutes: () => routes }));
-      app.use(docsRoutes());
+      app.use(docsRoutes('homeostat.internal'));
       server = createServer(app.callback());
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     });

@@ -16,16 +16,44 @@ export const docsPage = `<!doctype html>
 </html>
 `;
 
-// validatorUrl: documents are not sent to anybody else's server to be judged.
-export const docsInitializer = `SwaggerUIBundle({
+/** More kinds than this stay folded: a page of thousands of operations is of no use. */
+const maxUnfolded = 20;
+
+/**
+ * Starts Swagger UI. The kinds of plugins and definitions come first, unfolded; those that every server has, which are in the
+ * service's domain or among `builtIn`, by their tags, come last and folded. The filter finds tags and paths, in any case.
+ */
+export function docsInitializer({ serviceDomain, builtIn }: DocsKinds): string {
+  // validatorUrl: documents are not sent to anybody else's server to be judged.
+  return `const builtIn = new Set(${JSON.stringify(builtIn)});
+const isOwn = (tag) => !builtIn.has(tag) && !/[ (.]${serviceDomain.replaceAll('.', '\\\\.')}\\//.test(tag);
+const isFound = (text, phrase) => text.toLowerCase().includes(phrase.toLowerCase());
+const opsFilter = (tags, phrase) =>
+  tags.filter((tag, name) => isFound(name, phrase) || tag.get('operations').some((each) => isFound(each.get('path'), phrase)));
+const ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
   defaultModelsExpandDepth: 0,
-  docExpansion: 'list',
+  docExpansion: 'none',
+  filter: true,
+  tagsSorter: (a, b) => isOwn(b) - isOwn(a) || a.localeCompare(b),
+  plugins: [() => ({ fn: { opsFilter } })],
+  onComplete: () => {
+    const tags = ui.specSelectors.tags().map((tag) => tag.get('name')).filter(isOwn);
+    if (tags.size <= ${maxUnfolded}) tags.forEach((tag) => void ui.layoutActions.show(['operations-tag', tag], true));
+  },
   validatorUrl: null,
 });
 `;
+}
+
+/** By what the page tells the kinds that every server has from those of plugins and definitions. */
+export interface DocsKinds {
+  readonly serviceDomain: string;
+  /** The tags of their operations. */
+  readonly builtIn: readonly string[];
+}
 
 /** Swagger UI sets styles by script, which needs no permission; its icons are data: images in its style sheet. */
 export const docsPolicy: string = [

@@ -6,7 +6,7 @@ import type { StoredDocument } from '../openapi/open-api-documents.ts';
 import { requireRead, sendCacheable } from './cacheable-answer.ts';
 import { withoutTrailingSlash } from './health.ts';
 import { firstOf } from './query.ts';
-import { serverVersion } from './version.ts';
+import { homeostatVersion } from './version.ts';
 
 /** A document at its own hash never changes. Not for shared caches: who may read it is not in its address. */
 const foreverByHash = 'private, max-age=31536000, immutable';
@@ -23,7 +23,7 @@ export interface OpenApiParts {
 export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middleware {
   const documents = new OpenApiDocuments({
     surface: () => ({ models: models(), routes: endpointRoutes() }),
-    version: serverVersion['gitVersion'] ?? '',
+    version: homeostatVersion,
   });
   return function answerOpenApi(context, next) {
     const path = withoutTrailingSlash(context.path);

@@ -1,3 +1,6 @@
+/** The version of this package. */
+export const homeostatVersion = '0.1.0';
+
 /**
  * `GET /version`. kubectl picks its own version by `minor` where it is a dispatcher, and wants a semantic version: the
  * wire is Kubernetes 1.32's.
@@ -5,7 +8,7 @@
 export const serverVersion: Readonly<Record<string, string>> = Object.freeze({
   major: '1',
   minor: '32',
-  gitVersion: 'v1.32.0+homeostat.0.1.0',
+  gitVersion: `v1.32.0+homeostat.${homeostatVersion}`,
   gitCommit: '',
   gitTreeState: 'clean',
   buildDate: '2026-11-21T00:00:00Z',

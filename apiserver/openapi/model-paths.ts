@@ -3,7 +3,9 @@ import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-ru
 import { isNamespaceKind } from '../builtin/namespace-kind.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
+import { withArticle } from './article.ts';
 import type { ComponentNames } from './component-names.ts';
+import { exampleBody } from './example-body.ts';
 import { meta } from './meta-schemas.ts';
 import { modelSchemas } from './model-schemas.ts';
 import type {
@@ -30,10 +32,15 @@ import {
 } from './parameters.ts';
 import { errorsOf, objectContent } from './responses.ts';
 
+/** The tag of a kind's operations. */
+export function tagOfKind(model: GroupVersionKind): string {
+  return `${model.kind} (${apiVersionOf(model)})`;
+}
+
 /** The generated part of the API of one kind (spec 4.1). */
 export function modelFragment(model: ModelDescriptor, names: ComponentNames): Fragment {
   const { kind } = model;
-  const tag = { name: `${kind} (${apiVersionOf(model)})`, description: `Objects of the kind ${kind}.` };
+  const tag = { name: tagOfKind(model), description: `Objects of the kind ${kind}.` };
   const operations = new ModelOperations(model, { names, tag: tag.name });
   return { tags: [tag], paths: pathsOf(model, operations), schemas: modelSchemas(model, names) };
 }
@@ -126,6 +133,7 @@ class ModelOperations {
   readonly #tag: string;
   readonly #object: OpenApiSchema;
   readonly #list: OpenApiSchema;
+  readonly #example: object | undefined;
 
   /** Namespaces are deleted one by one. */
   get hasDeleteCollection(): boolean {
@@ -146,6 +154,7 @@ class ModelOperations {
     this.#tag = tag;
     this.#object = schemaReference(names.of(model, model.schemaName));
     this.#list = schemaReference(names.ofList(model));
+    this.#example = exampleBody(model);
   }
 
   list(suffix: 'ForAllNamespaces' | '' = ''): Operation {
@@ -170,7 +179,7 @@ class ModelOperations {
     return this.#operation({
       verb: 'create',
       action: 'post',
-      summary: `Create a ${this.#model.kind}`,
+      summary: `Create ${withArticle(this.#model.kind)}`,
       parameters: writeParameters,
       requestBody: this.#body(),
       responses: {
@@ -270,7 +279,8 @@ class ModelOperations {
   }
 
   #subject(part: Part): string {
-    return part === '' ? `a ${this.#model.kind}` : `the ${part.toLowerCase()} of a ${this.#model.kind}`;
+    const object = withArticle(this.#model.kind);
+    return part === '' ? object : `the ${part.toLowerCase()} of ${object}`;
   }
 
   #schema(part: Part = ''): OpenApiSchema {
@@ -278,7 +288,8 @@ class ModelOperations {
   }
 
   #body(part: Part = ''): RequestBody {
-    return { required: true, content: objectContent(this.#schema(part)) };
+    const example = part === 'Scale' ? undefined : this.#example;
+    return { required: true, content: objectContent(this.#schema(part), example) };
   }
 
   #answer(part: Part, description = 'The object as it is stored.'): Response {

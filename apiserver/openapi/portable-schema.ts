@@ -61,7 +61,7 @@ function typeOf(schema: JsonSchema): OpenApiSchema {
 
 function valuesOf(schema: JsonSchema): OpenApiSchema {
   const values = schema.const === undefined ? schema.enum : [schema.const];
-  if (values === undefined) return {};
+  if (values === undefined || values.length === 0) return {};
   return { enum: schema.nullable === true && !values.includes(null) ? [...values, null] : values };
 }
 

@@ -39,9 +39,10 @@ export function errorsOf(...names: readonly ErrorName[]): Readonly<Record<string
   return Object.fromEntries([...names, 'Error' as const].map((name) => [codes[name], responseReference(name)]));
 }
 
-/** What the server writes and reads as JSON or YAML. */
-export function objectContent(schema: OpenApiSchema): Content {
-  return { 'application/json': { schema }, 'application/yaml': { schema } };
+/** What the server writes and reads as JSON or YAML. Without an example, tools make one of the schema. */
+export function objectContent(schema: OpenApiSchema, example?: object): Content {
+  const content = { schema, ...(example === undefined ? {} : { example }) };
+  return { 'application/json': content, 'application/yaml': content };
 }
 
 function responseReference(name: string): Response {

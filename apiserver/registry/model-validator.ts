@@ -1,6 +1,8 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
 import { isInvalid, quoteValue } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { KindJudge } from './kind-judge.ts';
+import type { Steps } from '../turns/steps.ts';
 import { clip, invalid } from './resource-errors.ts';
 
 /** Answers are for people: a rule that fails for each of a thousand items has said enough. */
@@ -18,6 +20,17 @@ export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) =
   return function checkModelRules(next, previous) {
     const causes = causesOf(model, { next: freezeDeep(next), previous: freezeDeep(previous) }, onBug);
     if (causes.length > 0) throw invalid(model, next.metadata.name, causes);
+  };
+}
+
+/** The same by the rules of a built-in kind. Nothing is frozen: its objects may be large, and its rules are the service's own. */
+export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;
+
+export function judgedRules(model: ModelDescriptor, judge: KindJudge): JudgedRules {
+  return function* checkJudged(next, previous) {
+    const violations = yield* judge(next, previous);
+    if (violations.length > 0)
+      throw invalid(model, next.metadata.name, violations.slice(0, maxViolations).map(causeOf));
   };
 }
 

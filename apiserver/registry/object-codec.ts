@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { maxObjectBytes } from '../schema/object-size.ts';
 
 /**
  * Stored bytes hold no resourceVersion: it is the commit's revision, which is not known before the commit. It is spliced
@@ -31,9 +32,6 @@ function pooledBytes(text: string): Buffer {
   poolUsed += pool.write(text, from);
   return pool.subarray(from, poolUsed);
 }
-
-/** An object's bytes may not be more, 1.5 MiB as in etcd: a watch event and a transaction have to carry it. */
-const maxObjectBytes: number = 1.5 * 1024 * 1024;
 
 /** @throws ApiError RequestEntityTooLarge */
 export function checkObjectSize({ length }: Buffer): void {

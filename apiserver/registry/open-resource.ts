@@ -9,10 +9,12 @@ import { KindCache } from '../index/kind-cache.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
+import type { KindJudge } from './kind-judge.ts';
 import type { KindStrategy } from './kind-strategy.ts';
-import { modelValidator } from './model-validator.ts';
+import { judgedRules, modelValidator } from './model-validator.ts';
 import { readKind } from './read-kind.ts';
 import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
@@ -26,6 +28,9 @@ import type { Rules } from './write-request.ts';
 
 export { IndexBuildError };
 
+/** Bytes of changes that are read in one turn of the event loop: 10 ms. */
+const bytesPerTurn = 1024 * 1024;
+
 export interface OpenParts {
   readonly store: Store;
   /** Has what other processes write to the kind until it is served. */
@@ -38,6 +43,8 @@ export interface OpenParts {
   readonly onValidateBug: (error: unknown) => void;
   /** What a built-in kind adds to the rules of all kinds. Default nothing. */
   readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
+  /** Judges the objects of a built-in kind that may take long to judge. Default nothing. */
+  readonly judgeOf?: (model: ModelDescriptor) => KindJudge | undefined;
   /** Objects indexed so far; called after each page. */
   readonly onProgress: (indexed: number) => void;
   /** Told of each stored object that cannot be read. */
@@ -56,9 +63,9 @@ export async function openResource(
   serve: (resource: Resource) => void,
 ): Promise<Resource> {
   const { store, log, revisions } = parts;
-  const { descriptor: model } = registration;
+  const { descriptor: model, origin } = registration;
   const kindNumber = await store.numberOf(kindNameOf(model));
-  const rules = rulesOf(model, parts);
+  const rules = rulesOf(model, { ...parts, origin });
   const upgrade = upgradeTo(rules);
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
@@ -73,6 +80,7 @@ export async function openResource(
       floor: place.revision,
     });
     let replayed = place.revision;
+    const restored = await restoreChanges(resource, log.since(kindNumber, 0));
     const replay = (upTo: number): void => {
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
       replayed = upTo;
@@ -80,31 +88,30 @@ export async function openResource(
     const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
     if (!isAligned || place.isLost()) continue;
     replay(revisions.current);
-    restoreFeed(resource, log.take(kindNumber));
+    restoreFeed(resource, log.take(kindNumber), restored);
     for (const entry of cache.broken.values()) parts.onBroken(entry);
     serve(resource);
     return resource;
   }
 }
 
-/** Compiles what writes of a model are judged by. @throws as {@link compileSchema}. */
-export function rulesOf(
-  model: ModelDescriptor,
-  { onValidateBug, strategyOf }: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
-): Rules {
+type RulesParts = Pick<OpenParts, 'onValidateBug' | 'strategyOf' | 'judgeOf'> & Pick<Registration, 'origin'>;
+
+/** What writes of a model are judged by. @throws as {@link compileSchema}. */
+export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
+  const { onValidateBug, strategyOf, judgeOf, origin } = parts;
+  const judge = judgeOf?.(model);
   return {
     model,
-    schema: compileSchema(model),
+    schema: compileSchema(model, origin),
     validateModel: modelValidator(model, onValidateBug),
+    judge: judge === undefined ? undefined : judgedRules(model, judge),
     strategy: strategyOf?.(model),
   };
 }
 
 /** The rules of each version that a kind is served in, but not stored. @throws as {@link compileSchema}. */
-export function otherRulesOf(
-  { versions = [] }: ModelDescriptor,
-  parts: Pick<OpenParts, 'onValidateBug' | 'strategyOf'>,
-): readonly OtherVersion[] {
+export function otherRulesOf({ versions = [] }: ModelDescriptor, parts: RulesParts): readonly OtherVersion[] {
   return versions
     .filter(({ model }) => model.served !== false)
     .map((version) => ({ version, rules: rulesOf(version.model, parts) }));
@@ -118,12 +125,12 @@ interface Created extends OpenParts {
   readonly floor: number;
 }
 
-async function createResource({ descriptor: model, owner }: Registration, parts: Created): Promise<Resource> {
+async function createResource({ descriptor: model, owner, origin }: Registration, parts: Created): Promise<Resource> {
   const { store, rules, upgrade, cache, kindNumber, floor, onError, onUnreadable } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
     rules,
-    versions: otherRulesOf(model, parts),
+    versions: otherRulesOf(model, { ...parts, origin }),
     upgrade,
     onUnreadable,
     owner,
@@ -147,10 +154,27 @@ function replayOnto(resource: Resource, change: Change): void {
 }
 
 /** Fills the watch window. Where a change cannot be read, history begins after it: watchers from before are told 410. */
-function restoreFeed(resource: Resource, { floor, changes }: KindLog): void {
-  const restored = changes.map((change) => restore(resource, change));
+function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
+  const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
   const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
   resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));
+}
+
+/** Changes by their revision, as the feed holds them; in several turns when they are many. */
+async function restoreChanges(
+  resource: Resource,
+  changes: readonly Change[],
+): Promise<ReadonlyMap<number, FeedChange>> {
+  const restored = new Map<number, FeedChange>();
+  let bytes = 0;
+  for (const change of changes) {
+    restored.set(change.revision, restore(resource, change));
+    bytes += change.data.length + (change.previous?.data.length ?? 0);
+    if (bytes < bytesPerTurn) continue;
+    bytes = 0;
+    await nextTurn();
+  }
+  return restored;
 }
 
 /** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */

@@ -1,12 +1,16 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import type { Row, Store } from '../store/store.ts';
 import { IndexBuildError } from './index-build.ts';
 import { allocateFrom, maxRevisionBytes } from './object-codec.ts';
 import type { Allocate } from './object-codec.ts';
 import { storedEntry } from './stored-entry.ts';
 import type { StoredKind } from './stored-entry.ts';
+
+/** Bytes of objects that are read in one turn of the event loop: 10 ms. A page of definitions can have many megabytes. */
+const bytesPerTurn = 1024 * 1024;
 
 export interface ReadParts {
   readonly store: Store;
@@ -25,7 +29,14 @@ export async function readKind(kind: StoredKind, { store, kindNumber, onProgress
   for await (const rows of store.scan(kindNumber)) {
     const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
     const allocate = allocateFrom(total);
-    for (const row of rows) entries.push(entryOf(kind, row, allocate));
+    let bytes = 0;
+    for (const row of rows) {
+      entries.push(entryOf(kind, row, allocate));
+      bytes += row.data.length;
+      if (bytes < bytesPerTurn) continue;
+      bytes = 0;
+      await nextTurn();
+    }
     onProgress(entries.length);
   }
   return entries;

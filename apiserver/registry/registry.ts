@@ -94,11 +94,12 @@ export class Registry {
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
+    await resource.whenWritable();
     for (let draws = 1; ; draws += 1) {
       const warnings = emptyWarnings(options);
       let drawn = false;
       const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
-      const isLong = body.isLarge === true;
+      const isLong = body.isLarge === true || resource.takesLong;
       const proposed = runSteps(proposeCreate(resource.rules, body, request), isLong);
       const proposal = proposed instanceof Promise ? await proposed : proposed;
       const result = await this.#create(resource, proposal, { options, warnings, isLong });
@@ -111,7 +112,7 @@ export class Registry {
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { force = false, onContested } = options;
     const told = onContested === undefined ? {} : { onContested };
-    const isLarge = body.isLarge === true;
+    const isLarge = body.isLarge === true || resource.takesLong;
     for (let race = 0; race < maxRaces; race += 1) {
       try {
         return await this.#change(
@@ -274,7 +275,7 @@ export class Registry {
       const request = this.#request(options, warnings, key);
       const broken = ofBroken && resource.cache.broken.get(formatKey(key));
       const entry = broken ?? this.#stored(resource, key);
-      const isLong = options.isLarge === true || entry.bytes.length > largeObject;
+      const isLong = options.isLarge === true || entry.bytes.length > largeObject || resource.takesLong;
       const shown = resource.show(entry);
       const stored = decodeObject(shown.bytes);
       const unchanged = (): Verdict => ({
@@ -297,6 +298,7 @@ export class Registry {
       return afterwards(decided, conclude);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
+      await resource.whenWritable();
       for (let race = 0; race < maxRaces; race += 1) {
         const verdict = await this.#decide(resource, dryRun, decideNow);
         if (verdict.kind === 'answer') return verdict.result;

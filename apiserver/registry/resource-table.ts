@@ -144,10 +144,10 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   #replace(registration: Registration): void {
-    const { descriptor } = registration;
+    const { descriptor, origin } = registration;
     const slot = this.#slots.get(keyOf(descriptor));
     if (slot?.resource === undefined) throw notReady(descriptor);
-    const parts = { ...this.#options, onValidateBug: this.#validateBugLog(registration) };
+    const parts = { ...this.#options, origin, onValidateBug: this.#validateBugLog(registration) };
     slot.resource.replaceRules(rulesOf(descriptor, parts), otherRulesOf(descriptor, parts));
     slot.registration = registration;
   }

@@ -179,6 +179,19 @@ export class Resource {
     this.history.prune();
   }
 
+  /** Objects may take long to judge, however small they are. */
+  get takesLong(): boolean {
+    return this.#rules.judge !== undefined;
+  }
+
+  /** Undefined once writes can be judged at once; else resolves when they can: the patterns of a schema are compiled before the first. */
+  whenWritable(): Promise<void> | undefined {
+    const own = this.#rules.schema.whenReady();
+    const stored = this.#view === undefined ? undefined : this.storage.whenWritable();
+    if (own === undefined || stored === undefined) return own ?? stored;
+    return Promise.all([own, stored]).then(() => undefined);
+  }
+
   /** Lets nobody write any more, for a reason. */
   refuseWrites(reason: ApiError): void {
     this.#refusal = reason;

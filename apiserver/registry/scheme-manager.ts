@@ -1,6 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, GroupVersionKind, IndexSpec, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { SchemaOrigin } from '../schema/validator.ts';
 import { versionsOfKind } from './kind-versions.ts';
 
 /** One registered kind. Frozen. */
@@ -9,6 +10,8 @@ export interface Registration<T extends ApiObject = ApiObject> {
   readonly descriptor: ModelDescriptor<T>;
   /** Name of the plugin, or `service`. */
   readonly owner: string;
+  /** Who wrote the schema. */
+  readonly origin: SchemaOrigin;
 }
 
 export interface RegisterOptions {
@@ -16,6 +19,8 @@ export interface RegisterOptions {
   readonly owner?: string;
   /** The group that the owner's manifest names: models must be in it or below it. */
   readonly group?: string;
+  /** Who wrote the schema. Default `code`; the schema of a `client` was judged when its definition was written. */
+  readonly origin?: SchemaOrigin;
 }
 
 /** Declares indexes while a model is being registered (spec 2.8). Synchronous. */
@@ -56,7 +61,7 @@ export class SchemeManager {
     callback?: IndexCallback<T>,
     options: RegisterOptions = {},
   ): Registration<T> {
-    const { owner = serviceOwner, group } = options;
+    const { owner = serviceOwner, group, origin = 'code' } = options;
     const declared = descriptorOf(model);
     const existing = this.lookup(declared);
     if (existing?.owner === owner) {
@@ -68,10 +73,11 @@ export class SchemeManager {
     checkDescriptor(descriptor, {
       serviceDomain: this.serviceDomain,
       reservedAllowed: owner === serviceOwner,
+      schemasJudged: origin === 'client',
       ...(group === undefined ? {} : { ownGroup: group }),
     });
     this.#checkNames(descriptor, owner);
-    const registration: Registration<T> = Object.freeze({ descriptor, owner });
+    const registration: Registration<T> = Object.freeze({ descriptor, owner, origin });
     this.#publish(registration);
     return registration;
   }
@@ -85,9 +91,14 @@ export class SchemeManager {
     const existing = this.lookup(model);
     if (existing === undefined) throw new ModelError(model.kind, 'gvk', 'is not registered');
     if (existing.owner !== owner) throw takenBy(model, 'gvk', existing, owner);
-    checkDescriptor(model, { serviceDomain: this.serviceDomain, reservedAllowed: owner === serviceOwner });
+    const { origin } = existing;
+    checkDescriptor(model, {
+      serviceDomain: this.serviceDomain,
+      reservedAllowed: owner === serviceOwner,
+      schemasJudged: origin === 'client',
+    });
     checkReplaceable(existing.descriptor, model);
-    const registration: Registration = Object.freeze({ descriptor: model, owner });
+    const registration: Registration = Object.freeze({ descriptor: model, owner, origin });
     this.#set(registration);
     const [error] = this.#notify('replaced', registration);
     if (error === undefined) return registration;
@@ -147,10 +158,10 @@ export class SchemeManager {
   }
 
   #set(registration: Registration): void {
-    const { descriptor: storage, owner } = registration;
+    const { descriptor: storage, owner, origin } = registration;
     this.#kinds.set(kindKeyOf(storage), registration);
     for (const descriptor of versionsOfKind(storage)) {
-      const each = descriptor === storage ? registration : Object.freeze({ descriptor, owner });
+      const each = descriptor === storage ? registration : Object.freeze({ descriptor, owner, origin });
       this.#registrations.set(keyOf(descriptor), each);
       this.#byPlural.set(pluralKeyOf(descriptor), each);
     }

@@ -5,7 +5,7 @@ import type { ObjectSchema } from '../schema/compile-schema.ts';
 import type { States } from './states.ts';
 import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from './label-keys.ts';
-import type { ModelValidator } from './model-validator.ts';
+import type { JudgedRules, ModelValidator } from './model-validator.ts';
 
 /** What the rules need to know of a kind. */
 export interface Rules {
@@ -13,6 +13,8 @@ export interface Rules {
   readonly schema: ObjectSchema;
   /** The model's own rules, for objects that are valid otherwise. */
   readonly validateModel: ModelValidator | undefined;
+  /** The same of a built-in kind whose objects may take long to judge. */
+  readonly judge?: JudgedRules | undefined;
   /** Of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
   /** Of a kind that has several versions: what a write in this one changed in another. */

@@ -54,6 +54,12 @@ function newCauses(
   return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
 }
 
+/** The rules of the model itself, for an object that is valid otherwise. */
+function* judgeByModel({ validateModel, judge }: Rules, next: ApiObject, stored: ApiObject | undefined): Steps<void> {
+  validateModel?.(next, stored);
+  if (judge !== undefined) yield* judge(next, stored);
+}
+
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
 export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
   const value = body();
@@ -100,7 +106,7 @@ function* finishNew(rules: Rules, { proposed, object }: Admitted, request: Creat
       ? creatorsFields(rules, object, request)
       : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
   setManagedFields(object, entries);
-  rules.validateModel?.(object, undefined);
+  yield* judgeByModel(rules, object, undefined);
   return object;
 }
 
@@ -240,7 +246,7 @@ function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): St
   const changed = withVersions(stored, object);
   const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
   // What goes is not stored, and must be able to go.
-  if (!gone) rules.validateModel?.(changed, stored);
+  if (!gone) yield* judgeByModel(rules, changed, stored);
   return { kind: gone ? 'remove' : 'write', object: changed };
 }
 

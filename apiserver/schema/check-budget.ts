@@ -1,24 +1,24 @@
 /**
- * Counts the references that a check follows; when they are used up, no reference is met. A schema that refers to itself
- * from several branches of anyOf doubles its work with each level of an object, and would never end otherwise.
+ * Counts what a check does, in units that the check defines; when they are used up, the check ends. A schema that refers to
+ * itself from several branches of anyOf doubles its work with each level of an object, and would never end otherwise.
  */
 export class CheckBudget {
-  readonly #references: number;
+  readonly #units: number;
   #left: number;
 
-  constructor(references: number) {
-    this.#references = references;
-    this.#left = references;
+  constructor(units: number) {
+    this.#units = units;
+    this.#left = units;
   }
 
   /** Before each check. */
   reset(): void {
-    this.#left = this.#references;
+    this.#left = this.#units;
   }
 
   /** False when there is nothing left. */
-  spend(): boolean {
-    this.#left -= 1;
+  spend(units = 1): boolean {
+    this.#left -= units;
     return this.#left >= 0;
   }
 

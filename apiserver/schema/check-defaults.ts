@@ -14,10 +14,12 @@ export function checkDefaults(shapes: Iterable<Shape>): void {
   for (const shape of shapes) if (shape.defaultValue !== undefined) sizes.ofDefault(shape);
 }
 
-class DefaultSizes {
+/** How many values defaults bring into an object, each counted once. */
+export class DefaultSizes {
   /** Undefined for those that are being counted. */
   readonly #sizes = new Map<Shape, number | undefined>();
 
+  /** @throws RangeError that shows the default. */
   ofDefault(shape: Shape): number {
     if (this.#sizes.has(shape)) {
       const known = this.#sizes.get(shape);

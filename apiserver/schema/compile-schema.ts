@@ -1,22 +1,29 @@
 import type { FieldCause, JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { checkDefaults } from './check-defaults.ts';
-import { fillDefaults } from './defaults.ts';
-import { Explainer } from './explainer.ts';
-import { LinearPatterns } from './linear-pattern.ts';
+import { DefaultFiller } from './defaults.ts';
 import { Pruner } from './pruner.ts';
 import { ShapeBuilder } from './shape.ts';
 import type { Shape } from './shape.ts';
-import { compileGate } from './value-gate.ts';
+import { Validator } from './validator.ts';
+import type { SchemaOrigin } from './validator.ts';
 
 /**
  * The schema's part of a write: defaults, then pruning, then validation, each on the outcome of the one before. Objects
  * are plain JSON, not frozen, and at most 100 levels deep. The three together take about 3 µs for an object of 1 KB.
  */
 export interface ObjectSchema {
-  /** Fills in defaults in place; null counts as absent where the schema does not say `nullable`. */
+  /**
+   * Undefined once objects can be validated at once; else resolves when they can. To validate before that is right as well,
+   * and may hold up the caller for as long as it takes to compile the patterns.
+   */
+  whenReady(): Promise<void> | undefined;
+  /**
+   * Fills in defaults in place; null counts as absent where the schema does not say `nullable`.
+   * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be.
+   */
   applyDefaults(object: object): void;
   /**
-   * Removes unknown fields in place and answers their paths (`spec.items[1].b`) in the order of the object, at most 100.
+   * Removes unknown fields in place and returns their paths (`spec.items[1].b`) in the order of the object, at most 100.
    * apiVersion, kind and the known fields of metadata stay without being declared.
    */
   prune(object: object): readonly string[];
@@ -28,48 +35,41 @@ export interface ObjectSchema {
 
 type SchemaOfModel = Pick<ModelDescriptor, 'components' | 'schemaName'>;
 
-const nothing: readonly FieldCause[] = Object.freeze([]);
-
-/** Of frozen components, by these and the schema's name: each takes milliseconds, and a process may have many servers. */
+/** Of frozen components, by these and the schema's name: a process may have many servers. */
 const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
 
 /**
- * Compiles a model's schema, at its first registration.
- * @throws Error that says why the schema cannot be served: a reference to nothing, a pattern that RE2 cannot hold, a
+ * Prepares a model's schema, at its first registration.
+ * @throws Error that says why an author's schema cannot be served: a reference to nothing, a pattern that RE2 cannot hold, a
  * default without an end.
  */
-export function compileSchema(model: SchemaOfModel): ObjectSchema {
+export function compileSchema(model: SchemaOfModel, origin: SchemaOrigin = 'code'): ObjectSchema {
   const { components, schemaName } = model;
   // Descriptors are frozen with all that is in them; what is not might be another schema by now.
-  if (!Object.isFrozen(components)) return compileAnew(model);
+  if (!Object.isFrozen(components)) return prepareSchema(model, origin);
   const known = compiled.get(components) ?? new Map<string, ObjectSchema>();
   compiled.set(components, known);
-  const schema = known.get(schemaName) ?? compileAnew(model);
+  const schema = known.get(schemaName) ?? prepareSchema(model, origin);
   known.set(schemaName, schema);
   return schema;
 }
 
-function compileAnew({ components, schemaName }: SchemaOfModel): ObjectSchema {
+function prepareSchema({ components, schemaName }: SchemaOfModel, origin: SchemaOrigin): ObjectSchema {
   const declared = Object.hasOwn(components, schemaName) ? components[schemaName] : undefined;
   if (declared === undefined) throw new ReferenceError(`there is no schema named "${schemaName}"`);
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  checkDefaults(shapes.all);
-  const parts = { components, patterns: new LinearPatterns() };
-  const isValid = compileGate(root, parts);
+  // The defaults of a client's schema were judged with its definition, and have no references that could lead back to them.
+  if (origin === 'code') checkDefaults(shapes.all());
+  const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);
-  const explainer = new Explainer(parts);
-  return Object.freeze({
-    applyDefaults: (object: object): void => fillDefaults(object, shape),
-    prune: (object: object): readonly string[] => pruner.prune(object),
-    validate(object: object): readonly FieldCause[] {
-      if (isValid(object)) return nothing;
-      const causes = explainer.explain(root, object);
-      // The two never disagree (a test of random schemas says so); if they did, a refused object must not pass.
-      if (causes.length === 0) throw new Error(`an object was refused without a cause by the schema "${schemaName}"`);
-      return causes;
-    },
+  const validator = new Validator({ root, components, origin });
+  return Object.freeze<ObjectSchema>({
+    whenReady: () => validator.whenReady(),
+    applyDefaults: (object) => filler.fill(object),
+    prune: (object) => pruner.prune(object),
+    validate: (object) => validator.violations(object),
     shape,
   });
 }

@@ -1,47 +1,76 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import { maxObjectBytes } from './object-size.ts';
 import type { Shape } from './shape.ts';
 
 type Fields = Record<string, unknown>;
 
 /**
  * Fills in defaults and removes nulls, in place, as Kubernetes does: an absent field gets its default; null counts as
- * absent where the schema does not say `nullable`, and goes when there is no default. Nulls in lists stay without one.
- * Ends for every value, because checkDefaults has seen the shape.
+ * absent where the schema does not say `nullable`, and is removed when there is no default. Nulls in lists stay without one.
+ * One object at a time.
  */
-export function fillDefaults(value: object, shape: Shape): void {
-  if (Array.isArray(value)) fillItems(value, shape);
-  else fillFields(value as Fields, shape);
-}
+export class DefaultFiller {
+  readonly #root: Shape;
+  /** Bytes that defaults may still add. */
+  #left = 0;
 
-function fillFields(fields: Fields, shape: Shape): void {
-  for (const [name, child] of shape.defaults) {
-    if (!Object.hasOwn(fields, name)) fields[name] = copyOf(child.defaultValue);
+  constructor(root: Shape) {
+    this.#root = root;
   }
-  for (const name in fields) {
-    const value = fields[name];
-    // Scalars need no look at their schema: neither can they be filled, nor are they null.
-    if (typeof value !== 'object') continue;
-    const child = shape.properties.get(name) ?? shape.additional;
-    if (typeof child !== 'object') continue;
-    const kept = value ?? replaceNull(fields, name, child);
-    if (typeof kept === 'object' && kept !== null) fillDefaults(kept, child);
+
+  /**
+   * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be: 4 KiB of schema and
+   * 2.6 MB of empty list items otherwise make gigabytes. What is over the limit is not built.
+   */
+  fill(object: object): void {
+    this.#left = maxObjectBytes;
+    this.#fillValue(object, this.#root);
   }
-}
 
-/** What stands in the field afterwards. */
-function replaceNull(fields: Fields, name: string, shape: Shape): unknown {
-  if (shape.isNullable) return null;
-  if (shape.defaultValue === undefined) delete fields[name];
-  else fields[name] = copyOf(shape.defaultValue);
-  return fields[name];
-}
+  #fillValue(value: object, shape: Shape): void {
+    if (Array.isArray(value)) this.#fillItems(value, shape);
+    else this.#fillFields(value as Fields, shape);
+  }
 
-function fillItems(items: unknown[], { items: shape }: Shape): void {
-  if (shape === undefined) return;
-  for (let index = 0; index < items.length; index += 1) {
-    if (items[index] === null && !shape.isNullable && shape.defaultValue !== undefined)
-      items[index] = copyOf(shape.defaultValue);
-    const item = items[index];
-    if (typeof item === 'object' && item !== null) fillDefaults(item, shape);
+  #fillFields(fields: Fields, shape: Shape): void {
+    for (const [name, child] of shape.defaults) {
+      if (!Object.hasOwn(fields, name)) fields[name] = this.#defaultOf(child);
+    }
+    const { properties, additional } = shape;
+    for (const name in fields) {
+      const value = fields[name];
+      // Scalars need no look at their schema: neither can they be filled, nor are they null.
+      if (typeof value !== 'object') continue;
+      const child = properties.get(name) ?? additional;
+      if (typeof child !== 'object') continue;
+      const kept = value ?? this.#replaceNull(fields, name, child);
+      if (typeof kept === 'object' && kept !== null) this.#fillValue(kept, child);
+    }
+  }
+
+  /** What stands in the field afterwards. */
+  #replaceNull(fields: Fields, name: string, shape: Shape): unknown {
+    if (shape.isNullable) return null;
+    if (shape.defaultValue === undefined) delete fields[name];
+    else fields[name] = this.#defaultOf(shape);
+    return fields[name];
+  }
+
+  #fillItems(items: unknown[], { items: shape }: Shape): void {
+    if (shape === undefined) return;
+    for (let index = 0; index < items.length; index += 1) {
+      if (items[index] === null && !shape.isNullable && shape.defaultValue !== undefined)
+        items[index] = this.#defaultOf(shape);
+      const item = items[index];
+      if (typeof item === 'object' && item !== null) this.#fillValue(item, shape);
+    }
+  }
+
+  #defaultOf(shape: Shape): unknown {
+    this.#left -= shape.defaultLength;
+    if (this.#left >= 0) return copyOf(shape.defaultValue);
+    const message = `Request entity too large: the defaults that the schema fills in are more than ${maxObjectBytes} bytes, the limit of an object`;
+    throw new ApiError('RequestEntityTooLarge', message);
   }
 }
 

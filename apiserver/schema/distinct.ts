@@ -71,7 +71,7 @@ function fieldsOf(item: unknown): Item {
 }
 
 /** JSON with sorted keys: equal for equal values. */
-function canonicalText(value: unknown): string {
+export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const fields = value as Item;

@@ -1,16 +1,16 @@
 import { metadataShapeErrors } from '@homeostat/controller-runtime/api';
-import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { firstRepetitions, identityOf, isMapItem } from './distinct.ts';
-import { identityOfItems } from './translate-schema.ts';
+import type { SchemaNode } from './schema-node.ts';
 import type { Violations } from './violations.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Rules of an object that do not concern what its fields hold. */
-export function explainObject(schema: JsonSchema, value: Fields, violations: Violations): void {
-  const { required = [], minProperties, maxProperties } = schema;
+export function explainObject({ schema, required }: SchemaNode, value: Fields, violations: Violations): void {
+  const { minProperties, maxProperties } = schema;
   const count = Object.keys(value).length;
   for (const name of required) {
+    if (violations.isFull) return;
     if (!Object.hasOwn(value, name)) violations.at(name, () => violations.required());
   }
   if (minProperties !== undefined && count < minProperties) {
@@ -21,10 +21,10 @@ export function explainObject(schema: JsonSchema, value: Fields, violations: Vio
   if (schema['x-kubernetes-embedded-resource'] === true) explainEmbedded(value, violations);
 }
 
-function explainForbidden(schema: JsonSchema, value: Fields, violations: Violations): void {
+function explainForbidden({ properties = {} }: SchemaNode['schema'], value: Fields, violations: Violations): void {
   for (const name of Object.keys(value)) {
     if (violations.isFull) return;
-    if (!Object.hasOwn(schema.properties ?? {}, name)) {
+    if (!Object.hasOwn(properties, name)) {
       violations.at(name, () => violations.invalid(value[name], 'is a forbidden property'));
     }
   }
@@ -44,13 +44,12 @@ function explainEmbedded(value: Fields, violations: Violations): void {
 }
 
 /** Rules of a list that do not concern what its items hold. */
-export function explainList(schema: JsonSchema, items: readonly unknown[], violations: Violations): void {
+export function explainList({ schema, identity }: SchemaNode, items: readonly unknown[], violations: Violations): void {
   const { minItems, maxItems } = schema;
   if (minItems !== undefined && items.length < minItems) {
     violations.invalid(items.length, `should have at least ${minItems} items`);
   }
   if (maxItems !== undefined && items.length > maxItems) violations.tooMany(items.length, maxItems);
-  const identity = identityOfItems(schema);
   if (identity === undefined) return;
   if (identity.kind === 'map') explainMapItems(items, violations);
   const ofMap = identity.kind === 'map' ? items.every(isMapItem) : true;

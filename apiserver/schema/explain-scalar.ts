@@ -1,32 +1,29 @@
-import { deepEqual } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import type { CheckBudget } from './check-budget.ts';
 import { isLongerThan, isShorterThan } from './code-points.ts';
-import { formats } from './formats.ts';
 import type { LinearPatterns } from './linear-pattern.ts';
+import { exclusiveBounds, isMultiple, losesDigits } from './number-range.ts';
+import { typeBitOf } from './schema-node.ts';
+import type { SchemaNode } from './schema-node.ts';
 import { maxInteger, typesOf } from './translate-schema.ts';
-import { multipleOfPrecision } from './value-gate.ts';
 import type { Violations } from './violations.ts';
 
+/** Characters of a pattern that a message shows. */
+const maxShownPattern = 1024;
+
 /** Wrong JSON type; 5.0 is an integer. */
-export function explainType(schema: JsonSchema, value: unknown, violations: Violations): void {
-  const expected = typesOf(schema);
-  const actual = jsonTypeOf(value);
-  const isNumberMet = actual === 'integer' && expected.includes('number');
-  if (expected.length > 0 && !expected.includes(actual) && !isNumberMet) violations.wrongType(actual, expected.join());
+export function explainType({ schema, types }: SchemaNode, value: unknown, violations: Violations): void {
+  if ((typeBitOf(value) & types) === 0) violations.wrongType(jsonTypeOf(value), typesOf(schema).join());
 }
 
-export function explainEnum(schema: JsonSchema, value: unknown, violations: Violations): void {
-  if (schema.enum !== undefined && !schema.enum.some((each) => deepEqual(each, value)))
-    violations.notSupported(value, schema.enum);
-  if ('const' in schema && !deepEqual(schema.const, value)) violations.notSupported(value, [schema.const]);
+export function explainEnum({ schema, values, constant }: SchemaNode, value: unknown, violations: Violations): void {
+  if (values?.has(value) === false) violations.notSupported(value, schema.enum ?? []);
+  if (constant?.has(value) === false) violations.notSupported(value, [schema.const]);
 }
 
 export function explainNumber(schema: JsonSchema, value: number, violations: Violations): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  const above =
-    typeof exclusiveMinimum === 'number' ? exclusiveMinimum : exclusiveMinimum === true ? minimum : undefined;
-  const below =
-    typeof exclusiveMaximum === 'number' ? exclusiveMaximum : exclusiveMaximum === true ? maximum : undefined;
+  const { above, below } = exclusiveBounds(schema);
   if (minimum !== undefined && exclusiveMinimum !== true && value < minimum) {
     violations.invalid(value, `should be greater than or equal to ${minimum}`);
   }
@@ -35,7 +32,7 @@ export function explainNumber(schema: JsonSchema, value: number, violations: Vio
   }
   if (above !== undefined && value <= above) violations.invalid(value, `should be greater than ${above}`);
   if (below !== undefined && value >= below) violations.invalid(value, `should be less than ${below}`);
-  if (Math.abs(value) > maxInteger && typesOf(schema).includes('integer')) {
+  if (losesDigits(schema, value)) {
     violations.invalid(value, `should be within ${maxInteger} of 0: larger integers lose digits`);
   }
   if (multipleOf !== undefined && !isMultiple(value, multipleOf)) {
@@ -43,19 +40,25 @@ export function explainNumber(schema: JsonSchema, value: number, violations: Vio
   }
 }
 
+interface TextCheck {
+  readonly violations: Violations;
+  readonly patterns: LinearPatterns;
+  readonly budget: CheckBudget;
+}
+
 export function explainString(
-  schema: JsonSchema,
+  { schema, format: isOfFormat }: SchemaNode,
   value: string,
-  { violations, patterns }: { readonly violations: Violations; readonly patterns: LinearPatterns },
+  { violations, patterns, budget }: TextCheck,
 ): void {
   const { minLength, maxLength, pattern, format } = schema;
   if (minLength !== undefined && isShorterThan(value, minLength)) {
     violations.invalid(value, `should be at least ${minLength} chars long`);
   }
   if (maxLength !== undefined && isLongerThan(value, maxLength)) violations.tooLong(maxLength);
-  if (pattern !== undefined && !patterns.get(pattern).test(value))
-    violations.invalid(value, `should match '${pattern}'`);
-  if (format !== undefined && formats.get(format)?.(value) === false) violations.wrongType(value, format);
+  if (pattern !== undefined && !patterns.matches(pattern, value, budget) && !budget.isSpent)
+    violations.invalid(value, `should match '${pattern.slice(0, maxShownPattern)}'`);
+  if (isOfFormat?.(value) === false) violations.wrongType(value, format ?? '');
 }
 
 /** Kubernetes tells whole numbers from others. */
@@ -63,9 +66,4 @@ function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return Number.isInteger(value) ? 'integer' : typeof value;
-}
-
-function isMultiple(value: number, factor: number): boolean {
-  const quotient = value / factor;
-  return Math.abs(Math.round(quotient) - quotient) <= 10 ** -multipleOfPrecision;
 }

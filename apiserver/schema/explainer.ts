@@ -1,33 +1,39 @@
-import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
+import type { FieldCause } from '@homeostat/controller-runtime/api';
 import { CheckBudget } from './check-budget.ts';
 import { explainList, explainObject } from './explain-container.ts';
 import { explainEnum, explainNumber, explainString, explainType } from './explain-scalar.ts';
-import { componentOf } from './translate-schema.ts';
-import type { CheckParts } from './value-gate.ts';
+import type { LinearPatterns } from './linear-pattern.ts';
+import type { InPlace, SchemaNode } from './schema-node.ts';
 import { Violations } from './violations.ts';
 
-/** Fewer than the gate follows: to word a violation of each branch takes some 30 µs. */
-const maxReferences = 20_000;
+/** Schemas that are applied to values, 40 ns each, and what costs as much: as many as an InterpretedGate applies. */
+const maxWork = 1_000_000;
+
+/** To word a violation takes as long as to apply some 200 schemas; branches word violations that may not be reported. */
+const wordingWork = 200;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Tells every violation of a schema in Kubernetes' words. It walks only values that the gate has refused, and stops at
+ * Tells every violation of a schema in Kubernetes' words. It walks only values that a gate has refused, and stops at
  * 100 violations, so that a list of a million wrong items costs what a hundred cost.
  */
 export class Explainer {
-  readonly #parts: CheckParts;
-  readonly #budget = new CheckBudget(maxReferences);
+  readonly #root: SchemaNode;
+  readonly #patterns: LinearPatterns;
+  readonly #budget = new CheckBudget(maxWork);
 
-  constructor(parts: CheckParts) {
-    this.#parts = parts;
+  constructor(root: SchemaNode, patterns: LinearPatterns) {
+    this.#root = root;
+    this.#patterns = patterns;
   }
 
-  explain(schema: JsonSchema, value: unknown): readonly FieldCause[] {
+  /** What was found before the work was used up, or that nothing was. */
+  explain(value: unknown): readonly FieldCause[] {
     const violations = new Violations();
     this.#budget.reset();
-    this.#visit(schema, value, violations);
-    if (!this.#budget.isSpent) return violations.causes;
+    this.#visit(this.#root, value, violations);
+    if (!this.#budget.isSpent || violations.causes.length > 0) return violations.causes;
     return [
       {
         reason: 'FieldValueInvalid',
@@ -36,76 +42,81 @@ export class Explainer {
     ];
   }
 
-  #visit(schema: JsonSchema, value: unknown, violations: Violations): void {
-    if (violations.isFull || (value === null && schema.nullable === true)) return;
-    explainType(schema, value, violations);
-    explainEnum(schema, value, violations);
-    if (typeof value === 'number') explainNumber(schema, value, violations);
-    if (typeof value === 'string') explainString(schema, value, { violations, patterns: this.#parts.patterns });
-    if (Array.isArray(value)) this.#visitList(schema, value, violations);
-    else if (typeof value === 'object' && value !== null) this.#visitObject(schema, value as Fields, violations);
-    this.#visitCombined(schema, value, violations);
+  #visit(node: SchemaNode, value: unknown, violations: Violations): void {
+    if (violations.isFull || !this.#budget.spend() || (value === null && node.isNullable)) return;
+    const before = violations.causes.length;
+    explainType(node, value, violations);
+    explainEnum(node, value, violations);
+    if (typeof value === 'number') explainNumber(node.schema, value, violations);
+    else if (typeof value === 'string') this.#visitText(node, value, violations);
+    else if (Array.isArray(value)) this.#visitList(node, value, violations);
+    else if (typeof value === 'object' && value !== null) this.#visitObject(node, value as Fields, violations);
+    if (node.inPlace !== undefined) this.#visitInPlace(node.inPlace.parts, value, violations);
+    this.#budget.spend(wordingWork * (violations.causes.length - before));
   }
 
-  #visitList(schema: JsonSchema, list: readonly unknown[], violations: Violations): void {
-    explainList(schema, list, violations);
-    const { items } = schema;
+  #visitText(node: SchemaNode, text: string, violations: Violations): void {
+    const budget = this.#budget;
+    if (node.judgesText && budget.spend(text.length / 4))
+      explainString(node, text, { violations, patterns: this.#patterns, budget });
+  }
+
+  #visitList(node: SchemaNode, list: readonly unknown[], violations: Violations): void {
+    if (node.identity === undefined || this.#budget.spend(5 * list.length)) explainList(node, list, violations);
+    const items = node.items?.node;
     if (items === undefined) return;
-    for (const [index, item] of list.entries()) {
-      if (violations.isFull) return;
-      violations.at(index, () => this.#visit(items, item, violations));
+    const { path } = violations;
+    for (let index = 0; index < list.length && !violations.isFull && !this.#budget.isSpent; index += 1) {
+      path.push(index);
+      this.#visit(items, list[index], violations);
+      path.pop();
     }
   }
 
-  #visitObject(schema: JsonSchema, value: Fields, violations: Violations): void {
-    explainObject(schema, value, violations);
-    const { properties = {}, additionalProperties } = schema;
-    for (const [name, child] of Object.entries(properties)) {
-      if (Object.hasOwn(value, name)) violations.at(name, () => this.#visit(child, value[name], violations));
-    }
-    if (typeof additionalProperties !== 'object') return;
-    for (const name of Object.keys(value)) {
-      if (violations.isFull) return;
-      if (!Object.hasOwn(properties, name))
-        violations.at(name, () => this.#visit(additionalProperties, value[name], violations));
+  #visitObject(node: SchemaNode, fields: Fields, violations: Violations): void {
+    explainObject(node, fields, violations);
+    const { path } = violations;
+    const additional = node.additional?.node;
+    for (const name of Object.keys(fields)) {
+      if (violations.isFull || this.#budget.isSpent) return;
+      const child = node.property(name) ?? additional;
+      if (child === undefined) continue;
+      path.push(name);
+      this.#visit(child, fields[name], violations);
+      path.pop();
     }
   }
 
-  #visitCombined(schema: JsonSchema, value: unknown, violations: Violations): void {
-    const { $ref, allOf = [], anyOf, oneOf, not } = schema;
-    if ($ref !== undefined) this.#visitReference($ref, value, violations);
+  #visitInPlace({ reference, allOf, anyOf, oneOf, not }: InPlace, value: unknown, violations: Violations): void {
+    if (reference !== undefined) this.#visit(reference, value, violations);
     for (const branch of allOf) this.#visit(branch, value, violations);
     if (anyOf !== undefined) this.#visitAny(anyOf, value, violations);
     if (oneOf !== undefined) this.#visitOne(oneOf, value, violations);
-    if (not !== undefined && this.#branch(not, value, violations).length === 0) {
-      violations.unfit('must not validate the schema (not)');
-    }
+    if (not === undefined) return;
+    const isMet = this.#branch(not, value, violations).length === 0;
+    if (isMet && !this.#budget.isSpent) violations.unfit('must not validate the schema (not)');
   }
 
-  #visitReference(reference: string, value: unknown, violations: Violations): void {
-    const target = this.#parts.components[componentOf(reference)];
-    if (target !== undefined && this.#budget.spend()) this.#visit(target, value, violations);
-  }
-
-  #visitAny(branches: readonly JsonSchema[], value: unknown, violations: Violations): void {
+  #visitAny(branches: readonly SchemaNode[], value: unknown, violations: Violations): void {
     const results = branches.map((branch) => this.#branch(branch, value, violations));
-    if (results.some((causes) => causes.length === 0)) return;
+    if (this.#budget.isSpent || results.some((causes) => causes.length === 0)) return;
     violations.unfit('must validate at least one schema (anyOf)');
     violations.addAll(closest(results));
   }
 
-  #visitOne(branches: readonly JsonSchema[], value: unknown, violations: Violations): void {
+  #visitOne(branches: readonly SchemaNode[], value: unknown, violations: Violations): void {
     const results = branches.map((branch) => this.#branch(branch, value, violations));
     const valid = results.filter((causes) => causes.length === 0).length;
-    if (valid === 1) return;
+    // What was not looked at has no violations either.
+    if (valid === 1 || this.#budget.isSpent) return;
     const found = valid === 0 ? 'none valid' : `${valid} valid alternatives`;
     violations.unfit(`must validate one and only one schema (oneOf). Found ${found}`);
     if (valid === 0) violations.addAll(closest(results));
   }
 
-  #branch(schema: JsonSchema, value: unknown, { path }: Violations): readonly FieldCause[] {
+  #branch(node: SchemaNode, value: unknown, { path }: Violations): readonly FieldCause[] {
     const violations = new Violations(path);
-    this.#visit(schema, value, violations);
+    this.#visit(node, value, violations);
     return violations.causes;
   }
 }

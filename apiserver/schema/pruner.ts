@@ -19,6 +19,7 @@ const unknownShape: Shape = {
   preservesUnknown: false,
   isNullable: false,
   defaultValue: undefined,
+  defaultLength: 0,
   defaults: [],
 };
 
@@ -36,15 +37,19 @@ export class Pruner {
   prune(object: object): readonly string[] {
     this.#found = undefined;
     this.#path.length = 0;
-    this.#pruneFields(object as Fields, this.#root);
+    this.#pruneFields(object as Fields, this.#root, this.#root.preservesUnknown);
     return this.#found ?? nothing;
   }
 
-  #pruneFields(fields: Fields, { properties, additional, preservesUnknown }: Shape): void {
+  /** `keepsUnknown` is the schema's own word, or that of the list which the object is an item of. */
+  #pruneFields(fields: Fields, { properties, additional }: Shape, keepsUnknown: boolean): void {
     for (const name in fields) {
       const child = properties.get(name) ?? additional;
       if (child === undefined) {
-        if (!preservesUnknown) this.#remove(fields, name);
+        if (!keepsUnknown) this.#remove(fields, name);
+      } else if (child === 'metadata') {
+        const value = fields[name];
+        if (typeof value === 'object' && value !== null) this.#pruneMetadata(value, name);
       } else if (child !== 'anything') {
         const value = fields[name];
         if (typeof value === 'object' && value !== null) this.#pruneValue(value, child, name);
@@ -52,29 +57,32 @@ export class Pruner {
     }
   }
 
-  #pruneValue(value: object, shape: Shape | 'metadata', segment: PathSegment): void {
+  #pruneValue(value: object, shape: Shape, segment: PathSegment, isKept = false): void {
+    const keepsUnknown = isKept || shape.preservesUnknown;
     this.#path.push(segment);
-    if (Array.isArray(value)) {
-      if (shape !== 'metadata') this.#pruneItems(value, shape);
-    } else if (shape === 'metadata') this.#pruneMetadata(value as Fields);
-    else this.#pruneFields(value as Fields, shape);
+    if (Array.isArray(value)) this.#pruneItems(value, shape, keepsUnknown);
+    else this.#pruneFields(value as Fields, shape, keepsUnknown);
     this.#path.pop();
   }
 
-  #pruneItems(items: readonly unknown[], shape: Shape): void {
-    // Lists whose items nobody declared: fields in them are as unknown as any other.
-    const itemShape = shape.items ?? (shape.preservesUnknown ? undefined : unknownShape);
+  /** A list that preserves unknown fields does so for its items, and not below their fields: Kubernetes' `skipPrune`. */
+  #pruneItems(items: readonly unknown[], shape: Shape, keepsUnknown: boolean): void {
+    // Fields in lists whose items are not declared are as unknown as any other.
+    const itemShape = shape.items ?? (keepsUnknown ? undefined : unknownShape);
     if (itemShape === undefined) return;
     for (let index = 0; index < items.length; index += 1) {
       const item = items[index];
-      if (typeof item === 'object' && item !== null) this.#pruneValue(item, itemShape, index);
+      if (typeof item === 'object' && item !== null) this.#pruneValue(item, itemShape, index, keepsUnknown);
     }
   }
 
-  #pruneMetadata(metadata: Fields): void {
-    this.#keepOnly(metadata, metadataFieldNames);
-    const owners = metadata['ownerReferences'];
-    if (Array.isArray(owners)) this.#pruneOwners(owners);
+  #pruneMetadata(metadata: object, segment: PathSegment): void {
+    if (Array.isArray(metadata)) return;
+    this.#path.push(segment);
+    this.#keepOnly(metadata as Fields, metadataFieldNames);
+    const { ownerReferences } = metadata as Fields;
+    if (Array.isArray(ownerReferences)) this.#pruneOwners(ownerReferences);
+    this.#path.pop();
   }
 
   #pruneOwners(owners: readonly unknown[]): void {

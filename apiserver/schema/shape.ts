@@ -20,6 +20,8 @@ export interface Shape {
   readonly isNullable: boolean;
   /** Undefined: none. */
   readonly defaultValue: unknown;
+  /** Characters of the default in JSON; 0 without one. */
+  readonly defaultLength: number;
   /** The properties that have a default. */
   readonly defaults: readonly (readonly [name: string, shape: Shape])[];
 }
@@ -30,10 +32,11 @@ interface Source {
   readonly isCertain: boolean;
 }
 
-type MutableShape = { -readonly [K in keyof Shape]: Shape[K] };
-
-/** Combinations of schemas can be many; a model that needs more shapes than this is not one that people write. */
-const maxShapes = 10_000;
+/**
+ * Combinations of references and branches can be many more than schemas; a model that needs more shapes than this is not one
+ * that people write. A definition has no references, so its shapes are not more than its schemas.
+ */
+const maxShapes = 100_000;
 
 /** Known in every resource, and not shaped by its schema. */
 const envelope: readonly (readonly [string, FieldShape])[] = [
@@ -45,11 +48,12 @@ const envelope: readonly (readonly [string, FieldShape])[] = [
 /**
  * Builds shapes of components. References, allOf, anyOf and oneOf are merged into the schema that holds them: a field that
  * any of them declares is known. Kubernetes asks for the declaration outside of them instead, and gets the same result.
+ * A shape looks at what is below it when it is first asked: most objects reach a small part of a large schema.
  */
 export class ShapeBuilder {
   readonly #components: Readonly<Record<string, JsonSchema>>;
   readonly #numbers = new Map<JsonSchema, number>();
-  readonly #shapes = new Map<string, Shape>();
+  readonly #shapes = new Map<string, LazyShape>();
 
   constructor(components: Readonly<Record<string, JsonSchema>>) {
     this.#components = components;
@@ -57,26 +61,29 @@ export class ShapeBuilder {
 
   /** The shape of a whole object; its envelope is known. */
   root(schema: JsonSchema): Shape {
-    return this.#build([{ schema: { ...schema, 'x-kubernetes-embedded-resource': true }, isCertain: true }]);
+    return this.shapeOf([{ schema: { ...schema, 'x-kubernetes-embedded-resource': true }, isCertain: true }]);
   }
 
-  /** Every shape built so far. */
-  get all(): Iterable<Shape> {
-    return this.#shapes.values();
+  /** Every shape, also those that are not looked at yet. @throws Error for one that cannot be built. */
+  *all(): Iterable<Shape> {
+    // A Map's iterator comes to what is added on the way.
+    for (const shape of this.#shapes.values()) {
+      shape.complete();
+      yield shape;
+    }
   }
 
-  #build(given: readonly Source[]): Shape {
-    const sources: Source[] = [];
+  /** The shape of the schemas that hold for one value. */
+  shapeOf(given: readonly Source[]): LazyShape {
+    const sources = new Map<string, Source>();
     for (const source of given) this.#flatten(source, sources);
-    const key = sources.map((source) => this.#keyOf(source)).join();
+    const key = [...sources.keys()].join();
     const known = this.#shapes.get(key);
     if (known !== undefined) return known;
     if (this.#shapes.size >= maxShapes)
-      throw new RangeError(`the schema has more than ${maxShapes} combinations of branches`);
-    const shape = emptyShape(sources.map(({ schema }) => schema));
-    // Known before it is filled: that ends self-reference.
+      throw new RangeError(`the references and branches of the schema make more than ${maxShapes} combinations`);
+    const shape = new LazyShape(this, [...sources.values()]);
     this.#shapes.set(key, shape);
-    this.#fill(shape, sources);
     return shape;
   }
 
@@ -86,10 +93,11 @@ export class ShapeBuilder {
     return isCertain ? `${number}` : `${number}?`;
   }
 
-  #flatten(source: Source, into: Source[]): void {
+  #flatten(source: Source, into: Map<string, Source>): void {
     const { schema, isCertain } = source;
-    if (into.some((known) => known.schema === schema && known.isCertain === isCertain)) return;
-    into.push(source);
+    const key = this.#keyOf(source);
+    if (into.has(key)) return;
+    into.set(key, source);
     const { $ref, allOf = [], anyOf = [], oneOf = [] } = schema;
     if ($ref !== undefined) this.#flatten({ schema: this.#resolve($ref), isCertain }, into);
     for (const branch of allOf) this.#flatten({ schema: branch, isCertain }, into);
@@ -103,50 +111,93 @@ export class ShapeBuilder {
     if (schema === undefined) throw new ReferenceError(`there is no schema for the reference "${reference}"`);
     return schema;
   }
+}
 
-  #fill(shape: MutableShape, sources: readonly Source[]): void {
-    const properties = new Map<string, Source[]>();
-    const items: Source[] = [];
-    const additional: Source[] = [];
-    for (const { schema, isCertain } of sources) {
-      for (const [name, child] of Object.entries(schema.properties ?? {})) {
-        const same = properties.get(name) ?? [];
-        properties.set(name, [...same, { schema: child, isCertain }]);
-      }
-      if (schema.items !== undefined) items.push({ schema: schema.items, isCertain });
-      if (typeof schema.additionalProperties === 'object')
-        additional.push({ schema: schema.additionalProperties, isCertain });
-      if (shape.defaultValue === undefined && isCertain) shape.defaultValue = schema.default;
-    }
-    const isResource = sources.some(({ schema }) => schema['x-kubernetes-embedded-resource'] === true);
-    shape.properties = new Map([...this.#buildNamed(properties), ...(isResource ? envelope : [])]);
-    if (items.length > 0) shape.items = this.#build(items);
-    if (additional.length > 0 && shape.additional === undefined) shape.additional = this.#build(additional);
-    shape.defaults = [...shape.properties].filter(
-      (entry): entry is [string, Shape] => typeof entry[1] === 'object' && entry[1].defaultValue !== undefined,
-    );
+/** What a shape says of the values below it. */
+type Below = Pick<Shape, 'properties' | 'additional' | 'items' | 'defaults'>;
+
+class LazyShape implements Shape {
+  readonly identity: Identity | undefined;
+  readonly isAtomic: boolean;
+  readonly preservesUnknown: boolean;
+  readonly isNullable: boolean;
+  readonly defaultValue: unknown;
+  readonly #builder: ShapeBuilder;
+  readonly #sources: readonly Source[];
+  #below: Below | undefined;
+  #defaultLength: number | undefined;
+
+  constructor(builder: ShapeBuilder, sources: readonly Source[]) {
+    const schemas = sources.map(({ schema }) => schema);
+    this.#builder = builder;
+    this.#sources = sources;
+    this.identity = schemas.filter((schema) => schema['x-kubernetes-list-type'] !== undefined).map(identityOfItems)[0];
+    this.isAtomic = schemas.some((schema) => schema['x-kubernetes-map-type'] === 'atomic');
+    this.preservesUnknown = schemas.some((schema) => schema['x-kubernetes-preserve-unknown-fields'] === true);
+    this.isNullable = schemas.some(({ nullable }) => nullable === true);
+    this.defaultValue = sources.find(({ schema, isCertain }) => isCertain && schema.default !== undefined)?.schema
+      .default;
   }
 
-  #buildNamed(properties: ReadonlyMap<string, readonly Source[]>): ReadonlyMap<string, FieldShape> {
-    const built = new Map<string, FieldShape>();
-    for (const [name, sources] of properties) {
-      if (name === '__proto__') throw new TypeError('a property may not be named "__proto__"');
-      built.set(name, this.#build(sources));
-    }
-    return built;
+  get properties(): ReadonlyMap<string, FieldShape> {
+    return this.complete().properties;
+  }
+
+  get additional(): FieldShape | undefined {
+    return this.complete().additional;
+  }
+
+  get items(): Shape | undefined {
+    return this.complete().items;
+  }
+
+  get defaults(): Shape['defaults'] {
+    return this.complete().defaults;
+  }
+
+  get defaultLength(): number {
+    return (this.#defaultLength ??= JSON.stringify(this.defaultValue)?.length ?? 0);
+  }
+
+  /** Looks at what is below, and makes its shapes. */
+  complete(): Below {
+    return (this.#below ??= shapesBelow(this.#sources, this.#builder));
   }
 }
 
-function emptyShape(schemas: readonly JsonSchema[]): MutableShape {
+function shapesBelow(sources: readonly Source[], builder: ShapeBuilder): Below {
+  const items: Source[] = [];
+  const additional: Source[] = [];
+  const named = new Map<string, Source[]>();
+  let isOpen = false;
+  for (const { schema, isCertain } of sources) {
+    for (const [name, child] of Object.entries(schema.properties ?? {})) {
+      const source = { schema: child, isCertain };
+      const same = named.get(name);
+      if (same === undefined) named.set(name, [source]);
+      else same.push(source);
+    }
+    if (schema.items !== undefined) items.push({ schema: schema.items, isCertain });
+    if (schema.additionalProperties === true) isOpen = true;
+    else if (typeof schema.additionalProperties === 'object')
+      additional.push({ schema: schema.additionalProperties, isCertain });
+  }
+  const isResource = sources.some(({ schema }) => schema['x-kubernetes-embedded-resource'] === true);
+  const properties = new Map([...shapesByName(named, builder), ...(isResource ? envelope : [])]);
   return {
-    properties: new Map(),
-    additional: schemas.some(({ additionalProperties }) => additionalProperties === true) ? 'anything' : undefined,
-    items: undefined,
-    identity: schemas.filter((schema) => schema['x-kubernetes-list-type'] !== undefined).map(identityOfItems)[0],
-    isAtomic: schemas.some((schema) => schema['x-kubernetes-map-type'] === 'atomic'),
-    preservesUnknown: schemas.some((schema) => schema['x-kubernetes-preserve-unknown-fields'] === true),
-    isNullable: schemas.some(({ nullable }) => nullable === true),
-    defaultValue: undefined,
-    defaults: [],
+    properties,
+    items: items.length === 0 ? undefined : builder.shapeOf(items),
+    additional: isOpen ? 'anything' : additional.length === 0 ? undefined : builder.shapeOf(additional),
+    defaults: [...properties].filter(
+      (entry): entry is [string, Shape] => typeof entry[1] === 'object' && entry[1].defaultValue !== undefined,
+    ),
   };
+}
+
+function shapesByName(
+  named: ReadonlyMap<string, readonly Source[]>,
+  builder: ShapeBuilder,
+): readonly (readonly [string, FieldShape])[] {
+  if (named.has('__proto__')) throw new TypeError('a property may not be named "__proto__"');
+  return Array.from(named, ([name, sources]) => [name, builder.shapeOf(sources)] as const);
 }

@@ -1,16 +1,14 @@
-import { metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { _, Ajv2020 } from 'ajv/dist/2020.js';
 import type { CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2020.js';
 import { CheckBudget } from './check-budget.ts';
 import { isLongerThan, isShorterThan } from './code-points.ts';
 import { isDistinct } from './distinct.ts';
+import { isEmbeddedResource } from './embedded-resource.ts';
 import { formats } from './formats.ts';
 import type { LinearPatterns } from './linear-pattern.ts';
+import { multipleOfPrecision } from './number-range.ts';
 import { translateNamed, translateSchema } from './translate-schema.ts';
-
-/** 0.3 is a multiple of 0.1, whatever binary fractions say. */
-export const multipleOfPrecision = 9;
 
 /** Objects of 1.5 MiB stay far below; to reach it takes a second, most of it for errors of branches that ajv collects. */
 const maxReferences = 250_000;
@@ -108,12 +106,6 @@ function lengthKeyword(keyword: string, isWrong: (text: string, limit: number) =
       context.fail(_`${check}(${context.data}, ${context.schemaValue})`);
     },
   };
-}
-
-function isEmbeddedResource(value: Readonly<Record<string, unknown>>): boolean {
-  const { apiVersion, kind, metadata = {} } = value;
-  const isNamed = typeof apiVersion === 'string' && apiVersion !== '' && typeof kind === 'string' && kind !== '';
-  return isNamed && metadataShapeErrors(metadata).length === 0;
 }
 
 /** A field named as a member of every object (`constructor`) must be looked for among an object's own, which is slower. */

@@ -6,6 +6,9 @@ import type { PathSegment } from './field-path.ts';
 /** Most violations that one object reports. */
 const maxViolations = 100;
 
+/** Most values of an enum that a message lists. */
+const maxListed = 100;
+
 /** Collects violations while a value is walked, in Kubernetes' words. */
 export class Violations {
   readonly causes: FieldCause[] = [];
@@ -55,8 +58,12 @@ export class Violations {
   }
 
   notSupported(value: unknown, supported: readonly unknown[]): void {
-    const list = supported.map((each) => quoteValue(typeof each === 'string' ? each : JSON.stringify(each))).join(', ');
-    this.add('FieldValueNotSupported', `Unsupported value: ${quoteValue(value)}: supported values: ${list}`);
+    const list = supported
+      .slice(0, maxListed)
+      .map((each) => quoteValue(typeof each === 'string' ? each : JSON.stringify(each)))
+      .join(', ');
+    const more = supported.length > maxListed ? ` and ${supported.length - maxListed} more` : '';
+    this.add('FieldValueNotSupported', `Unsupported value: ${quoteValue(value)}: supported values: ${list}${more}`);
   }
 
   // "bytes" and "items" are Kubernetes' words, for code points and for properties too.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '@homeostat/controller-runtime';
+import { containLogger, systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
@@ -78,7 +78,6 @@ export function settingsOf(options: ApiServerOptions): Settings {
     maxAnswerBytes: 256 * 1024 * 1024,
     eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
-    logger: silentLogger,
     random: Math.random,
     uuid: randomUUID,
     readyChecks: [],
@@ -86,6 +85,7 @@ export function settingsOf(options: ApiServerOptions): Settings {
     token: undefined,
     tls: undefined,
     ...options,
+    logger: containLogger(options.logger ?? silentLogger),
     retention: { ...defaultRetention, ...options.retention },
   };
 }

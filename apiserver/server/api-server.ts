@@ -13,6 +13,7 @@ import { EventExpiry } from '../controllers/event-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
+import { definitionJudge } from '../crd/definition-judge.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
@@ -147,7 +148,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf });
+  const judgeOf = definitionJudge(serviceDomain);
+  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = openAdmissions(schemes);
@@ -220,6 +222,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
+      serviceDomain: settings.serviceDomain,
       token,
       clock,
       logger,

@@ -15,6 +15,8 @@ export interface DescriptorRules {
   readonly ownGroup?: string;
   /** True for the service's own models, whose groups and plurals may be reserved. Default false. */
   readonly reservedAllowed?: boolean;
+  /** True for a model made of a definition that was judged when it was written: its schemas are not judged again. Default false. */
+  readonly schemasJudged?: boolean;
 }
 
 // Segments of paths that mean something else: /watch/…, /namespaces/<ns>/…, /<name>/proxy.
@@ -62,7 +64,7 @@ export function checkDescriptor(descriptor: ModelDescriptor, rules: DescriptorRu
     const broken = rule(descriptor, rules);
     if (broken !== undefined) throw new ModelError(model, attribute, broken);
   }
-  checkSchemas(model, descriptor.components);
+  if (rules.schemasJudged !== true) checkSchemas(model, descriptor.components);
   new IndexSpecs(model, descriptor.indexes);
   for (const version of descriptor.versions ?? []) checkDescriptor(version.model, rules);
 }

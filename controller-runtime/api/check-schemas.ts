@@ -8,8 +8,8 @@ import { referencedName } from './schema-reference.ts';
 import { maxSchemaDepth, SchemaCounter } from './schema-limits.ts';
 import { childSchemas } from './schema-keywords.ts';
 
-/** Largest schema of a model, components together, in characters of JSON: what Kubernetes can store of a definition. */
-const maxSchemaLength = 1.5 * 1024 * 1024;
+/** Largest schema of a model, components together, in characters of JSON; the largest in the wild have 1.2 MB. */
+const maxSchemaLength = 8 * 1024 * 1024;
 
 type Components = Readonly<Record<string, JsonSchema>>;
 

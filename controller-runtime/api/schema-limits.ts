@@ -2,7 +2,7 @@
 export const maxSchemaDepth = 100;
 
 /** Most schemas in one model; the largest definitions in the wild have some 10,000. */
-const maxSchemas = 50_000;
+const maxSchemas = 100_000;
 
 /** Counts schemas as they are visited: an object used twice at each of 40 levels is small, and a tree of 2^40 schemas. */
 export class SchemaCounter {

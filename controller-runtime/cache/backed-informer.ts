@@ -1,4 +1,4 @@
-import { formatKey } from '../api/index.ts';
+import { descriptorOf, formatKey } from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, ObjectKey } from '../api/index.ts';
 import type {
   HandlerOptions,
@@ -48,6 +48,9 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
+/** How long the end of a run waits for handlers that are being told. */
+const drainLimitMs = 10_000;
+
 /** The informer over a backing: its handlers, its indexes, its runs. Throws BadRequest on a selection that cannot be. */
 export function createBackedInformer<T extends ApiObject>(options: BackedInformerOptions<T>): Informer<T> {
   checkSelection(options.model, options.selection);
@@ -59,9 +62,13 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   readonly #handlers: HandlerGroup<T>;
   readonly #indexes: CacheIndexes<T>;
   readonly #run = new SharedRun((signal) => this.#follow(signal));
+  readonly #onLeft: (handlers: number) => void;
   #isOpen = false;
 
-  constructor({ selection, clock, logger, back }: BackedInformerOptions<T>) {
+  constructor({ model, selection, clock, logger, back }: BackedInformerOptions<T>) {
+    const { kind } = descriptorOf(model);
+    const left = 'handlers of an informer did not settle; it stops without them';
+    this.#onLeft = (handlers) => logger.warn({ kind, handlers, waitedMs: drainLimitMs }, left);
     const fail = (message: string) => (err: unknown) => logger.error({ err }, message);
     this.#backing = back(createShape(selection, fail('the transform of an informer failed; the object is kept whole')));
     this.#indexes = new CacheIndexes((err, index) =>
@@ -115,7 +122,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     });
     this.#handlers.close();
     // Those who are still being told read the cache as they did.
-    await this.#handlers.drained();
+    const left = await this.#handlers.drained(drainLimitMs);
+    if (left > 0) this.#onLeft(left);
     this.#isOpen = false;
     this.#indexes.clear();
   }

@@ -1,5 +1,6 @@
 import type { ApiObject, Clock } from '../api/index.ts';
 import type { HandlerOptions, HandlerRegistration, InformerHandler } from '../client/informer.ts';
+import { sleep } from '../clock/sleep.ts';
 import { HandlerBuffer } from './handler-buffer.ts';
 import type { ObjectEvent } from './handler-event.ts';
 
@@ -57,9 +58,14 @@ export class HandlerGroup<T extends ApiObject> {
     for (const member of this.#members) this.#endResync(member);
   }
 
-  /** Resolves once nothing waits for any handler. */
-  async drained(): Promise<void> {
-    await Promise.all([...this.#members].map(({ buffer }) => buffer.drained()));
+  /** Resolves once nothing waits for any handler; after the limit without those that have not settled: returns their number. */
+  async drained(limitMs: number): Promise<number> {
+    const busy = [...this.#members].filter(({ buffer }) => !buffer.isIdle());
+    if (busy.length === 0) return 0;
+    const drained = new AbortController();
+    const draining = Promise.all(busy.map(({ buffer }) => buffer.drained())).then(() => drained.abort());
+    await Promise.race([draining, sleep(this.#options.clock, limitMs, drained.signal)]);
+    return busy.filter(({ buffer }) => !buffer.isIdle()).length;
   }
 
   #begin(member: Member<T>): void {

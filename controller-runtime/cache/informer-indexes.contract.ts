@@ -58,6 +58,19 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(informer.list()).to.have.length(2);
     });
 
+    it('are of one informer: another that follows the same has its own, under the same name', async () => {
+      const { informer, one } = followed;
+      const other = await followed.follow({});
+      informer.addIndex('tags', tagsOf);
+      other.addIndex('tags', ({ spec }) => [spec.name]);
+      await one.create('a', { tags: ['red'] });
+      await followed.run();
+      await eventually(() => other.list().length === 1);
+      expect(found('red')).to.deep.equal(['a']);
+      expect(found('a')).to.deep.equal([]);
+      expect(other.byIndex('tags', 'a')).to.have.length(1);
+    });
+
     it('are one for each name', () => {
       const { informer } = followed;
       expect(() => informer.byIndex('tags', 'red')).to.throw(RangeError, /no index has the name "tags"/);

@@ -22,8 +22,6 @@ export interface ListWatchBackingOptions<T extends ApiObject> {
   /** Absent: all of them, by one list and watch. */
   readonly namespaces: readonly string[] | undefined;
   readonly shape: ObjectShape<T>;
-  /** Is told when it begins to follow, and when it has ended. */
-  readonly onFollowing?: ((isFollowing: boolean) => void) | undefined;
 }
 
 /** A copy of a kind, kept up by lists and watches of any client. */
@@ -54,11 +52,8 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
   }
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
-    const { onFollowing } = this.#options;
-    onFollowing?.(true);
     for (const scope of this.#scopes) scope.isListed = false;
     await Promise.all(this.#scopes.map((scope) => this.#reflector(scope, sink).run(signal)));
-    onFollowing?.(false);
   }
 
   #reflector(scope: Scope, sink: BackingSink<T>): Reflector<T> {

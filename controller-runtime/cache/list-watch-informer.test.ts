@@ -97,6 +97,22 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(4);
   });
 
+  it('ends though a handler never settles, once it has waited ten seconds for it', async () => {
+    const never: InformerHandler<Person> = { onAdd: () => new Promise<never>(() => {}) as unknown as undefined };
+    informer.addHandler(never);
+    source.answerList('9', [person('a', '3')]);
+    run();
+    await eventually(() => informer.hasSynced() && source.active === 1);
+    let hasEnded = false;
+    void running.then(() => (hasEnded = true));
+    stop.abort();
+    await passDelay(10_000);
+    await eventually(() => hasEnded);
+    const fields = { kind: 'Person', handlers: 1, waitedMs: 10_000 };
+    const message = 'handlers of an informer did not settle; it stops without them';
+    expect(logger.entries).to.deep.equal([{ level: 'warn', fields, message }]);
+  });
+
   it('resumes a watch that ended in order at the last revision, without a list', async () => {
     source.answerList('9', []);
     const first = source.nextWatch();

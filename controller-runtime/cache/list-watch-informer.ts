@@ -2,28 +2,27 @@ import type { ApiObject } from '../api/index.ts';
 import type { Informer, InformerOptions } from '../client/informer.ts';
 import { createBackedInformer } from './backed-informer.ts';
 import { ListWatchBacking } from './list-watch-backing.ts';
+import type { ObjectShape } from './object-shape.ts';
 import type { ReflectorOptions } from './reflector.ts';
 
 export interface ListWatchOptions<T extends ApiObject> extends Omit<ReflectorOptions<T>, 'selection'> {
   readonly selection: InformerOptions<T>;
-  /** Is told when it begins to follow the server, and when it has ended. */
-  readonly onFollowing?: (isFollowing: boolean) => void;
 }
 
 /** An informer over any client's list and watch, with a copy of the objects of its own. */
 export function createInformer<T extends ApiObject>(options: ListWatchOptions<T>): Informer<T> {
-  const { model, selection, clock, logger, onFollowing } = options;
-  const { namespaces, labelSelector, fieldSelector } = selection;
-  const selectors = {
+  return createBackedInformer({ ...options, back: (shape) => createListWatchBacking(options, shape) });
+}
+
+/** A copy of what is selected, kept up by list and watch. */
+export function createListWatchBacking<T extends ApiObject>(
+  options: ListWatchOptions<T>,
+  shape: ObjectShape<T>,
+): ListWatchBacking<T> {
+  const { namespaces, labelSelector, fieldSelector } = options.selection;
+  const selection = {
     ...(labelSelector === undefined ? {} : { labelSelector }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
   };
-  const reflector = { ...options, selection: selectors };
-  return createBackedInformer({
-    model,
-    selection,
-    clock,
-    logger,
-    back: (shape) => new ListWatchBacking({ reflector, namespaces, shape, onFollowing }),
-  });
+  return new ListWatchBacking({ reflector: { ...options, selection }, namespaces, shape });
 }

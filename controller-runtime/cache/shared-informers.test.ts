@@ -1,7 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { silentLogger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
-import { Badge, Person } from '../client/example-person.fixture.ts';
+import { Badge, Person, person } from '../client/example-person.fixture.ts';
+import type { Informer } from '../client/informer.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { eventually } from '../testing/eventually.ts';
 import { ScriptedSource } from './scripted-source.fixture.ts';
@@ -11,67 +15,107 @@ describe('the informers of a client', () => {
   let source: ScriptedSource;
   let metadataSource: ScriptedSource;
   let informer: Client['informer'];
+  let ending: (() => Promise<void>)[];
 
   beforeEach(() => {
     source = new ScriptedSource();
     metadataSource = new ScriptedSource();
-    for (const each of [source, metadataSource]) each.lastList = { revision: '9', items: [] };
+    ending = [];
+    for (const each of [source, metadataSource]) each.lastList = { revision: '9', items: [person('ada', '8')] };
     const parts = { clock: new FakeClock(), logger: silentLogger, random: () => 1 };
     informer = shareInformers({ client: source, metadataClient: metadataSource, ...parts });
   });
 
-  it('are one for each kind and each set of options', () => {
-    const same = (object: Person): Person => object;
-    const other = (object: Person): Person => object;
-    expect(informer(Person)).to.equal(informer(Person, {}));
-    expect(informer(Person, { transform: same })).to.equal(informer(Person, { transform: same }));
-    expect(informer(Badge, { namespaces: ['x', 'y'] })).to.equal(informer(Badge, { namespaces: ['y', 'x'] }));
-    const different = [
-      informer(Person),
-      informer(Badge),
-      informer(Badge, { namespaces: ['x'] }),
-      informer(Person, { labelSelector: 'a=b' }),
-      informer(Person, { fieldSelector: 'a=b' }),
-      informer(Person, { metadataOnly: true }),
-      informer(Person, { transform: same }),
-      informer(Person, { transform: other }),
-    ];
-    expect(new Set<unknown>(different).size).to.equal(different.length);
-  });
-
-  it('are kept until the last who ran them has stopped', async () => {
-    const first = informer(Person);
-    const [one, two] = [new AbortController(), new AbortController()];
-    const runs = [first.run(one.signal), first.run(two.signal)];
-    await eventually(() => first.hasSynced());
-    one.abort();
-    await runs[0];
-    expect(informer(Person)).to.equal(first);
-    two.abort();
-    await runs[1];
+  afterEach(async () => {
+    for (const end of ending) await end();
     expect(source.active).to.equal(0);
-    expect(informer(Person)).not.to.equal(first);
   });
 
-  it('are kept again when they are run again, where no other has taken their place', async () => {
-    const first = informer(Person);
-    for (let run = 0; run < 2; run += 1) {
-      const stop = new AbortController();
-      const running = first.run(stop.signal);
-      await eventually(() => first.hasSynced());
-      expect(informer(Person)).to.equal(first);
+  /** Runs an informer until it has synced; returns how to end the run, which the end of the test does otherwise. */
+  const run = async (followed: Pick<Informer<Person>, 'run' | 'hasSynced'>): Promise<() => Promise<void>> => {
+    const stop = new AbortController();
+    const running = followed.run(stop.signal);
+    const end = async (): Promise<void> => {
       stop.abort();
       await running;
-    }
+    };
+    ending.push(end);
+    await eventually(() => followed.hasSynced());
+    return end;
+  };
+
+  const lists = (): number => source.calls.filter((call) => call === 'list').length;
+
+  it('share a list and a watch for each kind and each set of options, while they are run', async () => {
+    const same = (object: Person): Person => object;
+    const other = (object: Person): Person => object;
+    const sharing = [
+      [informer(Person), informer(Person, {})],
+      [informer(Person, { transform: same }), informer(Person, { transform: same })],
+      [informer(Badge, { namespaces: ['x'] }), informer(Badge, { namespaces: ['x'] })],
+      [informer(Badge)],
+      [informer(Person, { labelSelector: 'a=b' })],
+      [informer(Person, { fieldSelector: 'a=b' })],
+      [informer(Person, { transform: other })],
+    ];
+    for (const each of sharing.flat()) await run(each);
+    expect(lists()).to.equal(sharing.length);
+    expect(source.active).to.equal(sharing.length);
+  });
+
+  it('stop listening with the last of them, and list again with the next', async () => {
+    const [first, second] = [informer(Person), informer(Person)];
+    const watch = source.nextWatch();
+    const ends = [await run(first), await run(second)];
+    await ends[0]?.();
+    expect([first.hasSynced(), second.hasSynced()]).to.deep.equal([false, true]);
+    watch.emit({ type: 'ADDED', object: person('bob', '10') });
+    await eventually(() => second.list().length === 2);
+    await ends[1]?.();
+    expect(source.active).to.equal(0);
+    await run(informer(Person));
+    expect(lists()).to.equal(2);
+  });
+
+  it('tell handlers what went on without them when they are run again, though others went on', async () => {
+    const [first, second] = [informer(Person), informer(Person)];
+    const told: string[] = [];
+    first.addHandler({
+      onAdd: ({ metadata }) => void told.push(`add ${metadata.name}`),
+      onUpdate: ({ metadata }, { metadata: now }) =>
+        void told.push(`update ${metadata.resourceVersion} ${now.resourceVersion}`),
+      onDelete: ({ metadata }) => void told.push(`delete ${metadata.name}`),
+    });
+    const watch = source.nextWatch();
+    const end = await run(first);
+    await run(second);
+    await end();
+    watch.emit({ type: 'ADDED', object: person('bob', '10') });
+    watch.emit({ type: 'MODIFIED', object: person('ada', '11') });
+    await eventually(() => second.resourceVersion === '11');
+    expect(told).to.deep.equal(['add ada']);
+    await run(first);
+    await eventually(() => told.length === 3);
+    watch.emit({ type: 'DELETED', object: person('bob', '12') });
+    await eventually(() => told.length === 4);
+    expect(told).to.deep.equal(['add ada', 'update 8 11', 'add bob', 'delete bob']);
+    expect(lists()).to.equal(1);
+  });
+
+  it('hold nothing before they are run, and are not held by the client', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    await run(informer(Person));
+    const [idle, ...forgotten] = [informer(Person), new WeakRef(informer(Person, { labelSelector: 'never=run' }))];
+    expect([idle.hasSynced(), idle.list()]).to.deep.equal([false, []]);
+    // A WeakRef keeps its object for the turn that it is made in.
+    await nextTurn();
+    collect();
+    expect(forgotten.map((each) => each.deref())).to.deep.equal([undefined]);
   });
 
   it('ask for metadata alone where that is all they follow', async () => {
-    const stop = new AbortController();
-    const metadata = informer(Person, { metadataOnly: true });
-    const running = metadata.run(stop.signal);
-    await eventually(() => metadata.hasSynced());
-    stop.abort();
-    await running;
+    await run(informer(Person, { metadataOnly: true }));
     expect(source.calls).to.deep.equal([]);
     expect(metadataSource.calls[0]).to.equal('list');
   });

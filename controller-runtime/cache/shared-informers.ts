@@ -2,8 +2,10 @@ import { descriptorOf } from '../api/index.ts';
 import type { ApiObject, Model } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import type { Informer, InformerOptions } from '../client/informer.ts';
-import { createInformer } from './list-watch-informer.ts';
+import { createBackedInformer } from './backed-informer.ts';
+import { createListWatchBacking } from './list-watch-informer.ts';
 import type { ReflectorOptions } from './reflector.ts';
+import { SharedBacking, SharedCaches } from './shared-cache.ts';
 
 export interface InformerParts extends Omit<ReflectorOptions<ApiObject>, 'model' | 'selection'> {
   /** Lists and watches metadata alone. */
@@ -11,29 +13,23 @@ export interface InformerParts extends Omit<ReflectorOptions<ApiObject>, 'model'
 }
 
 /**
- * Makes informers, one for each kind and selection: who asks for the same again gets the same, until the last who ran it
- * has stopped.
+ * Makes informers, each with handlers and indexes of its own. Those of the same kind and selection share a cache while
+ * they are run: one list and one watch for all of them.
  */
 export function shareInformers({ metadataClient, ...parts }: InformerParts): Client['informer'] {
-  const informers = new Map<string, Informer<ApiObject>>();
+  const caches = new SharedCaches();
   const transforms = new Numbers();
   const informerOf = <T extends ApiObject>(model: Model<T>, selection: InformerOptions<T> = {}): Informer<T> => {
     const { group, version, plural } = descriptorOf(model);
     const { namespaces, labelSelector, fieldSelector, metadataOnly = false, transform } = selection;
     const transformed = transform === undefined ? undefined : transforms.of(transform);
-    const options = [[...(namespaces ?? [])].sort(), labelSelector, fieldSelector, metadataOnly, transformed];
-    const key = JSON.stringify([group, version, plural, ...options]);
-    const present = informers.get(key);
-    // The key names the kind, hence the type.
-    if (present !== undefined) return present as Informer<T>;
-    const client = metadataOnly ? metadataClient : parts.client;
-    const onFollowing = (isFollowing: boolean): void => {
-      if (!isFollowing && informers.get(key) === informer) informers.delete(key);
-      if (isFollowing && !informers.has(key)) informers.set(key, informer);
-    };
-    const informer: Informer<T> = createInformer({ ...parts, client, model, selection, onFollowing });
-    informers.set(key, informer);
-    return informer;
+    const selected = [[...(namespaces ?? [])].sort(), labelSelector, fieldSelector, metadataOnly, transformed];
+    const key = JSON.stringify([group, version, plural, ...selected]);
+    const options = { ...parts, client: metadataOnly ? metadataClient : parts.client, model, selection };
+    return createBackedInformer({
+      ...options,
+      back: (shape) => new SharedBacking({ caches, key, make: () => createListWatchBacking<T>(options, shape) }),
+    });
   };
   return informerOf;
 }

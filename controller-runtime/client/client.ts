@@ -136,8 +136,8 @@ export interface Client {
    */
   watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /**
-   * The cache of a kind that this client keeps, or makes. Options that differ make another. Started by `run`; when the last
-   * of those who run it has stopped, the client keeps it no longer. Throws BadRequest on a selection that cannot be.
+   * An informer of a kind, with handlers and indexes of its own; it holds nothing before it is run. Informers with the same
+   * options share one cache while they are run. Throws BadRequest on a selection that cannot be.
    */
   informer<T extends ApiObject>(
     model: Model<T>,
@@ -146,7 +146,14 @@ export interface Client {
   informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T>;
 }
 
-export type StatusOf<T extends ApiObject> = T extends { readonly status?: infer S } ? Exclude<S, undefined> : unknown;
+/** The type of an object's status: `never` for a kind that has none, `unknown` for objects of which nothing is known. */
+export type StatusOf<T extends ApiObject> = 'status' extends keyof T
+  ? T extends { readonly status?: infer S }
+    ? Exclude<S, undefined>
+    : never
+  : keyof T extends keyof ApiObject
+    ? unknown
+    : never;
 
 /** Part of an object: what it should hold, merged into what it holds. */
 export type Desired<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {

@@ -71,7 +71,8 @@ export interface Informer<T extends ApiObject> {
   /** True while the cache holds all that there is. */
   hasSynced(): boolean;
   /**
-   * Follows the server until the signal aborts; settles when all of it has stopped. Several callers share one run; it
+   * Follows the server until the signal aborts; settles when all of it has stopped, 10 s later at most: handlers that have
+   * not settled by then are left behind, which is logged. Several callers share one run; it
    * ends with the last. Waits for a kind that is not served, and follows one that comes back. Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;

@@ -2,6 +2,10 @@ import { expect } from 'chai';
 import type { ReconcileResult } from './reconciler.ts';
 import { controller, on, type ControllerOptions } from './controller-definition.ts';
 import type { KeySource } from './key-source.ts';
+import { createManager } from '../manager/manager.ts';
+import { eventually } from '../testing/eventually.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClient } from './fake-client.test-support.ts';
 import { Badge, Harness, Person, Team } from './harness.test-support.ts';
 
 describe("a controller whose author's code", () => {
@@ -92,6 +96,34 @@ describe("a controller whose author's code", () => {
     await at.clock.advance(1000);
     expect(runs).to.have.length(count + 1);
     expect(at.lines('error')).to.have.length(count);
+  });
+});
+
+describe('a controller with a logger that throws', () => {
+  it('reconciles on: no key is locked, and nothing is left unhandled', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error): void => void warnings.push(message);
+    process.on('warning', onWarning);
+    const fail = (): never => {
+      throw new Error('disk full');
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail };
+    const [clock, client] = [new FakeClock(), new FakeClient()];
+    let runs = 0;
+    const reconcile = (): void => {
+      runs += 1;
+      if (runs < 3) throw new Error('boom');
+    };
+    const stop = new AbortController();
+    const manager = createManager({ clock, client, logger, controllers: [controller(Person, { reconcile })] });
+    const running = manager.run(stop.signal);
+    await client.create<Person>(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+    await clock.runUntil(() => runs === 3);
+    stop.abort();
+    await running;
+    await eventually(() => warnings.length > 0);
+    process.off('warning', onWarning);
+    expect(warnings).to.deep.equal(['the logger threw (disk full); lines of the log are lost']);
   });
 });
 

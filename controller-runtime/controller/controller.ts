@@ -20,7 +20,7 @@ import { HotLoopDetector } from './hot-loop.ts';
 import { cacheIdOf, kindIdOf } from './kind-id.ts';
 import { Mappings } from './mappings.ts';
 import { OwnRevisions } from './own-revisions.ts';
-import { ReconcileRun, type RunParts } from './reconcile-run.ts';
+import { ReconcileRun, type RunOptions, type RunParts } from './reconcile-run.ts';
 import type { RunRecord } from './run-history.ts';
 import { RunObserver } from './run-observer.ts';
 import { runSource } from './run-source.ts';
@@ -95,6 +95,7 @@ export class Controller {
       finalizerWrites: this.#finalizerWrites,
       hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
       events: this.#recorder,
+      onTimeout: (run, error) => this.#onTimeout(run, error),
     };
   }
 
@@ -218,8 +219,7 @@ export class Controller {
     this.#waits.cancel(key);
     const reconcileID = this.#parts.uuid();
     const logger = childLogger(this.#logger, { key, reconcileID });
-    const onTimeout = (err: Error): void => this.#onTimeout(item, logger, err);
-    const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger, onTimeout });
+    const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
     this.#running.set(key, run);
     const outcome = await this.#observer.observe({ item, reconcileID }, () => run.run());
     this.#running.delete(key);
@@ -230,7 +230,7 @@ export class Controller {
   }
 
   /** The run holds its worker until it ends, which may be never. */
-  #onTimeout({ key, attempts }: WorkItem, logger: Logger, err: Error): void {
+  #onTimeout({ item: { key, attempts }, logger }: RunOptions, err: Error): void {
     this.#overdue.add(key);
     this.#observer.timedOut();
     logger.error({ attempt: attempts + 1, err }, 'a run outlasted its timeout; its key waits until it has ended');

@@ -10,9 +10,6 @@ export interface MappingRunParts extends Omit<RunClientParts, 'abort' | 'reconci
   readonly stop: AbortSignal;
 }
 
-const lateError = (): Error =>
-  new Error('the mapping has ended: is an await missing? Its client takes no more requests');
-
 /** One call of a mapping, for one state of an object. */
 export class MappingRun {
   /** Monotonic. */
@@ -22,6 +19,7 @@ export class MappingRun {
   readonly #client: RunClient;
   /** Its signal is made when it is first asked for, as that of a run. */
   readonly #abort = new AbortController();
+  #left: Error | undefined;
   #reject: (reason: Error) => void = () => {};
 
   constructor(parts: MappingRunParts, source: WatchSource) {
@@ -40,14 +38,20 @@ export class MappingRun {
       const keys = this.#source.map(state, this.#context());
       return [...(isIterable(keys) ? keys : await this.#inTime(keys))];
     } finally {
-      void this.#client.end(lateError);
+      void this.#client.end(this);
     }
+  }
+
+  /** What its client rejects requests with that come too late. */
+  lateError(): Error {
+    return this.#left ?? new Error('the mapping has ended: is an await missing? Its client takes no more requests');
   }
 
   /** Tells the mapping to end, and leaves it behind. */
   leave(reason: Error): void {
+    this.#left = reason;
     this.#abort.abort(reason);
-    void this.#client.end(() => reason);
+    void this.#client.end(this);
     this.#reject(reason);
   }
 

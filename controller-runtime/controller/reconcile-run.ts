@@ -25,6 +25,8 @@ export interface RunParts {
   readonly finalizerWrites: OwnRevisions;
   readonly hotLoop: HotLoopDetector;
   readonly events: Pick<EventWriter, 'ofRun'>;
+  /** Called when a run outlasts its timeout; it goes on until it ends. */
+  readonly onTimeout: (run: RunOptions, error: Error) => void;
 }
 
 export interface RunOptions {
@@ -32,8 +34,6 @@ export interface RunOptions {
   readonly reconcileID: string;
   /** Knows the run already. */
   readonly logger: Logger;
-  /** Called when the run outlasts its timeout; it goes on until it ends. */
-  readonly onTimeout: (error: Error) => void;
 }
 
 /** One run of one key, from reading the object to the outcome. */
@@ -45,6 +45,8 @@ export class ReconcileRun {
   readonly #abort = new AbortController();
   #timer: Timer | undefined;
   #timeout: Error | undefined;
+  #toldToEnd: Error | undefined;
+  #hasFailed = false;
 
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
@@ -63,10 +65,16 @@ export class ReconcileRun {
     const { clock, definition } = this.#parts;
     this.#timer = clock.setTimeout(() => this.#onTimeout(), definition.timeoutMs);
     try {
-      const outcome = await this.#tryReconcile();
-      const answered = this.#endClient(outcome);
-      if (answered !== undefined) await answered;
+      const outcome = outcomeOfResult(await this.#reconcile());
+      const writes = this.#client.end(this);
+      if (writes !== undefined) await this.#awaitForgotten(writes);
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
+    } catch (error) {
+      this.#hasFailed = true;
+      // Of a Promise.all, it may be, that one of them ended: no mistake.
+      await this.#client.end(this);
+      if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
+      return outcomeOfError(error, this.#client.conflictSource(error));
     } finally {
       clock.clearTimeout(this.#timer);
     }
@@ -75,42 +83,36 @@ export class ReconcileRun {
   /** Tells the run to end, and leaves no timer of it. */
   abandon(reason: Error): void {
     this.#parts.clock.clearTimeout(this.#timer);
-    this.#abort.abort(reason);
-    void this.#client.end(() => reason);
+    this.#tellToEnd(reason);
+  }
+
+  /** What its client rejects requests with that come too late. */
+  lateError(): Error {
+    if (this.#toldToEnd !== undefined) return this.#toldToEnd;
+    const { item, logger } = this.#options;
+    const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
+    const err = new Error(`${run}: is an await missing? Its client takes no more requests`);
+    if (!this.#hasFailed) logger.error({ err }, 'a request came after its run');
+    return err;
   }
 
   #onTimeout(): void {
     const { timeoutMs } = this.#parts.definition;
     const error = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
     this.#timeout = error;
-    this.#abort.abort(error);
-    void this.#client.end(() => error);
-    this.#options.onTimeout(error);
+    this.#tellToEnd(error);
+    this.#parts.onTimeout(this.#options, error);
   }
 
-  async #tryReconcile(): Promise<Outcome> {
-    try {
-      return outcomeOfResult(await this.#reconcile());
-    } catch (error) {
-      return outcomeOfError(error, this.#client.conflictSource(error));
-    }
+  #tellToEnd(reason: Error): void {
+    this.#toldToEnd = reason;
+    this.#abort.abort(reason);
+    void this.#client.end(this);
   }
 
-  /** Requests beyond a run that threw may be the rest of a Promise.all; beyond one that returned they are a mistake. */
-  #endClient(outcome: Outcome): Promise<void> | undefined {
-    const hasFailed = 'error' in outcome;
-    const { inFlight: writes } = this.#client;
-    if (writes > 0 && !hasFailed)
-      this.#options.logger.warn({ writes }, 'a run returned before its writes were answered: is an await missing?');
-    return this.#client.end(() => this.#lateError(hasFailed));
-  }
-
-  #lateError(hasFailed: boolean): Error {
-    const { item, logger } = this.#options;
-    const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
-    const err = new Error(`${run}: is an await missing? Its client takes no more requests`);
-    if (!hasFailed) logger.error({ err }, 'a request came after its run');
-    return err;
+  #awaitForgotten(writes: Promise<void>): Promise<void> {
+    this.#options.logger.warn({}, 'a run returned before its writes were answered: is an await missing?');
+    return writes;
   }
 
   async #reconcile(): Promise<ReconcileResult> {

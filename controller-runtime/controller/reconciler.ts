@@ -46,7 +46,7 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   /**
    * Merges into the object's status (RFC 7396: null removes) and answers the object as it then is. Adds
    * `observedGeneration` when the status schema has it. Writes nothing when nothing differs. The uid is a
-   * precondition: a namesake made meanwhile is Conflict.
+   * precondition: a namesake made meanwhile is Conflict. Rejects with TypeError when the model's schema has no status.
    */
   status(this: void, partial: DeepPartial<StatusOf<T>>): Promise<T>;
 }

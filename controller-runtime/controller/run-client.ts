@@ -50,8 +50,11 @@ export interface RunClientParts {
   readonly ownKindId: string;
 }
 
-/** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
-export type LateError = () => Error;
+/** Whose client it is. */
+export interface ClientOwner {
+  /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
+  lateError(): Error;
+}
 
 /**
  * The client of one run. It keeps what the run wrote, so that the controller reads its own writes, and knows which
@@ -65,7 +68,7 @@ export class RunClient implements Client {
   #conflicts: WeakMap<object, ConflictSource> | undefined;
   #inFlight = 0;
   #watches: AbortController[] | undefined;
-  #lateError: LateError | undefined;
+  #ended: ClientOwner | undefined;
   #onQuiet: (() => void) | undefined;
 
   constructor(parts: RunClientParts) {
@@ -74,14 +77,9 @@ export class RunClient implements Client {
     this.#view = parts.view;
   }
 
-  /** Writes that are not answered. */
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
   /** Ends the watches, and refuses all further requests. Resolves when the writes under way are answered; undefined: there are none. */
-  end(lateError: LateError): Promise<void> | undefined {
-    this.#lateError = lateError;
+  end(owner: ClientOwner): Promise<void> | undefined {
+    this.#ended = owner;
     if (this.#watches !== undefined) for (const watch of this.#watches) watch.abort();
     return this.#inFlight === 0 ? undefined : new Promise((resolve) => (this.#onQuiet = resolve));
   }
@@ -177,11 +175,11 @@ export class RunClient implements Client {
   }
 
   #read<R>(send: () => Promise<R>): Promise<R> {
-    return this.#lateError === undefined ? send() : Promise.reject(this.#lateError());
+    return this.#ended === undefined ? send() : Promise.reject(this.#ended.lateError());
   }
 
   #checkOpen(): void {
-    if (this.#lateError !== undefined) throw this.#lateError();
+    if (this.#ended !== undefined) throw this.#ended.lateError();
   }
 
   async #write<R extends ApiObject | undefined>(

@@ -144,7 +144,9 @@ describe('a run', () => {
     answer();
     await at.idle();
     expect(order).to.deep.equal(['run', 'write', 'run']);
-    expect(at.lines('warn').map(({ fields }) => fields['writes'])).to.deep.equal([1]);
+    expect(at.lines('warn').map(({ message }) => message)).to.deep.equal([
+      'a run returned before its writes were answered: is an await missing?',
+    ]);
   });
 
   it('that threw is no reason to speak of a forgotten await: the rest of a Promise.all is refused in silence', async () => {

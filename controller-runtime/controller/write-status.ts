@@ -1,7 +1,7 @@
 import { applyMergePatch, deepEqual, type ApiObject, type ModelDescriptor } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import type { CacheView } from './cache-view.ts';
-import { hasObservedGeneration } from './status-schema.ts';
+import { hasObservedGeneration, hasStatus } from './status-schema.ts';
 import { toJson } from './to-json.ts';
 
 export interface StatusParts {
@@ -17,6 +17,10 @@ export interface StatusParts {
  * states is kept, null included.
  */
 export async function writeStatus({ client, view, model, object }: StatusParts, partial: unknown): Promise<ApiObject> {
+  if (!hasStatus(model)) {
+    const { kind } = model;
+    throw new TypeError(`${kind} has no status: add a property "status" to its schema, or do not call status()`);
+  }
   const observed = hasObservedGeneration(model) ? { observedGeneration: object.metadata.generation } : {};
   const status = { ...observed, ...(toJson(partial) as object) };
   const { name, namespace, uid } = object.metadata;

@@ -7,7 +7,10 @@ export interface LeaderElectionOptions {
   readonly name: string;
   /** Of the Lease; it has to be there. Default `default`. */
   readonly namespace?: string;
-  /** Who runs, as `spec.holderIdentity` has it: no other process may have it, nor a later one. Default a random UUID. */
+  /**
+   * Who runs, as `spec.holderIdentity` has it: no other process may have it at the same time. A later one that has it
+   * again takes the lease at once, in a new term. Default a random UUID.
+   */
   readonly identity?: string;
   /** How long the others wait after the last renewal that they saw. Whole seconds. Default 15 s. */
   readonly leaseDurationMs?: Duration;

@@ -132,6 +132,27 @@ describe('a leader elector', () => {
     expect(b.term?.epoch.transitions).to.equal(1);
   });
 
+  it('begins a new term when its identity held the lease before: what that sent late is refused', async () => {
+    const before = await elect(candidate('a'));
+    const stillThere = candidate('a');
+    const again = await elect(stillThere);
+    expect(again.epoch.uid).to.equal(before.epoch.uid);
+    expect([before.epoch.transitions, again.epoch.transitions]).to.deep.equal([0, 1]);
+    hold(stillThere, again);
+    await clock.advance(20_000);
+    expect(await spec()).to.include({ holderIdentity: 'a', leaseTransitions: 1 });
+    expect(again.signal.aborted).to.equal(false);
+  });
+
+  it('ends the term of one whose identity another process has, when that takes the lease', async () => {
+    const a = candidate('a');
+    const term = await elect(a);
+    hold(a, term);
+    await elect(candidate('a'));
+    await clock.advance(5000);
+    expect(() => term.check()).to.throw('another held it meanwhile');
+  });
+
   it('lets one of two take a lease that runs out', async () => {
     await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 1 });
     const both = [standBy(candidate('a')), standBy(candidate('b'))];

@@ -180,7 +180,8 @@ export class LeaderElector {
 
   #heldSpec(previous: LeaseSpec | undefined): LeaseSpec {
     const { identity, leaseDurationMs } = this.#settings;
-    return heldSpec(previous, { identity, leaseDurationMs, nowMs: this.#parts.clock.now() });
+    const isRenewal = this.#term !== undefined;
+    return heldSpec(previous, { identity, leaseDurationMs, nowMs: this.#parts.clock.now(), isRenewal });
   }
 
   /** The lease's revision is the precondition: of two that take it at once, one does. */

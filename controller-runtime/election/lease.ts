@@ -28,19 +28,27 @@ function formatMicroTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
 
+export interface HolderState {
+  readonly identity: string;
+  readonly leaseDurationMs: number;
+  readonly nowMs: number;
+  /**
+   * It holds the lease already. Whoever takes it begins another term, under the same identity too: a process before it,
+   * whose writes may still be on their way, may have had that.
+   */
+  readonly isRenewal: boolean;
+}
+
 /** What the holder writes: at first, and again and again. client-go's rule of transitions: one more for another holder. */
-export function heldSpec(
-  previous: LeaseSpec | undefined,
-  { identity, leaseDurationMs, nowMs }: { identity: string; leaseDurationMs: number; nowMs: number },
-): LeaseSpec {
+export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): LeaseSpec {
+  const { identity, leaseDurationMs, nowMs, isRenewal } = state;
   const now = formatMicroTime(nowMs);
-  const isRenewal = previous?.holderIdentity === identity;
   const transitions = previous?.leaseTransitions ?? 0;
   return {
     ...previous,
     holderIdentity: identity,
     leaseDurationSeconds: leaseDurationMs / 1000,
-    acquireTime: isRenewal ? (previous.acquireTime ?? now) : now,
+    acquireTime: isRenewal ? (previous?.acquireTime ?? now) : now,
     renewTime: now,
     leaseTransitions: previous === undefined || isRenewal ? transitions : transitions + 1,
   };

@@ -9,6 +9,7 @@ import type { RunRecord } from '../controller/run-history.ts';
 import { electionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
 import { LeaderClient } from '../election/leader-client.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
+import { containLogger } from '../client/contain-logger.ts';
 import { createLeaderStatus } from '../telemetry/leader-status.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { startProcessMetrics } from '../telemetry/process-metrics.ts';
@@ -30,7 +31,7 @@ export interface ManagerOptions {
   readonly leaderElection?: LeaderElectionOptions;
   /** Default: the real time. */
   readonly clock?: Clock;
-  /** Default: silent. */
+  /** What it throws is lost, and goes no further. Default: silent. */
   readonly logger?: Logger;
   /** Makes the reconcileID of each run. Default: random UUIDs. */
   readonly uuid?: () => string;
@@ -51,6 +52,8 @@ export interface ControllerStatus {
   readonly model: GroupVersionKind;
   /** All 0 before it is started. */
   readonly sizes: QueueSizes;
+  /** Why it reconciles no key any more: runs that do not end hold all of its workers. Absent: it does. */
+  readonly problem?: string;
 }
 
 const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0, ready: 0 });
@@ -76,8 +79,9 @@ export class Manager {
   #state: ManagerState = 'created';
 
   constructor(options: ManagerOptions) {
-    const { client, clock = systemClock, logger = silentLogger, uuid = systemUuid, random = systemRandom } = options;
+    const { client, clock = systemClock, uuid = systemUuid, random = systemRandom } = options;
     const { controllers = [], runnables = [], leaderElection, metrics = new Metrics() } = options;
+    const logger = containLogger(options.logger ?? silentLogger);
     this.#options = { client, clock, logger, uuid, metrics };
     this.#ownsMetrics = options.metrics === undefined;
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
@@ -108,13 +112,13 @@ export class Manager {
     const stopMeasuring = this.#ownsMetrics ? startProcessMetrics(this.#options.metrics) : undefined;
     const until = new AbortController();
     const unlink = linkAbort(until, signal);
-    const first = this.#startRunnables('nothing');
+    const first = this.#startRunnables('nothing', this.#options.client);
     const later: Part[] = [];
     try {
       for (const definition of this.#definitions.values()) this.#caches?.follow(definition);
       if (this.#candidacy === undefined) this.#startControllers(this.#options.client);
       await this.#caches?.synced(this.#cacheSyncTimeoutMs, until.signal);
-      if (!until.signal.aborted) later.push(...this.#startRunnables('caches'));
+      if (!until.signal.aborted) later.push(...this.#startRunnables('caches', this.#options.client));
       await this.#lead(until);
     } finally {
       unlink();
@@ -132,8 +136,9 @@ export class Manager {
     const term = await this.#candidacy?.stand(until.signal);
     const unlink = linkAbort(until, term?.signal);
     const isOurs = !until.signal.aborted && (this.#candidacy === undefined || term !== undefined);
-    if (term !== undefined && isOurs) this.#startControllers(new LeaderClient(this.#options.client, term));
-    const parts = isOurs ? this.#startRunnables('leadership') : [];
+    const client = term === undefined ? this.#options.client : new LeaderClient(this.#options.client, term);
+    if (term !== undefined && isOurs) this.#startControllers(client);
+    const parts = isOurs ? this.#startRunnables('leadership', client) : [];
     await aborted(until.signal);
     this.#state = 'stopped';
     await Promise.all([stopParts(this.#parts.values()), stopParts(parts)]);
@@ -173,11 +178,12 @@ export class Manager {
 
   /** Every controller, in the order they were added. */
   controllers(): readonly ControllerStatus[] {
-    return [...this.#definitions.values()].map(({ name, model }) => ({
-      name,
-      model: { group: model.group, version: model.version, kind: model.kind },
-      sizes: this.#controllers.get(name)?.sizes() ?? noKeys,
-    }));
+    return [...this.#definitions.values()].map(({ name, model: { group, version, kind } }) => {
+      const controller = this.#controllers.get(name);
+      const problem = controller?.healthProblem();
+      const status = { name, model: { group, version, kind }, sizes: controller?.sizes() ?? noKeys };
+      return problem === undefined ? status : { ...status, problem };
+    });
   }
 
   /**
@@ -279,9 +285,11 @@ export class Manager {
     return controller;
   }
 
-  #startRunnables(needs: Runnable['needs']): Part[] {
+  #startRunnables(needs: Runnable['needs'], client: Client): Part[] {
     const runnables = this.#runnables.filter((runnable) => (runnable.needs ?? 'nothing') === needs);
-    return runnables.map((runnable) => startPart((own) => this.#contain(runnable.name, () => runnable.run(own))));
+    return runnables.map((runnable) =>
+      startPart((own) => this.#contain(runnable.name, () => runnable.run(own, { client }))),
+    );
   }
 
   async #contain(part: string, work: () => Promise<void>): Promise<void> {

@@ -1,3 +1,14 @@
+import type { Client } from '../client/client.ts';
+
+/** What a runnable is given besides its signal. */
+export interface RunnableContext {
+  /**
+   * The manager's client. Of one that needs `leadership` its writes carry the term, as those of controllers do: the server
+   * refuses them (409, `isFormerLeader`) once another leads.
+   */
+  readonly client: Client;
+}
+
 /** A part that lives as long as its manager: a server, a poller, a cleaner. */
 export interface Runnable {
   /** Unique within a manager. */
@@ -8,5 +19,5 @@ export interface Runnable {
    */
   readonly needs?: 'nothing' | 'caches' | 'leadership';
   /** Works until the signal aborts, and settles when all of it has stopped. A rejection is logged and ends this part alone. */
-  run(signal: AbortSignal): Promise<void>;
+  run(signal: AbortSignal, context: RunnableContext): Promise<void>;
 }

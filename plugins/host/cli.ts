@@ -213,7 +213,7 @@ SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A se
 
 const devHelp = `
 The options are those of serve. A plugin in TypeScript is compiled by the compiler that it depends on; with errors, the
-version before goes on, as it does when the module cannot be loaded. Stored objects stay, and so do the kinds of other
+version before goes on, as it does when the module cannot be loaded, or a declared object is wrong. Stored objects stay, and so do the kinds of other
 plugins. What happens is told on stderr, with what a change of schema means for the objects that are stored.`;
 
 const exportHelp = `

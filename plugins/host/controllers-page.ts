@@ -70,8 +70,9 @@ function findController(controllers: readonly PluginController[], name: string):
 }
 
 function summaryOf({ fullName, status }: PluginController): object {
-  const { model, sizes } = status;
-  return { name: fullName, gvk: `${apiVersionOf(model)}/${model.kind}`, queue: sizes };
+  const { model, sizes, problem } = status;
+  const summary = { name: fullName, gvk: `${apiVersionOf(model)}/${model.kind}`, queue: sizes };
+  return problem === undefined ? summary : { ...summary, problem };
 }
 
 function keyOf({ nextTime, lastError, ...state }: KeyState): object {

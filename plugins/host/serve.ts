@@ -55,7 +55,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   });
   shutdown.listen();
   try {
-    await development?.compile(shutdown.signal);
+    await development?.compileFirst(shutdown.signal);
     const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
     const { leaderElection, pluginsDir } = config;
     const fail = (): void => shutdown.fail();

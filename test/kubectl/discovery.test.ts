@@ -37,8 +37,8 @@ describe('kubectl about the server', () => {
       'selfsubjectaccessreviews                 authorization.k8s.io/v1       false        SelfSubjectAccessReview',
       'selfsubjectreviews                       authentication.k8s.io/v1      false        SelfSubjectReview',
       'selfsubjectrulesreviews                  authorization.k8s.io/v1       false        SelfSubjectRulesReview',
-      'subjectaccessreviews                     authorization.k8s.io/v1       false        SubjectAccessReview',
       'services                    svc          v1                            true         Service',
+      'subjectaccessreviews                     authorization.k8s.io/v1       false        SubjectAccessReview',
       'tokenreviews                             authentication.k8s.io/v1      false        TokenReview',
       '',
     ]);

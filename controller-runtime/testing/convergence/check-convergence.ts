@@ -84,9 +84,10 @@ class ConvergenceCheck {
     return failure;
   }
 
-  #failureOf({ end, faults, failing }: RunOutcome, seed: number | undefined): ConvergenceFailure | undefined {
+  #failureOf(outcome: RunOutcome, seed: number | undefined): ConvergenceFailure | undefined {
+    const { end, faults, failing, lastError } = outcome;
     const run = this.#nameOf(faults);
-    const failure = { seed, faults, failing, differences: [] };
+    const failure = { seed, faults, failing, differences: [], ...(failing.length === 0 ? {} : { cause: lastError }) };
     if ('error' in end) {
       const { error: cause } = end;
       const reason = cause instanceof Error ? cause.message : String(cause);

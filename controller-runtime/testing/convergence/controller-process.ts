@@ -45,11 +45,13 @@ export class ControllerProcess {
   readonly #manager: Manager;
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
-  readonly #parts = new FailingParts();
+  readonly #parts: FailingParts;
+  #lastError: unknown;
 
   constructor(parts: ProcessParts) {
     const { client, controllers, runnables = () => [], clock, random, uuid, source, wrap, onProblem } = parts;
     const forgotten = new ForgottenAwaits(onProblem);
+    this.#parts = new FailingParts(clock);
     this.requests = new FaultyRequests({ ...source, isOver: (request) => forgotten.isOver(request) });
     const intercepted = new InterceptedClient({ client, interceptor: this.requests, clock, random });
     this.#manager = createManager({
@@ -58,7 +60,7 @@ export class ControllerProcess {
       runnables: runnables({ client: intercepted, clock }).map((each) => this.#parts.runnable(each)),
       clock,
       uuid,
-      logger: silentLogger,
+      logger: { ...silentLogger, error: ({ err }) => (this.#lastError = err ?? this.#lastError) },
       metrics: new Metrics(),
       // Whoever crashes finishes nothing.
       graceMs: 0,
@@ -87,6 +89,11 @@ export class ControllerProcess {
     );
   }
 
+  /** Mappings or sources have failed for less than this time, and are tried again. */
+  isRetryingParts(forMs: number): boolean {
+    return this.#parts.isRetrying(forMs);
+  }
+
   /** What has failed and is not tried again soon, a line each. Ask at rest. */
   failed(): readonly string[] {
     const runs = this.#manager.controllers().flatMap(({ name }) =>
@@ -99,6 +106,11 @@ export class ControllerProcess {
         }),
     );
     return [...runs, ...this.#parts.list()];
+  }
+
+  /** What was thrown last by what has failed. */
+  get lastError(): unknown {
+    return this.#lastError;
   }
 
   /** Stops it, without grace. Resolves when nothing of it is left; that takes time of the clock. */

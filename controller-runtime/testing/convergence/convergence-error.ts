@@ -11,6 +11,7 @@ export interface ConvergenceFailure {
   readonly differences: readonly Difference[];
   /** Keys whose last run failed, and runnables that did, with the reason. */
   readonly failing: readonly string[];
+  /** What the scenario threw, or what failed for good threw last. */
   readonly cause?: unknown;
 }
 

@@ -27,7 +27,10 @@ export interface RunOutcome {
   readonly end: { readonly state: FinalState } | { readonly error: unknown };
   readonly extent: RunExtent;
   readonly faults: readonly string[];
+  /** What has failed for good at the end, a line each. */
   readonly failing: readonly string[];
+  /** What that threw last. */
+  readonly lastError: unknown;
 }
 
 const maxSettleMs = 600_000;
@@ -96,6 +99,7 @@ class ConvergenceRun {
       extent: driver.extent,
       faults: driver.faults,
       failing: driver.process?.failed() ?? [],
+      lastError: driver.process?.lastError,
     };
   }
 
@@ -155,7 +159,8 @@ class ConvergenceRun {
     if (this.#isWorking()) return 'there is work under way';
     if (driver.process === undefined) return 'the controllers are down';
     if (driver.process.requests.isHolding) return 'events are held back';
-    if (driver.isRecovering) return 'what failed is not tried again yet';
+    const isRetrying = driver.isRecovering || driver.process.isRetryingParts(longestRetryMs);
+    if (isRetrying) return 'a mapping, a source or a runnable that failed has not succeeded yet';
     const retried = driver.process
       .retried()
       .find(({ state }) => (state.nextTime ?? Infinity) <= clock.now() + longestRetryMs);

@@ -1,15 +1,29 @@
-import { formatKey, keyOf } from '../../api/index.ts';
+import { formatKey, keyOf, type Clock } from '../../api/index.ts';
 import type { ControllerDefinition, MappedKeys, WatchSource } from '../../controller/controller-definition.ts';
 import type { KeySource } from '../../controller/key-source.ts';
 import type { Runnable } from '../../manager/runnable.ts';
 
 /** Notes which mappings, sources and runnables have failed, and not succeeded since. */
 export class FailingParts {
-  readonly #failing = new Map<string, string>();
+  readonly #clock: Clock;
+  readonly #failing = new Map<string, Failing>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** A line each: what failed, and why. */
   list(): readonly string[] {
-    return [...this.#failing].map(([part, reason]) => `${part}: ${reason}`);
+    const failing = [...this.#failing].filter(([, { isDown }]) => isDown);
+    return failing.map(([part, { reason }]) => `${part}: ${reason}`);
+  }
+
+  /** Whether some have failed for less than this time, and are tried again. */
+  isRetrying(forMs: number): boolean {
+    const fromMs = this.#clock.monotonicMs() - forMs;
+    return [...this.#failing.values()].some(
+      ({ isDown, isRetried, sinceMs }) => isDown && isRetried && sinceMs > fromMs,
+    );
   }
 
   /** The controller, with its mappings and sources watched. */
@@ -29,7 +43,7 @@ export class FailingParts {
       try {
         await runnable.run(...given);
       } catch (error) {
-        if (!signal.aborted) this.#note(`runnable "${runnable.name}"`, error);
+        if (!signal.aborted) this.#note(`runnable "${runnable.name}"`, error, false);
         throw error;
       }
     };
@@ -66,9 +80,13 @@ export class FailingParts {
     return {
       name,
       async *keys(context) {
-        noted.delete(part);
+        const before = noted.get(part);
+        if (before !== undefined) noted.set(part, { ...before, isDown: false });
         try {
-          yield* keys(context);
+          for await (const key of keys(context)) {
+            noted.delete(part);
+            yield key;
+          }
         } catch (error) {
           if (!context.signal.aborted) note(error);
           throw error;
@@ -77,7 +95,18 @@ export class FailingParts {
     };
   }
 
-  #note(part: string, error: unknown): void {
-    this.#failing.set(part, error instanceof Error ? error.message : String(error));
+  #note(part: string, error: unknown, isRetried = true): void {
+    const { sinceMs } = this.#failing.get(part) ?? { sinceMs: this.#clock.monotonicMs() };
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#failing.set(part, { reason, sinceMs, isRetried, isDown: true });
   }
+}
+
+interface Failing {
+  readonly reason: string;
+  /** Of the first failure in a row, on the monotonic clock. */
+  readonly sinceMs: number;
+  readonly isRetried: boolean;
+  /** False once a source has begun again: whether it succeeds shows when it yields a key. */
+  readonly isDown: boolean;
 }

@@ -2,7 +2,7 @@ import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, makePlugin, removeFolders } from '../plugin-folder.fixture.ts';
 import { PluginHost } from '../plugin-host.ts';
@@ -44,6 +44,8 @@ describe('Development', () => {
   let folder: string;
   let clock: FakeClock;
   let lines: string[];
+  /** What was told before the plugin was served. */
+  let first: readonly string[];
   let abort: AbortController;
   let running: Promise<void>;
 
@@ -60,7 +62,8 @@ describe('Development', () => {
     clock = new FakeClock();
     abort = new AbortController();
     const development = await Development.open(folder, { print: (line) => lines.push(line), clock });
-    expect(await development.compile(abort.signal)).to.equal(true);
+    await development.compileFirst(abort.signal);
+    first = [...lines];
     await host.addFolder(development.folder);
     await host.start();
     running = development.run({ server, host }, abort.signal);
@@ -159,22 +162,89 @@ describe('Development', () => {
     await eventually(async () => (await greeting()) === 'Back First');
   });
 
-  it('says why a version fails at its start, and starts the one that repairs it', async () => {
+  it('leaves the version before alone when a declared object, or a model, is wrong', async () => {
     await develop();
-    await write('resources/extensions/first.yaml', declared.replace('Order', 'Orders'));
-    await told('shop 1.0.0 is Failed: resources/extensions/first.yaml: document 1');
-    lines.length = 0;
+    await eventually(async () => (await greeting()) === 'Hello First');
+    const wrong: readonly (readonly [file: string, content: string, says: string])[] = [
+      ['first.yaml', declared.replace('Order', 'Orders'), 'kind: shop.example.com/v1 Orders is not registered'],
+      ['first.yaml', declared.replace('large', '7'), 'first.yaml: document 1, line 5: spec.size: '],
+      ['first.yaml', `${declared}\nextra: 1`, 'first.yaml: document 1, line 7: extra: '],
+      ['first.yaml', 'apiVersion: [', ': not valid YAML'],
+      ['more.yaml', declared, 'there is a Order "first" in resources/extensions/first.yaml, document 1'],
+      ['more.yaml', declared.replace('name: first', 'name: second, namespace: nowhere'), 'more.yaml: document 1'],
+    ];
+    for (const [file, content, says] of wrong) {
+      lines.length = 0;
+      await write('resources/extensions/first.yaml', declared);
+      await write(`resources/extensions/${file}`, content);
+      await told(`not reloaded: resources/extensions/${file}`);
+      expect(lines.join('\n')).to.include(says);
+    }
+    await rm(join(folder, 'resources/extensions/more.yaml'));
     await write('resources/extensions/first.yaml', declared);
+    await write('dist/index.js', mainOf("size: { type: 'string', pattern: '(' }"));
+    await told('not reloaded: model Order: ');
+    expect(await greeting()).to.equal('Hello First');
+    expect(lines.join()).to.not.include('Failed');
+    // What no version before would take, this one does.
+    await write('resources/extensions/first.yaml', declared.replace('large', '7'));
+    await write('dist/index.js', mainOf("size: { type: 'integer' }"));
     await told('shop 1.0.0 is Started');
   });
 
-  it('compiles a plugin in TypeScript by the compiler that it depends on, and reloads nothing with errors', async () => {
-    await develop({
-      'tsconfig.json': '{}',
-      'index.ts': mainOf("size: { type: 'string' }"),
-      'node_modules/typescript/package.json': '{"type": "module", "bin": {"tsc": "./tsc.js"}}',
-      'node_modules/typescript/tsc.js': compiler,
+  it('says why a version fails at its start, and starts the one that repairs it', async () => {
+    await develop();
+    const main = mainOf("size: { type: 'string' }");
+    await write(
+      'dist/index.js',
+      main.replace(
+        'export default definePlugin({',
+        "export default definePlugin({ start() { throw new Error('no'); },",
+      ),
+    );
+    await told('shop 1.0.0 is Failed: no (dist/index.js:');
+    lines.length = 0;
+    await write('dist/index.js', main);
+    await told('shop 1.0.0 is Started');
+  });
+
+  it('reloads nothing when a test changes', async () => {
+    await develop({ 'test/support.js': '', 'dist/index.test.js': '', 'orders.spec.js': '' });
+    for (const path of ['test/support.js', 'dist/index.test.js', 'orders.spec.js']) await write(path, '// changed');
+    await clock.advance(1000);
+    await write('dist/word.js', "export const word = 'Welcome';");
+    await eventually(async () => {
+      await clock.advance(250);
+      return lines.at(-1) === 'shop 1.0.0 is Started';
     });
+    expect(lines.filter((line) => line.startsWith('changed'))).to.deep.equal(['changed: dist/word.js']);
+  });
+
+  const typeScript = {
+    'tsconfig.json': '{}',
+    'node_modules/typescript/package.json': '{"type": "module", "bin": {"tsc": "./tsc.js"}}',
+    'node_modules/typescript/tsc.js': compiler,
+  };
+
+  it('says that it serves an earlier build where there are errors at the start, until they are mended', async () => {
+    await develop({ ...typeScript, 'index.ts': 'a mistake' });
+    expect(first).to.deep.equal([
+      'there are errors: dist/index.js of an earlier build is served until they are mended',
+    ]);
+    await eventually(async () => (await greeting()) === 'Hello First');
+    await write('index.ts', mainOf("size: { type: 'string' }, colour: { type: 'string' }"));
+    await told('+ spec.colour');
+  });
+
+  it('says that it serves nothing where there are errors at the start, and no earlier build', async () => {
+    const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
+    await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
+    expect(first).to.deep.equal(['there are errors, and no earlier build: the plugin is served once they are mended']);
+    expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
+  });
+
+  it('compiles a plugin in TypeScript by the compiler that it depends on, and reloads nothing with errors', async () => {
+    await develop({ ...typeScript, 'index.ts': mainOf("size: { type: 'string' }") });
     await write('index.ts', 'a mistake');
     await told('there are errors: nothing is reloaded');
     expect(host.statuses()).to.deep.equal([{ name: 'shop', version: '1.0.0', phase: 'Started' }]);

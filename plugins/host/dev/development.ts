@@ -2,7 +2,8 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { errorText, errorTextWithPlace } from '../error-text.ts';
-import { openPluginFolder } from '../plugin-folder.ts';
+import type { PluginManifest } from '../manifest.ts';
+import { findMain, openPluginFolder } from '../plugin-folder.ts';
 import type { PluginHost } from '../plugin-host.ts';
 import type { PluginSource } from '../plugin-source.ts';
 import { compilerOf } from './compiler.ts';
@@ -11,6 +12,7 @@ import { describeKinds, kindsOf } from './describe-kinds.ts';
 import type { Kinds } from './describe-kinds.ts';
 import { FolderWatcher } from './folder-watcher.ts';
 import { tryStoredObjects } from './stored-objects.ts';
+import { tryPlugin } from './try-plugin.ts';
 import { watchedFiles } from './watched-files.ts';
 
 /** The server that serves the plugin. */
@@ -28,7 +30,8 @@ export interface DevelopmentOptions {
 
 interface Parts extends Pick<DevelopmentOptions, 'print'> {
   readonly folder: string;
-  readonly name: string;
+  /** As it was at the start. */
+  readonly manifest: PluginManifest;
   readonly compile: Compile | undefined;
   readonly watcher: FolderWatcher;
 }
@@ -52,7 +55,7 @@ export class Development {
     const compile = compilerOf(folder);
     const wants = watchedFiles({ main: manifest.main, isCompiled: compile !== undefined });
     const watcher = await FolderWatcher.start({ folder, wants, clock });
-    return new Development({ folder, name: manifest.name, compile, watcher, print });
+    return new Development({ folder, manifest, compile, watcher, print });
   }
 
   /** Real path. */
@@ -60,21 +63,39 @@ export class Development {
     return this.#parts.folder;
   }
 
-  /** Compiles the plugin, if it is to be; resolves with whether that went without errors. Never rejects. */
-  async compile(signal: AbortSignal): Promise<boolean> {
+  /**
+   * Compiles the plugin before it is served the first time. With errors, what an earlier build left is served, and that is told.
+   * Never rejects.
+   */
+  async compileFirst(signal: AbortSignal): Promise<void> {
+    const { folder, manifest, print } = this.#parts;
+    if ((await this.#compile(signal)) || signal.aborted) return;
+    const isBuilt = await findMain(folder, manifest).then(
+      () => true,
+      () => false,
+    );
+    print(
+      isBuilt
+        ? `there are errors: ${manifest.main} of an earlier build is served until they are mended`
+        : 'there are errors, and no earlier build: the plugin is served once they are mended',
+    );
+  }
+
+  /** Resolves with whether the plugin is compiled, or need not be. Never rejects. */
+  async #compile(signal: AbortSignal): Promise<boolean> {
     const { compile, print } = this.#parts;
     try {
-      if (compile === undefined || (await compile(signal))) return true;
-      if (!signal.aborted) print('there are errors: nothing is reloaded');
+      return compile === undefined || (await compile(signal));
     } catch (error) {
       print(`the compiler could not be run: ${errorText(error)}`);
+      return false;
     }
-    return false;
   }
 
   /** Follows the folder until the signal aborts. Never rejects: what goes wrong is told, and the last version goes on. */
   async run(serving: Serving, signal: AbortSignal): Promise<void> {
-    const { name, folder, print } = this.#parts;
+    const { folder, print } = this.#parts;
+    const { name } = this.#parts.manifest;
     this.#kinds = kindsOf(serving.server.schemeManager.list(), name);
     print(`${statusOf(serving, name)}; waiting for changes in ${folder}`);
     try {
@@ -91,10 +112,15 @@ export class Development {
   async #onChange(changed: readonly string[], serving: Serving, signal: AbortSignal): Promise<void> {
     const { print } = this.#parts;
     print(`changed: ${changed.slice(0, 5).join(', ')}${changed.length > 5 ? ', …' : ''}`);
-    if (changed.some((path) => source.test(path)) && !(await this.compile(signal))) return;
+    if (changed.some((path) => source.test(path)) && !(await this.#compile(signal))) {
+      if (!signal.aborted) print('there are errors: nothing is reloaded');
+      return;
+    }
     if (signal.aborted) return;
     try {
-      await serving.host.reload(await this.#open());
+      const opened = await this.#open();
+      await tryPlugin(opened, { server: serving.server, signal });
+      await serving.host.reload(opened);
       await this.#tell(serving);
     } catch (error) {
       print(`not reloaded: ${errorTextWithPlace(error, this.#parts.folder)}`);
@@ -103,7 +129,8 @@ export class Development {
 
   /** The plugin as its files are now. */
   async #open(): Promise<PluginSource> {
-    const { folder, name } = this.#parts;
+    const { folder, manifest } = this.#parts;
+    const { name } = manifest;
     const opened = await openPluginFolder(folder);
     if (opened.manifest.name !== name)
       throw new Error(`plugin.yaml: name: is "${opened.manifest.name}" now: end this, and begin anew`);
@@ -111,7 +138,8 @@ export class Development {
   }
 
   async #tell(serving: Serving): Promise<void> {
-    const { name, print } = this.#parts;
+    const { manifest, print } = this.#parts;
+    const { name } = manifest;
     const { schemeManager, client } = serving.server;
     const kinds = kindsOf(schemeManager.list(), name);
     if (isStarted(serving, name)) {

@@ -8,16 +8,19 @@ export interface WatchedFilesOptions {
 /** What a plugin is made of; databases and logs that lie in its folder are not. */
 const ofPlugin = /\.(?:[cm]?[jt]sx?|json|ya?ml)$/;
 const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
+/** What `npm test` runs, and a server never: files by name, and folders. */
+const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
+const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 
-/** Which paths of a plugin's folder to watch: its sources and YAML files, and not what a compiler makes of them. */
+/** Which paths of a plugin's folder to watch: its sources and YAML files, but neither tests nor what a compiler makes of them. */
 export function watchedFiles(options: WatchedFilesOptions): (path: string, isFolder: boolean) => boolean {
   const [output = '', ...rest] = options.main.split('/').filter((part) => part !== '.');
   return (path, isFolder) => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     if (isFolder) {
       const isOutput = options.isCompiled && rest.length > 0 && path === output;
-      return !isOutput && name !== 'node_modules' && !name.startsWith('.');
+      return !isOutput && name !== 'node_modules' && !name.startsWith('.') && !testFolders.includes(path);
     }
-    return ofPlugin.test(name) && !(options.isCompiled && generated.test(name));
+    return ofPlugin.test(name) && !testFiles.test(name) && !(options.isCompiled && generated.test(name));
   };
 }

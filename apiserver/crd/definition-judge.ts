@@ -1,0 +1,33 @@
+import { deepEqual } from '@homeostat/controller-runtime/api';
+import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { KindJudge } from '../registry/kind-judge.ts';
+import { stepsOf } from '../turns/in-turns.ts';
+import type { MeasuredWork } from '../turns/in-turns.ts';
+import { checkChange, checkDefinitionWrite } from './check-definition-write.ts';
+import { checkServable } from './check-servable.ts';
+import { definitionModel } from './definition-model.ts';
+import type { CustomResourceDefinition } from './definition.ts';
+
+/** 10 ms. */
+const workPerStep = 2000;
+
+/** Judges definitions as they are written: by Kubernetes' rules, and by what they cost. Undefined for every other kind. */
+export function definitionJudge(serviceDomain: string): (model: ModelDescriptor) => KindJudge | undefined {
+  const { group, kind } = definitionModel;
+  const judge: KindJudge = (next, stored) => stepsOf(judgeDefinition(serviceDomain, next, stored), workPerStep);
+  return (model) => (model.group === group && model.kind === kind ? judge : undefined);
+}
+
+function* judgeDefinition(
+  serviceDomain: string,
+  object: ApiObject,
+  stored: ApiObject | undefined,
+): MeasuredWork<readonly FieldViolation[]> {
+  // The schema of the kind was kept before.
+  const next = object as CustomResourceDefinition;
+  const previous = stored as CustomResourceDefinition | undefined;
+  // Its status, or its metadata, is written.
+  if (previous !== undefined && deepEqual(next.spec, previous.spec)) return checkChange(next, previous);
+  const violations = yield* checkDefinitionWrite(next, previous);
+  return violations.length > 0 ? violations : checkServable(next, serviceDomain);
+}

@@ -1,0 +1,12 @@
+/** Letters whose names begin with a vowel, as abbreviations are read: an HTTPRoute, a URL. */
+const spelledWithVowel = /^[AEFHILMNORSX][A-Z]/;
+const spelled = /^[A-Z]{2}/;
+/** Vowels that are read as `you` or `won`: a User, a Once. */
+const readAsConsonant = /^(?:Uni|Us[aeu]|Ut|Eu|Once|One)/;
+
+/** A kind with its article: `a Person`, `an Event`. */
+export function withArticle(kind: string): string {
+  const isSpelled = spelled.test(kind);
+  const isVowel = isSpelled ? spelledWithVowel.test(kind) : /^[AEIOU]/.test(kind) && !readAsConsonant.test(kind);
+  return `${isVowel ? 'an' : 'a'} ${kind}`;
+}

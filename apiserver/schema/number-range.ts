@@ -1,0 +1,45 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { maxInteger, typesOf } from './translate-schema.ts';
+
+/** 0.3 is a multiple of 0.1, whatever binary fractions say. */
+export const multipleOfPrecision = 9;
+
+/** Bounds that a number must not reach; undefined where there are none. A boolean makes `minimum` or `maximum` exclusive. */
+export function exclusiveBounds(schema: JsonSchema): {
+  readonly above?: number | undefined;
+  readonly below?: number | undefined;
+} {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  return {
+    above: typeof exclusiveMinimum === 'number' ? exclusiveMinimum : exclusiveMinimum === true ? minimum : undefined,
+    below: typeof exclusiveMaximum === 'number' ? exclusiveMaximum : exclusiveMaximum === true ? maximum : undefined,
+  };
+}
+
+/** Whether an integer of this schema would lose digits: JSON numbers are doubles here. */
+export function losesDigits(schema: JsonSchema, value: number): boolean {
+  return !isExact(value) && typesOf(schema).includes('integer');
+}
+
+/** Whether a number is far from where doubles lose digits. */
+export function isExact(value: number): boolean {
+  return value <= maxInteger && value >= -maxInteger;
+}
+
+export function isMultiple(value: number, factor: number): boolean {
+  const quotient = value / factor;
+  return Math.abs(Math.round(quotient) - quotient) <= 10 ** -multipleOfPrecision;
+}
+
+/** Whether a number keeps all that a schema says of numbers, besides its type. */
+export function isInRange(schema: JsonSchema, value: number): boolean {
+  const { minimum, maximum, multipleOf } = schema;
+  if (minimum !== undefined && value < minimum) return false;
+  if (maximum !== undefined && value > maximum) return false;
+  if (schema.exclusiveMinimum !== undefined || schema.exclusiveMaximum !== undefined) {
+    const { above, below } = exclusiveBounds(schema);
+    if ((above !== undefined && value <= above) || (below !== undefined && value >= below)) return false;
+  }
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) return false;
+  return isExact(value) || !losesDigits(schema, value);
+}

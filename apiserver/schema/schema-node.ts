@@ -1,0 +1,208 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import type { Identity } from './distinct.ts';
+import { formats } from './formats.ts';
+import type { Format } from './formats.ts';
+import { componentOf, identityOfItems, typesOf } from './translate-schema.ts';
+import { ValueSet } from './value-set.ts';
+
+/** A bit for each JSON type that a schema tells apart; `other` is what is not JSON. */
+const typeBits = {
+  null: 1,
+  boolean: 2,
+  integer: 4,
+  fraction: 8,
+  string: 16,
+  array: 32,
+  object: 64,
+  other: 128,
+} as const;
+
+const anyType = 255;
+
+/** The bit of a value's type. 5.0 is an integer. */
+export function typeBitOf(value: unknown): number {
+  if (typeof value === 'string') return typeBits.string;
+  if (typeof value === 'number') return Number.isInteger(value) ? typeBits.integer : typeBits.fraction;
+  if (typeof value === 'boolean') return typeBits.boolean;
+  if (typeof value !== 'object') return typeBits.other;
+  if (value === null) return typeBits.null;
+  return Array.isArray(value) ? typeBits.array : typeBits.object;
+}
+
+/** Schemas that judge the value itself, and not what is in it. */
+export interface InPlace {
+  readonly reference: SchemaNode | undefined;
+  readonly allOf: readonly SchemaNode[];
+  readonly anyOf: readonly SchemaNode[] | undefined;
+  readonly oneOf: readonly SchemaNode[] | undefined;
+  readonly not: SchemaNode | undefined;
+}
+
+/**
+ * The schemas of one model, each with what is needed to judge values by it. A node is made when a value first reaches it, so
+ * a schema of any size is ready at once, and of a large one most objects reach a small part.
+ */
+export class SchemaNodes {
+  readonly #components: Readonly<Record<string, JsonSchema>>;
+  readonly #nodes = new Map<JsonSchema, SchemaNode>();
+
+  constructor(components: Readonly<Record<string, JsonSchema>>) {
+    this.#components = components;
+  }
+
+  of(schema: JsonSchema): SchemaNode {
+    const known = this.#nodes.get(schema);
+    if (known !== undefined) return known;
+    const node = new SchemaNode(schema, this);
+    this.#nodes.set(schema, node);
+    return node;
+  }
+
+  /** @throws ReferenceError for a reference to nothing. */
+  referenced(reference: string): SchemaNode {
+    const name = componentOf(reference);
+    const schema = Object.hasOwn(this.#components, name) ? this.#components[name] : undefined;
+    if (schema === undefined) throw new ReferenceError(`there is no schema for the reference "${reference}"`);
+    return this.of(schema);
+  }
+}
+
+/**
+ * One schema. What a check asks each value is a field here: the schemas themselves have as many shapes as they have keywords,
+ * and looking a keyword up in one takes ten times as long.
+ */
+export class SchemaNode {
+  readonly schema: JsonSchema;
+  /** Types that are allowed, by their bits. */
+  readonly types: number;
+  readonly isNullable: boolean;
+  readonly values: ValueSet | undefined;
+  readonly constant: ValueSet | undefined;
+  /** False where every text is right. */
+  readonly judgesText: boolean;
+  readonly format: Format | undefined;
+  /** False where every number of a double's precision is right. */
+  readonly judgesNumbers: boolean;
+  readonly required: readonly string[];
+  readonly minProperties: number;
+  readonly maxProperties: number;
+  readonly isClosed: boolean;
+  readonly isEmbedded: boolean;
+  readonly minItems: number;
+  readonly maxItems: number;
+  readonly identity: Identity | undefined;
+  /** Schemas of all other fields, and of items. */
+  readonly additional: LazyNode | undefined;
+  readonly items: LazyNode | undefined;
+  readonly inPlace: LazyInPlace | undefined;
+  readonly #nodes: SchemaNodes;
+  readonly #properties = new Map<string, SchemaNode>();
+
+  constructor(schema: JsonSchema, nodes: SchemaNodes) {
+    this.schema = schema;
+    this.#nodes = nodes;
+    this.isNullable = schema.nullable === true;
+    this.types = typeBitsOf(schema) | (this.isNullable ? typeBits.null : 0);
+    this.values = listOf(schema.enum) === undefined ? undefined : new ValueSet(schema.enum ?? []);
+    this.constant = 'const' in schema ? new ValueSet([schema.const]) : undefined;
+    this.format = schema.format === undefined ? undefined : formats.get(schema.format);
+    this.judgesText = this.format !== undefined || textKeywords.some((keyword) => schema[keyword] !== undefined);
+    this.judgesNumbers = numberKeywords.some((keyword) => schema[keyword] !== undefined);
+    this.required = schema.required ?? [];
+    this.minProperties = schema.minProperties ?? 0;
+    this.maxProperties = schema.maxProperties ?? Infinity;
+    this.isClosed = schema.additionalProperties === false;
+    this.isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
+    this.minItems = schema.minItems ?? 0;
+    this.maxItems = schema.maxItems ?? Infinity;
+    this.identity = identityOfItems(schema);
+    const { additionalProperties, items } = schema;
+    this.additional = typeof additionalProperties === 'object' ? new LazyNode(additionalProperties, nodes) : undefined;
+    this.items = items === undefined ? undefined : new LazyNode(items, nodes);
+    this.inPlace = isInPlace(schema) ? new LazyInPlace(schema, nodes) : undefined;
+  }
+
+  /** The node of a field that the schema declares by its name. */
+  property(name: string): SchemaNode | undefined {
+    return this.#properties.get(name) ?? this.#makeProperty(name);
+  }
+
+  #makeProperty(name: string): SchemaNode | undefined {
+    const { properties } = this.schema;
+    const schema = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (schema === undefined) return undefined;
+    const node = this.#nodes.of(schema);
+    this.#properties.set(name, node);
+    return node;
+  }
+}
+
+/** A node that is made when it is first asked for. */
+class LazyNode {
+  readonly #schema: JsonSchema;
+  readonly #nodes: SchemaNodes;
+  #node: SchemaNode | undefined;
+
+  constructor(schema: JsonSchema, nodes: SchemaNodes) {
+    this.#schema = schema;
+    this.#nodes = nodes;
+  }
+
+  get node(): SchemaNode {
+    return (this.#node ??= this.#nodes.of(this.#schema));
+  }
+}
+
+/** The same of schemas that judge the value itself. */
+class LazyInPlace {
+  readonly #schema: JsonSchema;
+  readonly #nodes: SchemaNodes;
+  #parts: InPlace | undefined;
+
+  constructor(schema: JsonSchema, nodes: SchemaNodes) {
+    this.#schema = schema;
+    this.#nodes = nodes;
+  }
+
+  get parts(): InPlace {
+    return (this.#parts ??= this.#make());
+  }
+
+  #make(): InPlace {
+    const { $ref, allOf = [], not } = this.#schema;
+    const nodeOf = (schema: JsonSchema): SchemaNode => this.#nodes.of(schema);
+    return {
+      reference: $ref === undefined ? undefined : this.#nodes.referenced($ref),
+      allOf: allOf.map(nodeOf),
+      anyOf: listOf(this.#schema.anyOf)?.map(nodeOf),
+      oneOf: listOf(this.#schema.oneOf)?.map(nodeOf),
+      not: not === undefined ? undefined : nodeOf(not),
+    };
+  }
+}
+
+/** An empty list of values or branches says nothing, as Kubernetes has it. */
+function listOf<T>(list: readonly T[] | undefined): readonly T[] | undefined {
+  return list === undefined || list.length === 0 ? undefined : list;
+}
+
+const textKeywords = ['minLength', 'maxLength', 'pattern'] as const;
+
+const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
+
+function isInPlace({ $ref, allOf, anyOf, oneOf, not }: JsonSchema): boolean {
+  return [$ref, allOf, anyOf, oneOf, not].some((part) => part !== undefined);
+}
+
+function typeBitsOf(schema: JsonSchema): number {
+  const types = typesOf(schema);
+  if (types.length === 0) return anyType;
+  return types.reduce(
+    (bits, type) => bits | (type === 'number' ? typeBits.integer | typeBits.fraction : bitOf(type)),
+    0,
+  );
+}
+
+function bitOf(type: string): number {
+  return Object.hasOwn(typeBits, type) ? typeBits[type as keyof typeof typeBits] : 0;
+}

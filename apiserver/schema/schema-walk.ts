@@ -1,0 +1,37 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+
+type Components = Readonly<Record<string, JsonSchema>>;
+
+/**
+ * Schemas, and values of enums, up to which an author's schema becomes code. ajv takes 0.1 ms a schema and more in large ones,
+ * and nests an `if` for each property: 2,000 of them overflow the stack.
+ */
+const maxCompiled = 300;
+
+/** Whether the schemas of a model are too many to make code of them. Stops as soon as that is known. */
+export function isLargeSchema(components: Components): boolean {
+  let size = 0;
+  for (const schema of allSchemas(components)) {
+    size += 1 + (schema.enum?.length ?? 0);
+    if (size > maxCompiled) return true;
+  }
+  return false;
+}
+
+/** Every schema of a model once, without recursion. */
+export function* allSchemas(components: Components): Iterable<JsonSchema> {
+  const open: JsonSchema[] = Object.values(components);
+  for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
+    yield schema;
+    pushChildren(schema, open);
+  }
+}
+
+function pushChildren(schema: JsonSchema, open: JsonSchema[]): void {
+  const { properties, additionalProperties, items, allOf, anyOf, oneOf, not } = schema;
+  if (properties !== undefined) for (const name of Object.keys(properties)) open.push(properties[name] as JsonSchema);
+  if (typeof additionalProperties === 'object') open.push(additionalProperties);
+  if (items !== undefined) open.push(items);
+  for (const branches of [allOf, anyOf, oneOf]) for (const branch of branches ?? []) open.push(branch);
+  if (not !== undefined) open.push(not);
+}

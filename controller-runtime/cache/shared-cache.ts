@@ -1,0 +1,157 @@
+import { formatKey, keyOf } from '../api/index.ts';
+import type { ApiObject } from '../api/index.ts';
+import type { BackingSink, InformerBacking } from './backed-informer.ts';
+import type { KeyedObject } from './handler-event.ts';
+import { SharedRun } from './shared-run.ts';
+
+/** A backing that several informers follow: it runs while one of them does. */
+export class SharedCache<T extends ApiObject> {
+  readonly backing: InformerBacking<T>;
+  readonly #sinks = new Set<BackingSink<T>>();
+  readonly #run = new SharedRun((signal) => this.#follow(signal));
+  #isOpen = false;
+
+  constructor(backing: InformerBacking<T>) {
+    this.backing = backing;
+  }
+
+  /** Nobody follows it. */
+  get isUnused(): boolean {
+    return this.#sinks.size === 0;
+  }
+
+  /** Tells the sink from now on, at once that all is present where it is. Settles as {@link SharedRun.join}. */
+  async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    if (signal.aborted) return;
+    this.#sinks.add(sink);
+    if (this.#isOpen) sink.open();
+    signal.addEventListener('abort', () => this.#sinks.delete(sink), { once: true });
+    await this.#run.join(signal);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    // Who comes now is told again once it has been listed again.
+    signal.addEventListener('abort', () => (this.#isOpen = false), { once: true });
+    const sinks = this.#sinks;
+    await this.backing.follow(signal, {
+      added: (state) => {
+        for (const sink of sinks) sink.added(state);
+      },
+      updated: (previous, state) => {
+        for (const sink of sinks) sink.updated(previous, state);
+      },
+      deleted: (last) => {
+        for (const sink of sinks) sink.deleted(last);
+      },
+      open: () => {
+        this.#isOpen = true;
+        for (const sink of sinks) sink.open();
+      },
+    });
+  }
+}
+
+/** The caches that informers follow at the moment, by what they select. One that nobody follows any more is dropped. */
+export class SharedCaches {
+  readonly #caches = new Map<string, SharedCache<ApiObject>>();
+
+  /** The cache under a key, made where there is none. The key names the kind, hence the type. */
+  take<T extends ApiObject>(key: string, make: () => InformerBacking<T>): SharedCache<T> {
+    const present = this.#caches.get(key) as SharedCache<T> | undefined;
+    const cache = present ?? new SharedCache(make());
+    if (present === undefined) this.#caches.set(key, cache);
+    return cache;
+  }
+
+  /** To be called when one who took it no longer follows it. */
+  giveBack(key: string, cache: { readonly isUnused: boolean }): void {
+    if (cache.isUnused && this.#caches.get(key) === cache) this.#caches.delete(key);
+  }
+}
+
+export interface SharedBackingOptions<T extends ApiObject> {
+  readonly caches: SharedCaches;
+  readonly key: string;
+  /** Makes the backing of a new cache. */
+  readonly make: () => InformerBacking<T>;
+}
+
+/** One informer's part in a shared cache: it takes one when it is run, and none before. */
+export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
+  readonly #options: SharedBackingOptions<T>;
+  #cache: SharedCache<T> | undefined;
+  /** What there was when it last stopped. */
+  #before: ReadonlyMap<string, T> | undefined;
+
+  constructor(options: SharedBackingOptions<T>) {
+    this.#options = options;
+  }
+
+  get revision(): string {
+    return this.#cache?.backing.revision ?? '0';
+  }
+
+  get(key: string): T | undefined {
+    return this.#cache?.backing.get(key);
+  }
+
+  objects(): Iterable<KeyedObject<T>> {
+    return this.#cache?.backing.objects() ?? [];
+  }
+
+  async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    const { caches, key, make } = this.#options;
+    const cache = caches.take(key, make);
+    this.#cache = cache;
+    let isTold = false;
+    const open = (): void => {
+      if (!isTold) this.#tellDifferences(sink);
+      isTold = true;
+      sink.open();
+    };
+    const remember = (): void => {
+      if (isTold) this.#remember();
+    };
+    signal.addEventListener('abort', remember, { once: true });
+    await cache.follow(signal, {
+      added: (state) => void (isTold && sink.added(state)),
+      updated: (previous, state) => void (isTold && sink.updated(previous, state)),
+      deleted: (last) => void (isTold && sink.deleted(last)),
+      open,
+    });
+    caches.giveBack(key, cache);
+  }
+
+  /** In the turn in which it stops: others may go on. */
+  #remember(): void {
+    this.#before = new Map(Array.from(this.objects(), (state) => [state.key, state.object]));
+  }
+
+  #tellDifferences(sink: BackingSink<T>): void {
+    // Nobody has been told of anything yet: handlers are given all that is present.
+    if (this.#before === undefined) return;
+    const gone = new Map(this.#before);
+    this.#before = undefined;
+    for (const state of this.objects()) {
+      const previous = gone.get(state.key);
+      gone.delete(state.key);
+      tellDifference(sink, previous, state);
+    }
+    for (const object of gone.values()) sink.deleted({ key: formatKey(keyOf(object)), object });
+  }
+}
+
+function tellDifference<T extends ApiObject>(
+  sink: BackingSink<T>,
+  previous: T | undefined,
+  state: KeyedObject<T>,
+): void {
+  if (previous === undefined) return sink.added(state);
+  const { uid, resourceVersion } = state.object.metadata;
+  const last = { key: state.key, object: previous };
+  if (previous.metadata.uid !== uid) {
+    sink.deleted(last);
+    return sink.added(state);
+  }
+  if (previous.metadata.resourceVersion !== resourceVersion) sink.updated(last, state);
+}

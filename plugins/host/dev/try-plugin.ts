@@ -1,0 +1,105 @@
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { systemClock } from '@homeostat/controller-runtime';
+import { ignoreNotFound } from '@homeostat/controller-runtime/api';
+import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { checkDeclaredObjects } from '../check-declared-objects.ts';
+import type { CheckedObjects } from '../check-declared-objects.ts';
+import { withDeadline } from '../deadline.ts';
+import { declarationError } from '../declaration-mistake.ts';
+import { isDeclaredObject } from '../declared-object.ts';
+import type { DeclaredObject } from '../declared-object.ts';
+import { hostVersion } from '../host-version.ts';
+import { checkRequires } from '../manifest.ts';
+import { checkPlugin, isPluginClass } from '../plugin.ts';
+import { pluginDeadlineMs } from '../plugin-run.ts';
+import type { PluginSource } from '../plugin-source.ts';
+
+export interface TryPluginOptions {
+  /** The server that the version before runs on: nothing is changed there. */
+  readonly server: Pick<ApiServer, 'schemeManager' | 'client'>;
+  readonly signal: AbortSignal;
+}
+
+const namespaceKind: GroupVersionKind = { group: '', version: 'v1', kind: 'Namespace' };
+
+/**
+ * Tries a new version of a plugin while the one before runs: registers its models at an empty server in memory, and judges the
+ * objects that its files declare by them, or by the running server where the kind is another plugin's. Rejects with what
+ * is wrong with its module, a model, or declared objects: all mistakes of these, with file and line. Kinds that a
+ * class registers in its `start` are judged as the version before has them.
+ */
+export async function tryPlugin(source: PluginSource, options: TryPluginOptions): Promise<void> {
+  checkRequires(source.manifest, hostVersion());
+  const plugin = checkPlugin(await loadModule(source));
+  const declarations = await source.declaredObjects();
+  const unread = declarations.flatMap((each) => (isDeclaredObject(each) ? [] : [each]));
+  const trial = await startApiServer({ ...trialOptions, serviceDomain: options.server.schemeManager.serviceDomain });
+  try {
+    const own = trial.schemeManager.forOwner(source.manifest.name);
+    if (!isPluginClass(plugin)) for (const model of plugin.models ?? []) own.register(model);
+    const kinds = own.registered().map(({ descriptor }) => descriptor);
+    await Promise.all(kinds.map(async (kind) => trial.whenReady(kind)));
+    const isOwn = ({ gvk }: DeclaredObject): boolean => kinds.some((kind) => isSameKind(kind, gvk));
+    const objects = declarations.filter(isDeclaredObject);
+    const judged = [
+      await judgeOwn(objects.filter(isOwn), trial, options),
+      await judgeOthers(
+        objects.filter((each) => !isOwn(each)),
+        { ...options, absentOwner: isPluginClass(plugin) ? undefined : source.manifest.name },
+      ),
+    ];
+    const mistakes = [...unread, ...judged.flatMap((each) => each.mistakes)];
+    if (mistakes.length > 0) throw declarationError(mistakes);
+  } finally {
+    await trial.stop();
+  }
+}
+
+const trialOptions = { database: 'memory:', port: 0 } as const;
+
+async function loadModule(source: PluginSource): Promise<unknown> {
+  const what = 'loading its module';
+  return withDeadline(async () => source.load(), { what, timeoutMs: pluginDeadlineMs, clock: systemClock });
+}
+
+async function judgeOwn(
+  objects: readonly DeclaredObject[],
+  trial: ApiServer,
+  { server, signal }: TryPluginOptions,
+): Promise<CheckedObjects> {
+  for (const namespace of new Set(objects.flatMap(({ object }) => object.metadata.namespace ?? [])))
+    await copyNamespace(namespace, server, trial);
+  const lookup = (gvk: GroupVersionKind): ModelDescriptor | undefined => trial.schemeManager.lookup(gvk)?.descriptor;
+  return checkDeclaredObjects(objects, { client: trial.client, lookup, signal });
+}
+
+/** One that is not there stays absent: an object in it is a mistake. */
+async function copyNamespace(name: string, from: TryPluginOptions['server'], to: ApiServer): Promise<void> {
+  const model = from.schemeManager.lookup(namespaceKind)?.descriptor;
+  if (model === undefined) return;
+  const [source, copy] = await Promise.all(
+    [from, to].map(async ({ client }) => client.get(model, name).catch(ignoreNotFound)),
+  );
+  if (source !== undefined && copy === undefined) await to.client.create(model, { metadata: { name } });
+}
+
+interface OthersOptions extends TryPluginOptions {
+  /** Kinds of this owner are not there any more. */
+  readonly absentOwner: string | undefined;
+}
+
+async function judgeOthers(
+  objects: readonly DeclaredObject[],
+  { server, signal, absentOwner }: OthersOptions,
+): Promise<CheckedObjects> {
+  const lookup = (gvk: GroupVersionKind): ModelDescriptor | undefined => {
+    const found = server.schemeManager.lookup(gvk);
+    return found === undefined || found.owner === absentOwner ? undefined : found.descriptor;
+  };
+  return checkDeclaredObjects(objects, { client: server.client, lookup, signal });
+}
+
+function isSameKind(a: GroupVersionKind, b: GroupVersionKind): boolean {
+  return a.group === b.group && a.version === b.version && a.kind === b.kind;
+}
