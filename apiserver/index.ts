@@ -21,6 +21,7 @@ export { ExportReader } from './backup/export-reader.ts';
 export type { ExportedObject } from './backup/export-reader.ts';
 export { checkServiceDomain } from './server/service-domain.ts';
 export { checkToken } from './http/check-token.ts';
+export { checkProxy } from './http/trusted-proxies.ts';
 export type { DebugPage } from './http/debug-page.ts';
 export type { HealthCheck } from './http/health.ts';
 export { parseYamlDocuments } from './decode/yaml-body.ts';

@@ -6,6 +6,7 @@ import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { expect } from 'chai';
 import { persons } from './support/models.ts';
 import { SecureServer, token } from './support/secure-server.ts';
+import { end, serve } from './support/serve-command.ts';
 import { TestServer } from './support/test-server.ts';
 
 /** Less than node waits for the first request of a connection (10 s), and for the next one (5 s). */
@@ -73,4 +74,12 @@ describe('a server that stops', () => {
       .and.to.match(/\r\nconnection: close\r\n/i);
     await stopped;
   });
+
+  for (const level of ['info', 'debug'])
+    it(`does not wait for a reader of its log that has gone, at the level ${level}`, async () => {
+      const { child, url } = await serve('--database', 'memory:', '--log-level', level);
+      child.stdout?.destroy();
+      expect((await fetch(`${url}/livez`)).status).to.equal(200);
+      expect(await end(child, 'SIGTERM')).to.equal(0);
+    });
 });

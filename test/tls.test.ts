@@ -53,6 +53,19 @@ describe('a server that speaks TLS', () => {
     expect(await failure({ ca: undefined })).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
   });
 
+  it('takes of TLS 1.2 the suites that authenticate what they encrypt, and no others', async () => {
+    for (const ciphers of [
+      'ECDHE-ECDSA-AES128-SHA',
+      'ECDHE-ECDSA-AES256-SHA384',
+      'ECDHE-RSA-AES256-SHA',
+      'AES256-GCM-SHA384',
+    ])
+      expect(await failure({ maxVersion: 'TLSv1.2', ciphers }), ciphers).to.match(/HANDSHAKE_FAILURE|NO_CIPHERS/);
+    const socket = await shake({ maxVersion: 'TLSv1.2' });
+    expect(socket.getCipher().name).to.match(/^ECDHE-.*(GCM|POLY1305)/);
+    socket.destroy();
+  });
+
   it('speaks TLS 1.2 and 1.3, and nothing older', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await shake({ minVersion: version, maxVersion: version });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { person, persons } from './support/models.ts';
@@ -140,17 +141,23 @@ describe('answers that clients do not read', () => {
   });
 
   it('share a bound: beyond it 503 and Retry-After, until one is read or has gone', async () => {
-    const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
-    const path = `${persons}?includeObject=Object`;
-    const unread = [];
-    for (let count = 0; count < 2; count += 1) unread.push(await begin(ask(path, `Accept: ${table.accept}\r\n`)));
+    const owned = server.api.endpoints.forOwner('unread');
+    const text = 'x'.repeat(20 * MiB);
+    owned.add(
+      route('api.example.com/v1')
+        .GET('/large', () => ServerResponse.ok().text(text))
+        .build(),
+    );
+    owned.open();
+    const path = '/apis/api.example.com/v1/large';
+    const unread = [await begin(ask(path)), await begin(ask(path))];
     for (const { head } of unread) expect(head).to.match(/^HTTP\/1\.1 200 /);
-    const refused = await server.get(path, table);
+    const refused = await server.get(path);
     expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'yet to read' });
     expect(refused.headers['retry-after']).to.equal('1');
     expect((await server.get(persons)).status).to.equal(200);
     expect((await server.patch(`${persons}/p1`, { spec: { age: 5 } })).status).to.equal(200);
     for (const { socket } of unread) socket.destroy();
-    await eventually(async () => (await server.get(path, table)).status === 200);
+    await eventually(async () => (await server.get(path)).text === text);
   });
 });

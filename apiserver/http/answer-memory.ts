@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@homeostat/controller-runtime/api';
 
+/** A smaller answer is not counted: a connection has one at a time. */
+export const leastCounted: number = 64 * 1024;
+
 /** The memory that answers take until their clients have read them, or have gone. All answers share one bound. */
 export class AnswerMemory {
   readonly #maxBytes: number;
@@ -17,6 +20,7 @@ export class AnswerMemory {
    * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other answers exceed the bound
    */
   hold(response: ServerResponse, bytes: number): void {
+    if (bytes < leastCounted) return;
     const held = this.#bytesOf.get(response) ?? 0;
     const others = this.#bytes - held;
     if (others > 0 && others + bytes > this.#maxBytes) {

@@ -26,6 +26,7 @@ import { openApiRoutes } from './open-api-routes.ts';
 import { originGuard } from './origin-guard.ts';
 import { queryEncoding } from './query-encoding.ts';
 import { allOf } from './query.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { refuseImpersonation } from './impersonation.ts';
 import { requestId } from './request-id.ts';
 import { pathNotFound, refuseMethod } from './path-errors.ts';
@@ -33,6 +34,7 @@ import type { ResourceHandler } from './resource-handler.ts';
 import { parseResourcePath } from './resource-path.ts';
 import type { ResourcePath } from './resource-path.ts';
 import type { ReviewHandler } from './review-handler.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 export interface AppParts extends EndpointParts {
   readonly resources: ResourceHandler;
@@ -49,6 +51,7 @@ export interface AppParts extends EndpointParts {
   readonly debug: readonly DebugPage[];
   readonly memory: AnswerMemory;
   readonly hostNames: readonly string[];
+  readonly proxies: TrustedProxies;
   /** Domain of the service's own kinds. */
   readonly serviceDomain: string;
   /** What every request but health has to bear; undefined: all are let in. */
@@ -65,8 +68,9 @@ export function createApp(parts: AppParts): Koa {
   app.use(answerTogether());
   app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
   app.use(largeAnswers(parts.memory));
-  app.use(originGuard(parts.hostNames));
-  if (parts.token !== undefined) app.use(bearerToken(parts.token));
+  const refusals = new RefusalLog(parts);
+  app.use(originGuard({ ...parts, refusals }));
+  if (parts.token !== undefined) app.use(bearerToken(parts.token, refusals));
   app.use(refuseImpersonation());
   app.use(queryEncoding());
   app.use(resourceRoutes(parts));

@@ -13,16 +13,22 @@ export interface CacheableAnswer {
 
 /** Answers a read; 304 when the client has the very same (If-None-Match). */
 export function sendCacheable(context: Context, answer: CacheableAnswer): void {
-  const { bytes, type, tag, cacheControl = 'no-cache, private' } = answer;
+  if (isFresh(context, answer)) return;
+  context.set('Content-Type', answer.type);
+  context.body = answer.bytes;
+}
+
+/** Whether the client has the very same, which is answered then: 304. */
+export function isFresh(
+  context: Context,
+  { tag, cacheControl = 'no-cache, private' }: Omit<CacheableAnswer, 'bytes'>,
+): boolean {
   context.status = 200;
   context.set('ETag', `"${tag}"`);
   context.set('Cache-Control', cacheControl);
-  if (context.fresh) {
-    context.status = 304;
-    return;
-  }
-  context.set('Content-Type', type);
-  context.body = bytes;
+  if (!context.fresh) return false;
+  context.status = 304;
+  return true;
 }
 
 /** 405 for whatever is not GET or HEAD. */

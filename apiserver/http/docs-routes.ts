@@ -41,7 +41,6 @@ export function docsRoutes(serviceDomain: string): Middleware {
     const answer = read.get(path) ?? (await make());
     read.set(path, answer);
     context.set('Content-Security-Policy', docsPolicy);
-    context.set('X-Content-Type-Options', 'nosniff');
     context.set('Referrer-Policy', 'no-referrer');
     sendCacheable(context, answer);
   };

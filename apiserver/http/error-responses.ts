@@ -2,6 +2,7 @@ import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import { wantsProblem } from './accept.ts';
+import { shortPath } from './refusal-log.ts';
 
 /**
  * The first middleware: whatever is thrown behind it becomes a Status (or RFC 9457) response. An error that is no ApiError is
@@ -32,8 +33,17 @@ function asApiError(error: unknown, context: Context, logger: Logger): ApiError 
 
 function internalError(error: unknown, context: Context, logger: Logger): ApiError {
   const requestId: unknown = context.state['requestId'];
-  logger.error({ err: error, requestId, method: context.method, path: pathOf(context) }, 'request failed');
+  if (isOutOfDescriptors(error)) {
+    const message = 'the server has no file descriptors left at the moment, please try again later';
+    return new ApiError('ServiceUnavailable', message, { cause: error, retryAfterSeconds: 1 });
+  }
+  logger.error({ err: error, requestId, method: context.method, path: shortPath(pathOf(context)) }, 'request failed');
   return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);
+}
+
+function isOutOfDescriptors(error: unknown): boolean {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return code === 'EMFILE' || code === 'ENFILE';
 }
 
 /** Empty for a target that is no URL: what an error is about must not keep it from being reported. */

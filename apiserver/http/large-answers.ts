@@ -2,19 +2,20 @@ import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
+import { leastCounted } from './answer-memory.ts';
 import type { AnswerMemory } from './answer-memory.ts';
-import { cutIntoPieces, pieceBytes, PieceStream } from './piece-stream.ts';
+import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
 
 const compress = promisify(gzip);
-
-/** A smaller body is not counted: a connection has one at a time. */
-const leastCounted = 16 * 1024;
 
 /** A smaller answer leaves faster as it is: Kubernetes' own bound. */
 const leastCompressed = 128 * 1024;
 
+/** What a body that is made as it is read keeps: some pieces, and what compresses them. */
+const streamBytes = 4 * pieceBytes;
+
 /** Level 1, as Kubernetes: lists are repetitive, and most of it is gained there. */
-const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: pieceBytes / 2 } as const;
+const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 } as const;
 
 /**
  * Counts the memory of large answers, compresses them for clients that take gzip, and sends them in pieces, as the client
@@ -28,18 +29,17 @@ export function largeAnswers(memory: AnswerMemory): Middleware {
 }
 
 function sizeOf(body: unknown): number {
-  if (body instanceof Buffer) return body.length;
+  if (body instanceof Buffer || typeof body === 'string') return body.length;
   return body instanceof PieceStream ? Number.POSITIVE_INFINITY : 0;
 }
 
 async function sendLarge(context: Context, memory: AnswerMemory): Promise<void> {
   const isRead = context.method === 'GET' || context.method === 'HEAD';
-  const { body, res } = context;
+  if (typeof context.body === 'string') context.body = Buffer.from(context.body);
+  const bytes = context.body instanceof Buffer ? context.body.length : streamBytes;
   // A refusal of a write that has been done would make its client repeat it.
-  if (body instanceof Buffer) {
-    if (isRead) memory.hold(res, body.length);
-    else memory.count(res, body.length);
-  }
+  if (isRead) memory.hold(context.res, bytes);
+  else memory.count(context.res, bytes);
   if (isRead && isCompressible(context)) await sendCompressed(context);
   cutLarge(context);
 }
@@ -65,7 +65,7 @@ async function sendCompressed(context: Context): Promise<void> {
 /** In one write, node could not tell a client that reads slowly from one that does not read. */
 function cutLarge(context: Context): void {
   const { body, method } = context;
-  if (!(body instanceof Buffer) || body.length <= 2 * pieceBytes || method === 'HEAD') return;
-  context.body = new PieceStream(cutIntoPieces(body));
+  if (!(body instanceof Buffer) || body.length <= wholeBytes || method === 'HEAD') return;
+  context.body = new PieceStream(cutIntoPieces(body), copiesPerTurn);
   context.length = body.length;
 }

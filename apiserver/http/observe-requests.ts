@@ -69,15 +69,19 @@ export class RequestObserver {
       try {
         await inSpan(
           () => spanOf(context),
-          async (span) => {
-            failure = await failureOf(next);
-            if (span !== undefined) describe(span, context, statusOf(context, failure));
+          (span) => {
+            if (span === undefined) return next();
+            return failureOf(next).then((found) => {
+              failure = found;
+              return describe(span, context, statusOf(context, found));
+            });
           },
         );
-      } finally {
-        inflight.value -= 1;
-        this.#count(context, { durationMs: this.#clock.monotonicMs() - sinceMs, failure });
+      } catch (error) {
+        failure = { error };
       }
+      inflight.value -= 1;
+      this.#count(context, { durationMs: this.#clock.monotonicMs() - sinceMs, failure });
       if (failure !== undefined) throw failure.error;
     };
   }

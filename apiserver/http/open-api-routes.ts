@@ -2,8 +2,8 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
 import { OpenApiDocuments } from '../openapi/open-api-documents.ts';
-import type { StoredDocument } from '../openapi/open-api-documents.ts';
-import { requireRead, sendCacheable } from './cacheable-answer.ts';
+import type { ServedDocument } from '../openapi/open-api-documents.ts';
+import { isFresh, requireRead, sendCacheable } from './cacheable-answer.ts';
 import { withoutTrailingSlash } from './health.ts';
 import { firstOf } from './query.ts';
 import { homeostatVersion } from './version.ts';
@@ -25,14 +25,19 @@ export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middlew
     surface: () => ({ models: models(), routes: endpointRoutes() }),
     version: homeostatVersion,
   });
-  return function answerOpenApi(context, next) {
+  return async function answerOpenApi(context, next) {
     const path = withoutTrailingSlash(context.path);
-    const document = path.startsWith('/openapi') ? documents.at(path) : undefined;
-    if (document === undefined) return next();
+    if (path === '/openapi/v2' && readsProtobufAlone(context.get('Accept'))) {
+      sendEmptyProtobuf(context);
+      return;
+    }
+    const document = path.startsWith('/openapi') ? await documents.find(path) : undefined;
+    if (document === undefined) {
+      await next();
+      return;
+    }
     requireRead(context);
-    if (path === '/openapi/v2' && readsProtobufAlone(context.get('Accept'))) return sendEmptyProtobuf(context);
-    sendDocument(context, path, document);
-    return undefined;
+    await sendDocument(context, path, document);
   };
 }
 
@@ -42,12 +47,14 @@ function readsProtobufAlone(accept: string): boolean {
 
 /** Not the type as it was asked for: Go cannot read the @ in it. */
 function sendEmptyProtobuf(context: Context): void {
+  requireRead(context);
   context.set('Cache-Control', 'no-cache, private');
   context.set('Content-Type', 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf');
   context.body = Buffer.alloc(0);
 }
 
-function sendDocument(context: Context, path: string, { bytes, hash }: StoredDocument): void {
+async function sendDocument(context: Context, path: string, document: ServedDocument): Promise<void> {
+  const { hash } = document;
   const asked = firstOf(context.query, 'hash');
   if (asked !== undefined && asked !== hash) {
     // Kept, two such redirects could lead to each other for ever.
@@ -57,5 +64,7 @@ function sendDocument(context: Context, path: string, { bytes, hash }: StoredDoc
     return;
   }
   const cacheControl = asked === undefined ? {} : { cacheControl: foreverByHash };
-  sendCacheable(context, { bytes, type: 'application/json', tag: hash, ...cacheControl });
+  const answer = { type: 'application/json', tag: hash, ...cacheControl };
+  // A client that has it already need not wait for it to be made.
+  if (!isFresh(context, answer)) sendCacheable(context, { ...answer, bytes: await document.bytes() });
 }

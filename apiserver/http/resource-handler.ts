@@ -16,8 +16,7 @@ import type { Format } from './accept.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from './write-options.ts';
 import { readListOptions } from './list-options.ts';
-import { listLength, listPieces, sendPieces, sendYamlPieces, yamlPieces } from './list-stream.ts';
-import { pieceBytes } from './piece-stream.ts';
+import { listPieces, sendPieces, sendStoredList, sendYamlPieces, yamlPieces } from './list-stream.ts';
 import { messageOf } from '../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from './path-errors.ts';
 import { readAppliedBody, readObjectBody } from './object-body.ts';
@@ -217,7 +216,8 @@ export class ResourceHandler {
     const shown = view?.ofList(list.envelope()) ?? ({ head: list.envelope(), field: 'items' } as const);
     const text = { ...shown, entries: list.entries, check };
     if (format === 'yaml') return sendYamlPieces(context, yamlPieces(text, this.#parts.bodies));
-    sendPieces(context, listPieces(text), view === undefined ? listLength(text) : undefined);
+    if (view === undefined) sendStoredList(context, text);
+    else sendPieces(context, listPieces(text));
   }
 }
 
@@ -236,9 +236,9 @@ async function withWarnings<T extends WriteOptions>(
   }
 }
 
-/** What answering with a list takes, in bytes: a few pieces, and objects that are kept for it alone. */
+/** What is kept for a list alone, in bytes. What its pieces take is counted when they are sent. */
 function memoryOf({ entries, isStored }: ListPage): number {
-  return (isStored ? 0 : bytesOf(entries)) + 3 * pieceBytes + 16 * entries.length;
+  return isStored ? 0 : bytesOf(entries);
 }
 
 function bytesOf(entries: ListPage['entries']): number {

@@ -12,6 +12,7 @@ import { booleanOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 import { readView } from './requested-view.ts';
 import type { ResourcePath } from './resource-path.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 import { jsonLines, serverSentEvents, viewedLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
@@ -27,6 +28,9 @@ export interface WatchHandlerParts {
   readonly bookmarkIntervalMs: number;
   /** More watchers than this are refused (429). */
   readonly maxWatches: number;
+  /** More watchers than this from one address are refused as well. */
+  readonly maxWatchesPerAddress: number;
+  readonly proxies: TrustedProxies;
 }
 
 const options = 'ListOptions';
@@ -36,6 +40,7 @@ export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
   readonly #streams = new Map<WatchStream, Resource>();
+  readonly #watchesOf = new Map<string, number>();
   #isClosed = false;
 
   constructor(parts: WatchHandlerParts) {
@@ -64,12 +69,29 @@ export class WatchHandler {
     if (start.resource.isClosed) throw noLongerServed(start.resource);
     // The client has gone while it waited, and nothing would end its stream.
     if (context.res.closed) return;
-    if (this.#streams.size >= this.#parts.maxWatches) {
-      throw new ApiError('TooManyRequests', 'too many watches, please try again later', { retryAfterSeconds: 1 });
-    }
+    const address = this.#parts.proxies.addressOf(context);
+    this.#checkShare(address);
     context.respond = false;
-    const stream: WatchStream = new WatchStream(start, () => this.#streams.delete(stream));
+    const stream: WatchStream = new WatchStream(start, () => {
+      this.#streams.delete(stream);
+      this.#addWatch(address, -1);
+    });
     this.#streams.set(stream, start.resource);
+    this.#addWatch(address, 1);
+  }
+
+  #checkShare(address: string): void {
+    const { maxWatches, maxWatchesPerAddress } = this.#parts;
+    const isFull = this.#streams.size >= maxWatches;
+    if (!isFull && (this.#watchesOf.get(address) ?? 0) < maxWatchesPerAddress) return;
+    const message = `too many watches${isFull ? '' : ' from one address'}, please try again later`;
+    throw new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 });
+  }
+
+  #addWatch(address: string, change: number): void {
+    const count = (this.#watchesOf.get(address) ?? 0) + change;
+    if (count === 0) this.#watchesOf.delete(address);
+    else this.#watchesOf.set(address, count);
   }
 
   /** Open watches of each kind that has any, in whatever version. */

@@ -1,5 +1,8 @@
 import type { ApiObject, IndexSpec, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { IndexSpec as Spec } from '@homeostat/controller-runtime/api';
+import { sortSteps } from '../turns/sort-steps.ts';
+import { allSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import { isBroken } from './broken-entry.ts';
 import type { BrokenEntry } from './broken-entry.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
@@ -101,27 +104,36 @@ export class KindCache {
   }
 
   /** Two objects that have the same value under a unique index, if there are such; for the start of a kind. */
-  duplicate(): (UniqueValue & { readonly keys: readonly [string, string] }) | undefined {
+  *duplicate(): Steps<(UniqueValue & { readonly keys: readonly [string, string] }) | undefined> {
     for (const index of this.#unique) {
-      const found = duplicateIn(index);
+      const found = yield* duplicateIn(index);
       if (found !== undefined) return { index: index.spec.name, ...found };
     }
     return undefined;
   }
 
-  /** Replaces everything. Entries have distinct keys. 100,000 with five declared indexes take half a second to one. */
+  /** Replaces everything, at once. Entries have distinct keys. 100,000 with five declared indexes take half a second to one. */
   load(entries: Iterable<Entry>): void {
+    allSteps(this.loadSteps(entries));
+  }
+
+  /** The same in steps, for a cache that nobody reads yet. */
+  *loadSteps(entries: Iterable<Entry>): Steps<void> {
     this.#slots.clear();
     this.#broken.clear();
-    const slots: Slot[] = [];
+    const found: Slot[] = [];
     for (const entry of entries) {
       if (isBroken(entry)) this.#broken.set(entry.key, entry);
-      else slots.push(createSlot(entry));
+      else found.push(createSlot(entry));
+      if (found.length % slotsPerStep === 0) yield;
     }
-    slots.sort(compareNames);
-    for (const slot of slots) this.#slots.set(slot.entry.key, slot);
-    const items = itemsOf(slots, this.indexes.length);
-    for (const index of this.indexes) index.load(isMadeOnDemand(index) ? undefined : items[index.position]);
+    const slots = yield* sortSteps(found, compareNames);
+    for (const [at, slot] of slots.entries()) {
+      this.#slots.set(slot.entry.key, slot);
+      if (at % slotsPerStep === 0) yield;
+    }
+    const items = yield* itemsOf(slots, this.indexes.length);
+    for (const index of this.indexes) yield* index.load(isMadeOnDemand(index) ? undefined : items[index.position]);
   }
 
   /** Stores an entry in place of the one with its key, which is the answer. */
@@ -161,12 +173,16 @@ const namespaceIndex = new Spec({
   },
 });
 
+/** Objects in one step of loading: about a millisecond. */
+const slotsPerStep = 1000;
+
 // One pass for all indexes: the cost is the memory that is not in the processor's cache, once for each entry.
-function itemsOf(slots: readonly Slot[], indexes: number): readonly IndexItems[] {
+function* itemsOf(slots: readonly Slot[], indexes: number): Steps<readonly IndexItems[]> {
   const items = Array.from({ length: indexes }, (): IndexItems => ({ values: [], slots: [] }));
-  for (const slot of slots) {
+  for (const [at, slot] of slots.entries()) {
     const { values } = slot.entry;
     for (let i = 0; i < indexes; i++) addItems(items[i] as IndexItems, slot, values[i] ?? []);
+    if (at % slotsPerStep === 0) yield;
   }
   return items;
 }
@@ -195,13 +211,16 @@ function findOther(index: KindIndex, value: string, key: string): string | undef
   return undefined;
 }
 
-function duplicateIn(index: KindIndex): { value: string; keys: readonly [string, string] } | undefined {
+function* duplicateIn({ values }: KindIndex): Steps<{ value: string; keys: readonly [string, string] } | undefined> {
   let found: { value: string; keys: readonly [string, string] } | undefined;
   let last: { value: string; key: string } | undefined;
-  index.values.forEach(0, index.values.size, (entry, value) => {
-    if (last?.value === value) found = { value, keys: [last.key, entry.key] };
-    last = { value, key: entry.key };
-    return found === undefined;
-  });
+  for (let from = 0; from < values.size && found === undefined; from += slotsPerStep) {
+    values.forEach(from, from + slotsPerStep, (entry, value) => {
+      if (last?.value === value) found = { value, keys: [last.key, entry.key] };
+      last = { value, key: entry.key };
+      return found === undefined;
+    });
+    yield;
+  }
   return found;
 }

@@ -1,5 +1,8 @@
 import type { ApiObject, IndexSpec } from '@homeostat/controller-runtime/api';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import { sortSteps } from '../turns/sort-steps.ts';
+import { allSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import type { CompareStrings } from './code-units.ts';
 import { compareUnits, isWide } from './code-units.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
@@ -76,9 +79,9 @@ export class KindIndex {
     return this.spec.unique ? distinct : this.#pool.share(distinct);
   }
 
-  /** Replaces everything. Without items, the index is made from the present objects when somebody asks for it. */
-  load(items?: IndexItems): void {
-    this.#values = items === undefined ? undefined : sortedIndexOf(items);
+  /** Replaces everything, in steps. Without items, the index is made from the present objects when it is needed. */
+  *load(items?: IndexItems): Steps<void> {
+    this.#values = items === undefined ? undefined : yield* sortedIndexOf(items);
     this.#absent = undefined;
     this.#smallest = undefined;
     this.#largest = undefined;
@@ -118,7 +121,7 @@ export class KindIndex {
   #collect(): SortedIndex {
     const items: IndexItems = { values: [], slots: [] };
     for (const slot of [...this.#slots()].sort(compareNames)) addItems(items, slot, this.valuesOf(slot.entry));
-    return sortedIndexOf(items);
+    return allSteps(sortedIndexOf(items));
   }
 
   #findAbsent(): SortedIndex {
@@ -155,20 +158,24 @@ export function addItems(items: IndexItems, slot: Slot, values: readonly string[
 }
 
 /** Slots come in the order of their names, and a stable sort keeps it among equal values. */
-function sortedIndexOf({ values, slots }: IndexItems): SortedIndex {
+function* sortedIndexOf({ values, slots }: IndexItems): Steps<SortedIndex> {
   const compare = values.some(isWide) ? compareCodePoints : compareUnits;
-  const order = Uint32Array.from(values, (_, i) => i);
-  order.sort((a, b) => compare(values[a] as string, values[b] as string));
+  const positions = Array.from(values, (_, i) => i);
+  const order = yield* sortSteps(positions, (a, b) => compare(values[a] as string, values[b] as string));
   const sortedValues: string[] = [];
   const sortedSlots: Slot[] = [];
   for (const i of order) {
     sortedValues.push(values[i] as string);
     sortedSlots.push(slots[i] as Slot);
+    if (sortedValues.length % itemsPerStep === 0) yield;
   }
   const index = new SortedIndex();
-  index.load(sortedValues, sortedSlots);
+  yield* index.loadSteps(sortedValues, sortedSlots);
   return index;
 }
+
+/** Values that are put in their places in one step: about a millisecond. */
+const itemsPerStep = 8192;
 
 function moveOne(
   index: SortedIndex,

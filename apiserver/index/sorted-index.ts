@@ -1,4 +1,6 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import { allSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import type { CompareStrings } from './code-units.ts';
 import { compareUnits, isWide } from './code-units.ts';
 import type { Entry, NameOrder, Slot } from './entry.ts';
@@ -33,6 +35,9 @@ const maxBucket = 128;
 const loadedBucket = 96;
 const minBucket = 32;
 
+/** Buckets that are filled in one step: about a millisecond. */
+const bucketsPerStep = 256;
+
 /**
  * A multimap from string to entry with ranks, the entry being the present one of its slot. Items are in the order of value (by code point), name, namespace; an
  * entry may stand under several values, under each of them once. Nothing may be changed during an iteration.
@@ -58,15 +63,21 @@ export class SortedIndex {
 
   /** Replaces all items by these, which are in order: `values[i]` belongs to `slots[i]`. */
   load(values: readonly string[], slots: readonly Slot[]): void {
+    allSteps(this.loadSteps(values, slots));
+  }
+
+  /** The same in steps, for an index that nobody reads yet. */
+  *loadSteps(values: readonly string[], slots: readonly Slot[]): Steps<void> {
     this.#buckets = [];
+    this.#outline = { values: [], slots: [], sizes: [] };
+    this.#size = values.length;
+    this.#stale = 0;
     for (let from = 0; from < values.length; from += loadedBucket) {
       const to = from + loadedBucket;
       this.#buckets.push({ values: values.slice(from, to), slots: slots.slice(from, to) });
+      this.#note(this.#buckets.length - 1);
+      if (this.#buckets.length % bucketsPerStep === 0) yield;
     }
-    this.#outline = { values: [], slots: [], sizes: [] };
-    this.#buckets.forEach((_, number) => this.#note(number));
-    this.#size = values.length;
-    this.#stale = 0;
     if (values.some(isWide)) this.#compare = compareCodePoints;
   }
 

@@ -34,6 +34,11 @@ export class ComponentNames {
     return `${prefixOf(model)}${kind}${isTaken ? '-List' : 'List'}`;
   }
 
+  /** The names of all schemas of a model. */
+  allOf(model: Names): readonly string[] {
+    return [...Object.keys(model.components).map((component) => this.of(model, component)), this.ofList(model)];
+  }
+
   /** The longest kind that a component begins with: only one model can have it. */
   #ownerOf(component: string): string | undefined {
     if (!/^[A-Za-z0-9]+$/.test(component)) return undefined;

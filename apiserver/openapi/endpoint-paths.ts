@@ -1,5 +1,6 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import { allSteps } from '../turns/steps.ts';
 import type { Fragment, Method, OpenApiSchema, Operation, Parameter, PathItem } from './open-api.ts';
 import { methods } from './open-api.ts';
 import { operationId } from './operation-id.ts';
@@ -72,7 +73,7 @@ function jsonContent(schema: JsonSchema): { readonly 'application/json': { reado
 /** There are no named schemas to refer to. What is no JSON (an object that contains itself) spoils no document. */
 function schemaOf(schema: JsonSchema): OpenApiSchema {
   try {
-    const text = JSON.stringify(portableSchema(schema, () => undefined));
+    const text = JSON.stringify(allSteps(portableSchema(schema, () => undefined)));
     return JSON.parse(text) as OpenApiSchema;
   } catch (error) {
     return { description: `This schema cannot be shown: ${error instanceof Error ? error.message : String(error)}` };

@@ -3,6 +3,7 @@ import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-ru
 import { isNamespaceKind } from '../builtin/namespace-kind.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
+import type { Steps } from '../turns/steps.ts';
 import { withArticle } from './article.ts';
 import type { ComponentNames } from './component-names.ts';
 import { exampleBody } from './example-body.ts';
@@ -38,11 +39,11 @@ export function tagOfKind(model: GroupVersionKind): string {
 }
 
 /** The generated part of the API of one kind (spec 4.1). */
-export function modelFragment(model: ModelDescriptor, names: ComponentNames): Fragment {
+export function* modelFragment(model: ModelDescriptor, names: ComponentNames): Steps<Fragment> {
   const { kind } = model;
   const tag = { name: tagOfKind(model), description: `Objects of the kind ${kind}.` };
   const operations = new ModelOperations(model, { names, tag: tag.name });
-  return { tags: [tag], paths: pathsOf(model, operations), schemas: modelSchemas(model, names) };
+  return { tags: [tag], paths: pathsOf(model, operations), schemas: yield* modelSchemas(model, names) };
 }
 
 function pathsOf(model: ModelDescriptor, operations: ModelOperations): Fragment['paths'] {

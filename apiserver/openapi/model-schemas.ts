@@ -1,5 +1,6 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Steps } from '../turns/steps.ts';
 import type { ComponentNames } from './component-names.ts';
 import { meta } from './meta-schemas.ts';
 import type { OpenApiSchema } from './open-api.ts';
@@ -9,7 +10,10 @@ import { portableSchema } from './portable-schema.ts';
 const referencePrefix = '#/components/schemas/';
 
 /** Everything that a model's documents refer to: its components, and the envelope of its lists. */
-export function modelSchemas(model: ModelDescriptor, names: ComponentNames): Readonly<Record<string, OpenApiSchema>> {
+export function* modelSchemas(
+  model: ModelDescriptor,
+  names: ComponentNames,
+): Steps<Readonly<Record<string, OpenApiSchema>>> {
   const nameOf = (reference: string): string | undefined => {
     const component = reference.slice(referencePrefix.length);
     const isKnown = reference.startsWith(referencePrefix) && Object.hasOwn(model.components, component);
@@ -17,7 +21,7 @@ export function modelSchemas(model: ModelDescriptor, names: ComponentNames): Rea
   };
   const schemas: Record<string, OpenApiSchema> = {};
   for (const [component, schema] of Object.entries(model.components)) {
-    const portable = portableSchema(schema, nameOf);
+    const portable = yield* portableSchema(schema, nameOf);
     schemas[names.of(model, component)] = component === model.schemaName ? withEnvelope(model, portable) : portable;
   }
   schemas[names.ofList(model)] = listSchema(model, names);

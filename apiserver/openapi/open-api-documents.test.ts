@@ -1,7 +1,33 @@
+import { defineModel } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import type { ApiSurface } from './document.ts';
+import type { ApiSurface } from './api-surface.ts';
 import { OpenApiDocuments } from './open-api-documents.ts';
 import { routes, servedModels } from './served-models.fixture.ts';
+
+/** A model that notes when its schema is read. */
+function watchedModel(kind: string, onRead: () => void, description = ''): ModelDescriptor {
+  const model = defineModel({
+    gvk: `watched.example.com/v1/${kind}`,
+    plural: `${kind.toLowerCase()}s`,
+    schema: {
+      type: 'object',
+      description,
+      properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },
+    },
+  }) as ModelDescriptor;
+  const components = Object.fromEntries(
+    Object.entries(model.components).map(([name, schema]) => {
+      const get = (target: object, property: string | symbol): unknown => {
+        // Converting a schema looks at this keyword, and hashing it does not.
+        if (property === 'x-kubernetes-int-or-string') onRead();
+        return Reflect.get(target, property) as unknown;
+      };
+      return [name, new Proxy(schema, { get })];
+    }),
+  );
+  return Object.freeze({ ...model, components });
+}
 
 describe('OpenApiDocuments', () => {
   const models = servedModels();
@@ -13,42 +39,83 @@ describe('OpenApiDocuments', () => {
     documents = new OpenApiDocuments({ surface: () => surface, version: '1' });
   });
 
-  it('has an index whose addresses lead to documents, and bear their hashes', () => {
-    const index = JSON.parse(String(documents.at('/openapi/v3')?.bytes)) as {
+  const hashAt = async (path: string): Promise<string | undefined> => (await documents.find(path))?.hash;
+  const bytesAt = async (path: string): Promise<Buffer | undefined> => (await documents.find(path))?.bytes();
+
+  it('have an index whose addresses lead to documents, and bear their hashes', async () => {
+    const index = JSON.parse(String(await bytesAt('/openapi/v3'))) as {
       paths: Record<string, { serverRelativeURL: string }>;
     };
     expect(Object.keys(index.paths)).to.have.length(5);
     for (const [name, { serverRelativeURL }] of Object.entries(index.paths)) {
       const { pathname, searchParams } = new URL(serverRelativeURL, 'http://server');
       expect(pathname).to.equal(`/openapi/v3/${name}`);
-      expect(documents.at(pathname)?.hash).to.equal(searchParams.get('hash'));
+      expect(await hashAt(pathname)).to.equal(searchParams.get('hash'));
     }
   });
 
-  it('makes documents once, and again when another kind or endpoint is served', () => {
-    const first = documents.at('/openapi.json');
+  it('are made once, however many ask at the same time, and again when another kind or endpoint is served', async () => {
+    const [first, same] = await Promise.all([bytesAt('/openapi.json'), bytesAt('/openapi.json')]);
+    expect(same).to.equal(first);
     surface = { models: [...models], routes: routes.map((route) => ({ ...route })) };
-    expect(documents.at('/openapi.json')).to.equal(first);
+    expect(await bytesAt('/openapi.json')).to.equal(first);
+    const hashes = [await hashAt('/openapi.json')];
     surface = { models: models.slice(1), routes };
-    const second = documents.at('/openapi.json');
-    expect(second?.hash).not.to.equal(first?.hash);
+    hashes.push(await hashAt('/openapi.json'));
     surface = { models: models.slice(1), routes: routes.slice(1) };
-    expect(documents.at('/openapi.json')?.hash).not.to.equal(second?.hash);
+    hashes.push(await hashAt('/openapi.json'));
+    expect(new Set(hashes)).to.have.property('size', 3);
   });
 
-  it('gives a document the hash that it had when the same is served again', () => {
-    const first = documents.at('/openapi.json');
+  it('have the hash that they had when the same is served again', async () => {
+    const first = await hashAt('/openapi.json');
     surface = { models: [], routes: [] };
-    expect(documents.at('/openapi.json')?.hash).not.to.equal(first?.hash);
+    expect(await hashAt('/openapi.json')).not.to.equal(first);
     surface = { models: servedModels(), routes };
-    expect(documents.at('/openapi.json')?.hash).to.equal(first?.hash);
+    expect(await hashAt('/openapi.json')).to.equal(first);
   });
 
-  it('forgets the document of a group version that is served no more', () => {
+  it('have another hash in another version of the server', async () => {
+    const newer = new OpenApiDocuments({ surface: () => surface, version: '2' });
+    for (const path of ['/openapi/v3', '/openapi/v3/api/v1', '/openapi/v2', '/openapi.json'])
+      expect((await newer.find(path))?.hash, path).not.to.equal(await hashAt(path));
+  });
+
+  it('are there for what is served alone', async () => {
     const path = '/openapi/v3/apis/people.example.com/v1alpha1';
-    expect(documents.at(path)).not.to.equal(undefined);
+    expect(await documents.find(path)).not.to.equal(undefined);
     surface = { models: [], routes };
-    expect(documents.at(path)).to.equal(undefined);
-    expect(documents.at('/openapi/v3/__proto__')).to.equal(undefined);
+    expect(await documents.find(path)).to.equal(undefined);
+    for (const none of ['/openapi/v3/__proto__', '/openapi/v3/', '/openapi', '/openapi/v2/x'])
+      expect(await documents.find(none), none).to.equal(undefined);
+  });
+
+  it('of one group version are made without the schemas of others; the index and a hash without any', async () => {
+    const read: string[] = [];
+    const other = watchedModel('Other', () => read.push('Other'));
+    const one = { ...watchedModel('One', () => read.push('One')), group: 'one.example.com' };
+    surface = { models: [one, other], routes: [] };
+    await bytesAt('/openapi/v3');
+    await hashAt('/openapi.json');
+    await hashAt('/openapi/v3/apis/one.example.com/v1');
+    expect(read).to.deep.equal([]);
+    await bytesAt('/openapi/v3/apis/one.example.com/v1');
+    expect(new Set(read)).to.deep.equal(new Set(['One']));
+  });
+
+  it('are made of what has changed, and of what was made before', async () => {
+    const read: string[] = [];
+    const stays = watchedModel('Stays', () => read.push('Stays'));
+    surface = { models: [stays, watchedModel('Changes', () => undefined)], routes: [] };
+    const path = '/openapi/v3/apis/watched.example.com/v1';
+    await bytesAt(path);
+    await bytesAt('/openapi.json');
+    const reads = read.length;
+    const changes = watchedModel('Changes', () => read.push('Changes'), 'changed');
+    surface = { models: [stays, changes, watchedModel('New', () => undefined)], routes: [] };
+    const text = String(await bytesAt(path));
+    for (const part of ['"changed"', 'watched.v1.New', 'watched.v1.Stays']) expect(text).to.include(part);
+    await bytesAt('/openapi.json');
+    expect(read.slice(reads)).to.include('Changes').and.not.to.include('Stays');
   });
 });

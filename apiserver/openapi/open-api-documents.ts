@@ -1,14 +1,22 @@
-import { createHash } from 'node:crypto';
-import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
-import type { ApiSurface } from './document.ts';
-import { groupVersionDocuments, wholeDocument } from './document.ts';
-import { swaggerDocument } from './swagger.ts';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { LRUCache } from 'lru-cache';
+import { runInTurns } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
+import { groupVersionsOf, isSameSurface } from './api-surface.ts';
+import type { ApiSurface } from './api-surface.ts';
+import { ComponentNames } from './component-names.ts';
+import { endpointPiece, modelPiece } from './document-piece.ts';
+import type { DocumentPiece } from './document-piece.ts';
+import { documentOf } from './document.ts';
+import { hashOf, surfaceHash } from './surface-hashes.ts';
+import { swaggerOf } from './swagger.ts';
 
-/** A document as it is sent. */
-export interface StoredDocument {
-  readonly bytes: Buffer;
-  /** SHA-256 of the bytes, in hexadecimal: equal documents have equal hashes, on any server. */
+/** A document that can be had. */
+export interface ServedDocument {
+  /** Hexadecimal: equal documents have equal hashes, on any server of the version. Known without making the document. */
   readonly hash: string;
+  /** Makes the document, or takes it from the cache. */
+  bytes(): Promise<Buffer>;
 }
 
 export interface OpenApiDocumentsOptions {
@@ -18,65 +26,121 @@ export interface OpenApiDocumentsOptions {
   readonly version: string;
 }
 
-/** The documents, by path; made when somebody asks, and again when something else is served than they were made of. */
+/** Documents that are kept, in bytes; the pieces that they are made of are kept as long as their models are served. */
+const maxCachedBytes = 32 * 1024 * 1024;
+
+type Groups = ReadonlyMap<string, ApiSurface>;
+
+/**
+ * The documents, by path. Each is made when a client asks for it, in steps that leave room for other requests, of pieces
+ * that are made once a model: after a change of one model, that model's piece alone is made again.
+ */
 export class OpenApiDocuments {
   readonly #options: OpenApiDocumentsOptions;
-  #surface: ApiSurface | undefined;
-  #documents: ReadonlyMap<string, StoredDocument> = new Map();
+  #known: { readonly surface: ApiSurface; readonly groups: Groups; readonly kinds: Groups } | undefined;
+  readonly #hashes = new WeakMap<ApiSurface, Promise<string>>();
+  /** By path and hash. */
+  readonly #cache = new LRUCache<string, Buffer>({
+    maxSize: maxCachedBytes,
+    sizeCalculation: ({ length }) => length + 1,
+  });
+  readonly #underWay = new Map<string, Promise<Buffer>>();
+  /** The piece of a model, whose schemas have these names: other kinds of its group version have a say in them. */
+  readonly #pieces = new WeakMap<ModelDescriptor, { readonly names: string; readonly piece: Promise<DocumentPiece> }>();
 
   constructor(options: OpenApiDocumentsOptions) {
     this.#options = options;
   }
 
   /** The document at `/openapi/v3`, `/openapi/v3/<path of the index>`, `/openapi/v2` or `/openapi.json`; undefined at any other path. */
-  at(path: string): StoredDocument | undefined {
+  async find(path: string): Promise<ServedDocument | undefined> {
+    const { groups, kinds } = this.#parts();
+    if (path === '/openapi/v3') return this.#index(groups);
+    if (path === '/openapi.json')
+      return this.#whole(path, groups, (pieces) => documentOf(this.#info('Homeostat'), pieces));
+    if (path === '/openapi/v2') return this.#whole(path, kinds, (pieces) => swaggerOf(this.#info('Homeostat'), pieces));
+    const name = path.slice('/openapi/v3/'.length);
+    const part = path.startsWith('/openapi/v3/') ? groups.get(name) : undefined;
+    if (part === undefined) return undefined;
+    const make = async (): Promise<Buffer> =>
+      runInTurns(documentOf(this.#info(`Homeostat ${name}`), await this.#piecesOf([part])));
+    return this.#document(path, await this.#hash(part), make);
+  }
+
+  #info(title: string): { readonly title: string; readonly version: string } {
+    return { title, version: this.#options.version };
+  }
+
+  /** The group versions, and the same without endpoints. */
+  #parts(): { readonly groups: Groups; readonly kinds: Groups } {
     const surface = this.#options.surface();
-    if (this.#surface === undefined || !isSame(this.#surface, surface)) {
-      this.#documents = documentsOf(surface, this.#options.version);
-      this.#surface = surface;
+    if (this.#known === undefined || !isSameSurface(this.#known.surface, surface)) {
+      const groups = groupVersionsOf(surface);
+      const kinds = groupVersionsOf({ models: surface.models, routes: [] });
+      this.#known = { surface, groups, kinds };
     }
-    return this.#documents.get(path);
+    return this.#known;
   }
-}
 
-/** Descriptors are frozen, and one registration's is always the same; routes may be listed anew each time. */
-function isSame(before: ApiSurface, now: ApiSurface): boolean {
-  const models = new Set(before.models);
-  return (
-    before.models.length === now.models.length &&
-    now.models.every((model) => models.has(model)) &&
-    before.routes.length === now.routes.length &&
-    now.routes.every((route, index) => isSameRoute(route, before.routes[index]))
-  );
-}
-
-function isSameRoute(a: EndpointRoute, b: EndpointRoute | undefined): boolean {
-  return (
-    a.method === b?.method &&
-    a.path === b.path &&
-    a.owner === b.owner &&
-    a.summary === b.summary &&
-    a.body === b.body &&
-    a.query === b.query &&
-    a.response === b.response
-  );
-}
-
-function documentsOf(surface: ApiSurface, version: string): ReadonlyMap<string, StoredDocument> {
-  const documents = new Map<string, StoredDocument>();
-  const index: Record<string, { readonly serverRelativeURL: string }> = {};
-  for (const [path, document] of groupVersionDocuments(surface, version)) {
-    const stored = store(document);
-    documents.set(`/openapi/v3/${path}`, stored);
-    index[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${stored.hash}` };
+  #hash(part: ApiSurface): Promise<string> {
+    const hash = this.#hashes.get(part) ?? runInTurns(surfaceHash(part, this.#options.version));
+    this.#hashes.set(part, hash);
+    return hash;
   }
-  documents.set('/openapi/v3', store({ paths: index }));
-  documents.set('/openapi/v2', store(swaggerDocument(surface, version)));
-  documents.set('/openapi.json', store(wholeDocument(surface, version)));
-  return documents;
-}
 
-function store(document: object): StoredDocument {
-  const bytes = Buffer.from(JSON.stringify(document));
-  return { bytes, hash: createHash('sha256').update(bytes).digest('hex').toUpperCase() };
+  async #index(groups: Groups): Promise<ServedDocument> {
+    const paths: Record<string, { readonly serverRelativeURL: string }> = {};
+    for (const [name, part] of groups)
+      paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${await this.#hash(part)}` };
+    const bytes = Buffer.from(JSON.stringify({ paths }));
+    return { hash: hashOf(bytes), bytes: () => Promise.resolve(bytes) };
+  }
+
+  async #whole(
+    path: string,
+    groups: Groups,
+    documentOfPieces: (pieces: readonly DocumentPiece[]) => Steps<Buffer>,
+  ): Promise<ServedDocument> {
+    const hashes: string[] = [];
+    for (const [name, part] of groups) hashes.push(`${name} ${await this.#hash(part)}`);
+    const make = async (): Promise<Buffer> => runInTurns(documentOfPieces(await this.#piecesOf([...groups.values()])));
+    return this.#document(path, hashOf(hashes.join('\n')), make);
+  }
+
+  #document(path: string, hash: string, make: () => Promise<Buffer>): ServedDocument {
+    return { hash, bytes: () => this.#bytesOf(`${path} ${hash}`, make) };
+  }
+
+  async #bytesOf(name: string, make: () => Promise<Buffer>): Promise<Buffer> {
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return cached;
+    const made = this.#underWay.get(name) ?? make();
+    this.#underWay.set(name, made);
+    try {
+      const bytes = await made;
+      this.#cache.set(name, bytes);
+      return bytes;
+    } finally {
+      this.#underWay.delete(name);
+    }
+  }
+
+  async #piecesOf(parts: readonly ApiSurface[]): Promise<readonly DocumentPiece[]> {
+    const pieces: DocumentPiece[] = [];
+    for (const { models, routes } of parts) {
+      const names = new ComponentNames(models);
+      for (const model of models) pieces.push(await this.#pieceOf(model, names));
+      if (routes.length > 0) pieces.push(endpointPiece(routes));
+    }
+    return pieces;
+  }
+
+  #pieceOf(model: ModelDescriptor, componentNames: ComponentNames): Promise<DocumentPiece> {
+    const names = componentNames.allOf(model).join();
+    const known = this.#pieces.get(model);
+    if (known?.names === names) return known.piece;
+    const piece = runInTurns(modelPiece(model, componentNames));
+    this.#pieces.set(model, { names, piece });
+    return piece;
+  }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { operationId, withUniqueIds } from './operation-id.ts';
+import { operationId, OperationIds } from './operation-id.ts';
 
 describe('operationId', () => {
   it('joins words with capitals, and parts words at what is no letter or digit', () => {
@@ -7,10 +7,10 @@ describe('operationId', () => {
   });
 });
 
-describe('withUniqueIds', () => {
+describe('OperationIds', () => {
   it('numbers what comes a second time, also where that number is taken', () => {
     const get = (id: string) => ({ get: { operationId: id, tags: [], responses: {} } });
-    const paths = withUniqueIds({ '/a': get('x'), '/b': get('x_2'), '/c': get('x'), '/d': get('x') });
+    const paths = new OperationIds().unique({ '/a': get('x'), '/b': get('x_2'), '/c': get('x'), '/d': get('x') });
     const ids = Object.values(paths).map((item) => item.get?.operationId);
     expect(new Set(ids).size).to.equal(4);
     expect(ids.slice(0, 2)).to.deep.equal(['x', 'x_2']);

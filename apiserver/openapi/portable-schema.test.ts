@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { allSteps } from '../turns/steps.ts';
 import { portableSchema } from './portable-schema.ts';
 
 const convert = (schema: JsonSchema): unknown =>
-  portableSchema(schema, (reference) => (reference.endsWith('Known') ? 'a.Known' : undefined));
+  allSteps(portableSchema(schema, (reference) => (reference.endsWith('Known') ? 'a.Known' : undefined)));
 const reference = { $ref: '#/components/schemas/a.Known' };
 
 describe('portableSchema', () => {
@@ -64,6 +65,16 @@ describe('portableSchema', () => {
 
   it('leaves out a pattern that JavaScript does not have', () => {
     expect(convert({ type: 'string', pattern: '(?i)a(?P<x>b)' })).to.deep.equal({ type: 'string' });
+  });
+
+  it('takes a step every 500 schemas, wherever they stand', () => {
+    const list = Array.from({ length: 600 }, (): JsonSchema => ({ type: 'string' }));
+    const properties = Object.fromEntries(list.map((each, at) => [`p${at}`, each]));
+    const schema: JsonSchema = { properties, allOf: list, items: { not: { additionalProperties: { anyOf: list } } } };
+    const steps = portableSchema(schema, () => undefined);
+    let count = 1;
+    while (steps.next().done !== true) count += 1;
+    expect(count).to.equal(4);
   });
 
   it('drops what OpenAPI 3.0 forbids: unknown keywords, unknown types, empty lists, arrays without items', () => {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import type { Steps } from '../turns/steps.ts';
 import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 
@@ -32,22 +33,38 @@ const sameKeywords = [
 
 const types = new Set<unknown>(['object', 'array', 'string', 'integer', 'number', 'boolean']);
 
+/** Nodes of a schema in one step: about two milliseconds. */
+const nodesPerStep = 500;
+
+/** One of our schemas in OpenAPI, and all below it. */
+interface Conversion {
+  readonly nameOf: NameOfReference;
+  nodes: number;
+}
+
 /**
  * One of our schemas in strict OpenAPI 3.0: `const` is an enum of one value, an exclusive bound is a flag, the null of a
  * nullable enum is listed, and a `$ref` with siblings stands in `allOf`, since beside it they would be ignored.
  */
-export function portableSchema(schema: JsonSchema, nameOf: NameOfReference): OpenApiSchema {
-  if (schema.$ref !== undefined) return portableReference(schema, nameOf);
-  const own: Record<string, unknown> = { ...typeOf(schema) };
-  for (const keyword of sameKeywords) if (schema[keyword] !== undefined) own[keyword] = schema[keyword];
-  return { ...own, ...valuesOf(schema), ...patternOf(schema), ...boundsOf(schema), ...childrenOf(schema, nameOf) };
+export function portableSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
+  return convert(schema, { nameOf, nodes: 0 });
 }
 
-function portableReference({ $ref = '', ...rest }: JsonSchema, nameOf: NameOfReference): OpenApiSchema {
-  const target = nameOf($ref);
-  if (target === undefined) return portableSchema(rest, nameOf);
+function* convert(schema: JsonSchema, conversion: Conversion): Steps<OpenApiSchema> {
+  conversion.nodes += 1;
+  if (conversion.nodes % nodesPerStep === 0) yield;
+  if (schema.$ref !== undefined) return yield* portableReference(schema, conversion);
+  const own: Record<string, unknown> = { ...typeOf(schema) };
+  for (const keyword of sameKeywords) if (schema[keyword] !== undefined) own[keyword] = schema[keyword];
+  const children = yield* childrenOf(schema, conversion);
+  return { ...own, ...valuesOf(schema), ...patternOf(schema), ...boundsOf(schema), ...children };
+}
+
+function* portableReference({ $ref = '', ...rest }: JsonSchema, conversion: Conversion): Steps<OpenApiSchema> {
+  const target = conversion.nameOf($ref);
+  if (target === undefined) return yield* convert(rest, conversion);
   if (Object.keys(rest).length === 0) return schemaReference(target);
-  return portableSchema({ ...rest, allOf: [{ $ref }, ...(rest.allOf ?? [])] }, nameOf);
+  return yield* convert({ ...rest, allOf: [{ $ref }, ...(rest.allOf ?? [])] }, conversion);
 }
 
 function typeOf(schema: JsonSchema): OpenApiSchema {
@@ -98,23 +115,27 @@ function boundOf(
   return exclusive === true ? { [name]: limit, [flag]: true } : { [name]: limit };
 }
 
-function childrenOf(schema: JsonSchema, nameOf: NameOfReference): OpenApiSchema {
+function* childrenOf(schema: JsonSchema, conversion: Conversion): Steps<OpenApiSchema> {
   const { properties, required, additionalProperties, items, not } = schema;
   const children: Record<string, unknown> = {};
-  const convert = (child: JsonSchema): OpenApiSchema => portableSchema(child, nameOf);
   if (properties !== undefined) {
-    children['properties'] = Object.fromEntries(
-      Object.entries(properties).map(([name, child]) => [name, convert(child)]),
-    );
+    const converted: [string, OpenApiSchema][] = [];
+    for (const [name, child] of Object.entries(properties)) converted.push([name, yield* convert(child, conversion)]);
+    // Own properties, whatever their names are.
+    children['properties'] = Object.fromEntries(converted);
   }
   if (required !== undefined && required.length > 0) children['required'] = required;
-  if (typeof additionalProperties === 'object') children['additionalProperties'] = convert(additionalProperties);
+  if (typeof additionalProperties === 'object')
+    children['additionalProperties'] = yield* convert(additionalProperties, conversion);
   if (typeof additionalProperties === 'boolean') children['additionalProperties'] = additionalProperties;
-  if (items !== undefined) children['items'] = convert(items);
-  if (not !== undefined) children['not'] = convert(not);
+  if (items !== undefined) children['items'] = yield* convert(items, conversion);
+  if (not !== undefined) children['not'] = yield* convert(not, conversion);
   for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
-    const branches = schema[keyword];
-    if (branches !== undefined && branches.length > 0) children[keyword] = branches.map(convert);
+    const branches = schema[keyword] ?? [];
+    if (branches.length === 0) continue;
+    const converted: OpenApiSchema[] = [];
+    for (const branch of branches) converted.push(yield* convert(branch, conversion));
+    children[keyword] = converted;
   }
   return children;
 }

@@ -1,6 +1,9 @@
 import { AbstractExtension, defineModel, GVK, Schema } from '@homeostat/controller-runtime/api';
 import type { Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import { OpenApiDocuments } from './open-api-documents.ts';
+import type { ApiSurface } from './api-surface.ts';
+import type { OpenApiDocument } from './open-api.ts';
 import { SchemeManager } from '../registry/scheme-manager.ts';
 
 /** The spec's example: it refers to itself. */
@@ -108,3 +111,23 @@ export const routes: readonly EndpointRoute[] = [
   { method: 'GET', path: '/apis/plugin.api.homeostat.internal/v1alpha1/plugins/old/apples/starting', owner: 'old' },
   { method: 'DELETE', path: '/apis/plugin.api.homeostat.internal/v1alpha1/plugins/old/apples/starting', owner: 'old' },
 ];
+
+/** All documents of a surface, as clients read them. */
+export async function documentsOf(surface: ApiSurface): Promise<{
+  readonly whole: OpenApiDocument;
+  readonly swagger: Readonly<Record<string, unknown>>;
+  /** By the paths of the index. */
+  readonly parts: ReadonlyMap<string, OpenApiDocument>;
+}> {
+  const documents = new OpenApiDocuments({ surface: () => surface, version: '1' });
+  const read = async (path: string): Promise<unknown> =>
+    JSON.parse(String(await (await documents.find(path))?.bytes())) as unknown;
+  const { paths } = (await read('/openapi/v3')) as { readonly paths: object };
+  const parts = new Map<string, OpenApiDocument>();
+  for (const name of Object.keys(paths)) parts.set(name, (await read(`/openapi/v3/${name}`)) as OpenApiDocument);
+  return {
+    whole: (await read('/openapi.json')) as OpenApiDocument,
+    swagger: (await read('/openapi/v2')) as Readonly<Record<string, unknown>>,
+    parts,
+  };
+}

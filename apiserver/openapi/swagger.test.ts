@@ -1,13 +1,12 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
-import { routes, servedModels } from './served-models.fixture.ts';
-import { swaggerDocument } from './swagger.ts';
+import { documentsOf, routes, servedModels } from './served-models.fixture.ts';
 
-const document = swaggerDocument({ models: servedModels(), routes }, '1');
+const { swagger: document } = await documentsOf({ models: servedModels(), routes });
 const text = JSON.stringify(document);
 const people = '/apis/people.example.com/v1alpha1';
 
-describe('swaggerDocument', () => {
+describe('The Swagger document', () => {
   it('is valid Swagger 2.0', async () => {
     const result = await new Validator().validate({ ...structuredClone(document) });
     expect(result.errors).to.equal(undefined);

@@ -1,24 +1,43 @@
-import type { ApiSurface } from './document.ts';
-import { wholeDocument } from './document.ts';
+import type { Steps } from '../turns/steps.ts';
+import { concatenated, joinMembers, membersOf } from './document-piece.ts';
+import type { DocumentPiece } from './document-piece.ts';
+import { tagsOf } from './document.ts';
+import type { DocumentInfo } from './document.ts';
+import { metaSchemas } from './meta-schemas.ts';
 import type { OpenApiSchema, Operation, Parameter, PathItem, RequestBody, Response } from './open-api.ts';
 import { methods } from './open-api.ts';
+import { OperationIds } from './operation-id.ts';
+import { errorResponses } from './responses.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 // What Swagger 2.0 has no word for. A field that has one of these alone is a field of any kind.
 const unknownKeywords: ReadonlySet<string> = new Set(['nullable', 'anyOf', 'oneOf', 'not', 'deprecated']);
 
-/** The kinds in Swagger 2.0, for clients from before OpenAPI v3: the same names, and schemas that say less. */
-export function swaggerDocument({ models }: ApiSurface, version: string): Json {
-  const { info, tags, paths, components } = wholeDocument({ models, routes: [] }, version);
-  return {
-    swagger: '2.0',
-    info,
-    tags,
-    paths: mapValues(paths, pathItem),
-    definitions: mapValues(components.schemas, plainSchema),
-    responses: mapValues(components.responses, response),
-  };
+/** The kinds in Swagger 2.0, for clients from before OpenAPI v3, as JSON: the same names, and schemas that say less. Some steps a piece. */
+export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
+  const ids = new OperationIds();
+  const paths: Buffer[] = [];
+  const definitions: Buffer[] = [];
+  for (const piece of pieces) {
+    yield;
+    paths.push(Buffer.from(membersOf(mapValues(ids.unique(piece.paths), pathItem))));
+    yield;
+    const schemas = JSON.parse(`{${piece.schemas.toString()}}`) as Readonly<Record<string, OpenApiSchema>>;
+    yield;
+    const plain = mapValues(schemas, plainSchema);
+    yield;
+    definitions.push(Buffer.from(membersOf(plain)));
+  }
+  definitions.push(Buffer.from(membersOf(mapValues(metaSchemas, plainSchema))));
+  yield;
+  return yield* concatenated([
+    Buffer.from(`{${membersOf({ swagger: '2.0', info, tags: tagsOf(pieces) })},"paths":{`),
+    ...joinMembers(paths),
+    Buffer.from('},"definitions":{'),
+    ...joinMembers(definitions),
+    Buffer.from(`},"responses":${JSON.stringify(mapValues(errorResponses, response))}}`),
+  ]);
 }
 
 function pathItem({ parameters, ...item }: PathItem): Json {

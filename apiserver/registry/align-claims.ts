@@ -1,4 +1,5 @@
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import { runInTurns } from '../turns/steps.ts';
 import { claimDifference } from '../store/claim-difference.ts';
 import type { KindClaims, Store, StoredClaims } from '../store/store.ts';
 import { checkUnique } from './index-build.ts';
@@ -30,9 +31,9 @@ export async function alignClaims(resource: Resource, parts: AlignParts): Promis
     if (isLost()) return false;
     const revision = stored?.revision ?? revisions.current;
     replay(revision);
-    checkUnique(resource.cache);
-    const wanted = resource.claims();
-    if (stored !== undefined && areEqual(stored, wanted)) {
+    await checkUnique(resource.cache);
+    const wanted = await runInTurns(resource.claims());
+    if (stored !== undefined && (await areEqual(stored, wanted))) {
       resource.generation = stored.generation;
       return true;
     }
@@ -58,9 +59,9 @@ async function arrive(revision: number, { store, revisions }: Pick<AlignParts, '
   }
 }
 
-function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'revision'>): boolean {
+async function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'revision'>): Promise<boolean> {
   if (stored.indexes.join() !== indexes.join()) return false;
-  const { set, drop } = claimDifference(stored.claims, claims);
+  const { set, drop } = await runInTurns(claimDifference(stored.claims, claims));
   return set.length + drop.length === 0;
 }
 

@@ -1,4 +1,5 @@
 import type { KindCache } from '../index/kind-cache.ts';
+import { runInTurns } from '../turns/steps.ts';
 import type { Store } from '../store/store.ts';
 
 /** The kind cannot be served with these indexes; nothing of it is registered. */
@@ -6,9 +7,9 @@ export class IndexBuildError extends Error {
   override readonly name = 'IndexBuildError';
 }
 
-/** @throws IndexBuildError naming the index, the value and two objects that have it. */
-export function checkUnique(cache: KindCache): void {
-  const found = cache.duplicate();
+/** Rejects with IndexBuildError naming the index, the value and two objects that have it. */
+export async function checkUnique(cache: KindCache): Promise<void> {
+  const found = await runInTurns(cache.duplicate());
   if (found === undefined) return;
   const [first, second] = found.keys;
   const value = JSON.stringify(found.value);

@@ -10,6 +10,7 @@ import { compileSchema } from '../schema/compile-schema.ts';
 import { kindNameOf } from '../store/object-key.ts';
 import type { Change, Store } from '../store/store.ts';
 import { nextTurn } from '../turns/next-turn.ts';
+import { runInTurns } from '../turns/steps.ts';
 import { alignClaims } from './align-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
 import type { KindJudge } from './kind-judge.ts';
@@ -70,7 +71,7 @@ export async function openResource(
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-    cache.load(await readKind({ cache, upgrade }, { ...parts, kindNumber }));
+    await runInTurns(cache.loadSteps(await readKind({ cache, upgrade }, { ...parts, kindNumber })));
     const resource = await createResource(registration, {
       ...parts,
       rules,

@@ -1,16 +1,13 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import { IndexValueError } from '../index/index-value-error.ts';
-import { nextTurn } from '../turns/next-turn.ts';
 import type { Row, Store } from '../store/store.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import { IndexBuildError } from './index-build.ts';
 import { allocateFrom, maxRevisionBytes } from './object-codec.ts';
 import type { Allocate } from './object-codec.ts';
 import { storedEntry } from './stored-entry.ts';
 import type { StoredKind } from './stored-entry.ts';
-
-/** Bytes of objects that are read in one turn of the event loop: 10 ms. A page of definitions can have many megabytes. */
-const bytesPerTurn = 1024 * 1024;
 
 export interface ReadParts {
   readonly store: Store;
@@ -18,6 +15,10 @@ export interface ReadParts {
   /** Objects read so far; called after each page. */
   readonly onProgress: (read: number) => void;
 }
+
+/** Read and indexed in one turn of the event loop, whichever comes first: a page of definitions can have many megabytes. */
+const objectsPerTurn = 200;
+const bytesPerTurn = 512 * 1024;
 
 /**
  * A kind's objects with the values of their indexes; a BrokenEntry for each that cannot be read. Each is as it was at some moment of the reading, and what comes or
@@ -33,11 +34,13 @@ export async function readKind(kind: StoredKind, { store, kindNumber, onProgress
     for (const row of rows) {
       entries.push(entryOf(kind, row, allocate));
       bytes += row.data.length;
-      if (bytes < bytesPerTurn) continue;
+      if (bytes < bytesPerTurn && entries.length % objectsPerTurn !== 0) continue;
       bytes = 0;
       await nextTurn();
     }
     onProgress(entries.length);
+    // Others see the progress: the next page may be here already.
+    await nextTurn();
   }
   return entries;
 }

@@ -5,9 +5,11 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
 import { checkToken } from '../http/check-token.ts';
 import type { HealthCheck } from '../http/health.ts';
+import { checkProxy } from '../http/trusted-proxies.ts';
 import { defaultRetention } from '../registry/compactor.ts';
 import type { Retention } from '../registry/compactor.ts';
 import type { TlsOptions } from '../tls/tls-options.ts';
+import { defaultMaxConnections } from './connection-limits.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /** How to run an API server. Everything has a default. */
@@ -45,6 +47,20 @@ export interface ApiServerOptions {
    */
   readonly awaitedKind?: (kind: { readonly group: string; readonly plural: string }) => string | undefined;
   /**
+   * Watches of one client address at the same time; beyond it 429. Behind a proxy that {@link trustedProxies} names, the address
+   * is that of `X-Forwarded-For`. Default 5,000.
+   */
+  readonly maxWatchesPerAddress?: number;
+  /**
+   * Connections at the same time. Beyond it a new one takes the place of one that has sent no request, or waits for its next.
+   * Default: the file descriptors of the process without an eighth, 100 at least; where the system does not tell, no limit.
+   */
+  readonly maxConnections?: number;
+  /**
+   * Addresses and networks (`10.0.0.0/8`) of proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are believed. Default none.
+   */
+  readonly trustedProxies?: readonly string[];
+  /**
    * Memory of all answers that clients have yet to read, in bytes; beyond it 503 with Retry-After. Lists in JSON are sent from
    * what is stored, and hardly count. Default 256 MiB.
    */
@@ -59,9 +75,10 @@ export interface ApiServerOptions {
 }
 
 /** The options of a server, with their defaults. */
-export type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token' | 'tls'>> & {
+export type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token' | 'tls' | 'maxConnections'>> & {
   readonly retention: Retention;
   readonly token: string | undefined;
+  readonly maxConnections: number | undefined;
   readonly tls: TlsOptions | undefined;
 };
 
@@ -75,6 +92,9 @@ export function settingsOf(options: ApiServerOptions): Settings {
     serviceDomain: 'homeostat.internal',
     bookmarkIntervalMs: 60_000,
     maxWatches: 10_000,
+    maxWatchesPerAddress: 5000,
+    maxConnections: defaultMaxConnections(),
+    trustedProxies: [],
     maxAnswerBytes: 256 * 1024 * 1024,
     eventTtlMs: defaultEventTtlMs,
     clock: systemClock,
@@ -90,11 +110,12 @@ export function settingsOf(options: ApiServerOptions): Settings {
   };
 }
 
-/** @throws TypeError for a token or a domain that is none */
-export function checkSettings({ token, serviceDomain }: Settings): void {
+/** @throws TypeError for a token, a domain or a proxy that is none */
+export function checkSettings({ token, serviceDomain, trustedProxies }: Settings): void {
   const [problem] = [
     ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),
     ...checkServiceDomain(serviceDomain).map((rule) => `serviceDomain: ${rule}`),
+    ...trustedProxies.flatMap((proxy) => checkProxy(proxy) ?? []).map((rule) => `trustedProxies: ${rule}`),
   ];
   if (problem !== undefined) throw new TypeError(problem);
 }

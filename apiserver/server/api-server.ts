@@ -15,17 +15,14 @@ import { UnservedDependents } from '../controllers/unserved-dependents.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { definitionJudge } from '../crd/definition-judge.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
-import { BodyCodec } from '../decode/body-codec.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/endpoint-table.ts';
-import { AnswerMemory } from '../http/answer-memory.ts';
 import { createApp } from '../http/app.ts';
 import { tokenCheck } from '../http/check-token.ts';
 import type { DebugPage } from '../http/debug-page.ts';
 import { ExportHandler } from '../http/export-handler.ts';
 import type { HealthCheck } from '../http/health.ts';
-import { ResourceHandler } from '../http/resource-handler.ts';
 import { ReviewHandler } from '../http/review-handler.ts';
-import { WatchHandler } from '../http/watch-handler.ts';
 import { adoptGeneration } from '../registry/align-claims.ts';
 import type { Compactor } from '../registry/compactor.ts';
 import type { Follower } from '../registry/follower.ts';
@@ -48,6 +45,8 @@ import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
 import { createAdmission } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
+import { createHandlers } from './create-handlers.ts';
+import type { Handlers } from './create-handlers.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
@@ -157,7 +156,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const rules = { admit: createAdmission(table), leaders: leaderRules(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
-  const watches = new WatchHandler({ ...settings, lister, revisions });
+  const handlers = createHandlers(settings, { registry, lister, revisions });
+  const { watches } = handlers;
   table.on('closed', (resource) => watches.closeKind(resource));
   sampleServer(metrics, { table, watches });
   const unserved = new UnservedDependents({ store, table, log });
@@ -169,14 +169,11 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
-  const bodies = new BodyCodec(clock);
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
-  const answers = new AnswerMemory(settings.maxAnswerBytes);
-  const resources = new ResourceHandler({ registry, lister, watches, bodies, memory: answers, clock });
   const exports = new ExportHandler({ store, epoch, clock, logger });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const shared = { table, absent, exports, bodies, endpoints, metrics, added };
-  const served = { ...shared, resources, memory: answers, reader, live: [health.lasting] };
+  const shared = { table, absent, exports, bodies: handlers.bodies, endpoints, metrics, added };
+  const served = { ...handlers, ...shared, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
   const controllers = { collector, namespaces, events, definitions };
@@ -195,17 +192,17 @@ async function openTls(
   return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
 }
 
-interface Served extends Pick<Parts, 'table' | 'absent' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
+interface Served
+  extends Omit<Handlers, 'watches'>, Pick<Parts, 'table' | 'absent' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
   readonly exports: ExportHandler;
   readonly live: readonly HealthCheck[];
-  readonly resources: ResourceHandler;
-  readonly memory: AnswerMemory;
   readonly reader: ObjectReader;
 }
 
 function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, memory, bodies, exports, table, absent, endpoints, reader, metrics, added, live } = served;
+  const { resources, memory, proxies, bodies, exports, table, absent, endpoints, reader, metrics, added, live } =
+    served;
   const listener: HttpListener = new HttpListener(
     createApp({
       resources,
@@ -222,13 +219,14 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
       hostNames: [host, ...hostNames],
+      proxies,
       serviceDomain: settings.serviceDomain,
       token,
       clock,
       logger,
       uuid,
     }).callback(),
-    { keyPair, clock },
+    { keyPair, clock, maxConnections: settings.maxConnections },
   );
   return listener;
 }

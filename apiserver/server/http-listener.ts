@@ -1,22 +1,18 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server as HttpServer, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { systemClock } from '@homeostat/controller-runtime';
-import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
+import type { ConnectionTimes } from './connection-limits.ts';
+import { ConnectionTable } from './connection-table.ts';
+import { answerMalformed, malformedResponse } from './malformed-requests.ts';
 import { refusePlainHttp } from './plain-http-refusal.ts';
+import { toOriginForm } from './request-target.ts';
 import { RequestTurns } from './request-turns.ts';
 import { StalledReaders } from './stalled-readers.ts';
-
-/** Headers of one request, in bytes. */
-const maxHeaderSize = 16 * 1024;
-
-/** A request whose headers, or body, take longer is ended. */
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 60_000;
 
 /**
  * How long a connection may wait for its next request: as with Kubernetes, longer than clients and proxies keep theirs. Who closes
@@ -51,6 +47,10 @@ export interface ListenerOptions {
   /** HTTPS with it, plain HTTP without. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
+  /** Default: no limit. */
+  readonly maxConnections?: number | undefined;
+  /** Default 10 s for headers, 60 s for a whole request. */
+  readonly times?: ConnectionTimes;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -60,29 +60,42 @@ export class HttpListener {
   readonly #server: HttpServer | HttpsServer;
   readonly #tls: HttpsServer | undefined;
   readonly #sockets = new Set<Socket>();
+  readonly #connections: ConnectionTable;
   readonly #stalled: StalledReaders;
   #url = '';
   #stopping = false;
 
-  constructor(handler: Handler, { keyPair, clock }: ListenerOptions) {
+  constructor(handler: Handler, options: ListenerOptions) {
+    const { keyPair, clock, maxConnections = Number.POSITIVE_INFINITY, times = connectionTimes } = options;
+    const answer = this.#inTurn(handler);
+    const httpOptions = { ...fixedOptions, ...timeOptions(times) };
     this.#stalled = new StalledReaders(this.#sockets, clock);
+    this.#connections = new ConnectionTable(maxConnections, () => this.#server.closeIdleConnections());
+    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair, httpOptions);
+    this.#server = this.#tls ?? createServer(httpOptions, answer);
+    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
+    this.#server.on(this.#tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    this.#server.on('clientError', (error, socket) => answerMalformed(error, socket, clock));
+  }
+
+  /** Calls the handler for each request when the one before it on its connection has been answered. */
+  #inTurn(handler: Handler): Handler {
     const turns = new RequestTurns();
     const begin: Handler = (request, response) => {
       if (this.#stopping) response.shouldKeepAlive = false;
       return handler(request, response);
     };
-    const answer: Handler = (request, response) => {
+    return (request, response) => {
+      this.#connections.hear(request.socket);
+      toOriginForm(request);
+      response.setHeader('X-Content-Type-Options', 'nosniff');
       // Without a socket there is another answer before it on the connection.
       if (response.socket !== null) return begin(request, response);
       return turns.wait(response, () => begin(request, response));
     };
-    this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair);
-    this.#server = this.#tls ?? createServer(httpOptions, answer);
-    this.#server.on(this.#tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
-    this.#server.on('clientError', answerMalformed);
   }
 
   get url(): string {
@@ -137,65 +150,38 @@ export class HttpListener {
   }
 }
 
-const httpOptions = {
+const fixedOptions = {
   maxHeaderSize,
-  headersTimeout: headersTimeoutMs,
-  requestTimeout: requestTimeoutMs,
   keepAliveTimeout: keepAliveTimeoutMs,
   // A request without Host is answered by the origin guard, with a Status.
   requireHostHeader: false,
 } as const;
 
-const secureOptions = { minVersion: 'TLSv1.2' } as const;
+function timeOptions({ headersMs, requestMs, checkMs }: ConnectionTimes): ServerOptions {
+  return { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs };
+}
 
-function createHttpsServer(answer: Handler, { key, cert }: KeyPair): HttpsServer {
+/** Of TLS 1.2 the suites with forward secrecy and authenticated encryption, as RFC 9325 has them; those of TLS 1.3 all have both. */
+const ciphers = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
+const secureOptions = { minVersion: 'TLSv1.2', ciphers } as const;
+
+function createHttpsServer(answer: Handler, { key, cert }: KeyPair, options: ServerOptions): HttpsServer {
   const connectionOptions = { handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
-  const server = createTlsServer({ ...httpOptions, ...connectionOptions, ...secureOptions, key, cert }, answer);
+  const server = createTlsServer({ ...options, ...connectionOptions, ...secureOptions, key, cert }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
   // By the system's clock, as all limits that Node keeps: connections are made in real time, whatever time a server lives in.
   refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs, clock: systemClock });
   return server;
-}
-
-/** What is no HTTP at all gets a Status as well, where it can be written. */
-function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // What cut an answer off comes by here as well, with whatever code it has.
-  const code = String(error.code);
-  const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  if (!socket.writable || !isHttp || (socket as Socket).bytesWritten > 0) {
-    socket.destroy();
-    return;
-  }
-  socket.end(malformedResponse(malformedAnswer(code)));
-}
-
-function malformedResponse({ line, code, reason, message }: MalformedAnswer): string {
-  // Two of these codes belong to no reason: the Status bears the code of its answer all the same.
-  const status = JSON.stringify({ ...new ApiError(reason, message).toStatus(), code });
-  const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(status)}\r\nConnection: close`;
-  return `HTTP/1.1 ${line}\r\n${headers}\r\n\r\n${status}`;
-}
-
-interface MalformedAnswer {
-  readonly line: string;
-  readonly code: number;
-  readonly reason: StatusReason;
-  readonly message: string;
-}
-
-function malformedAnswer(error: string): MalformedAnswer {
-  if (error === 'HPE_HEADER_OVERFLOW') {
-    const message = `the headers are larger than ${maxHeaderSize} bytes`;
-    return { line: '431 Request Header Fields Too Large', code: 431, reason: 'RequestEntityTooLarge', message };
-  }
-  if (error === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return {
-      line: '408 Request Timeout',
-      code: 408,
-      reason: 'Timeout',
-      message: 'the request took too long to arrive',
-    };
-  }
-  return { line: '400 Bad Request', code: 400, reason: 'BadRequest', message: 'the request is not valid HTTP' };
 }

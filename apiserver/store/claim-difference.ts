@@ -1,3 +1,4 @@
+import type { Steps } from '../turns/steps.ts';
 import { storedClaimValue } from './claim-value.ts';
 import type { Claim, StoredClaim } from './store.ts';
 
@@ -7,14 +8,22 @@ export interface ClaimDifference {
   readonly drop: readonly StoredClaim[];
 }
 
+/** Claims that are compared in one step: about two milliseconds. */
+const comparedPerStep = 2_000;
+
 /** What has to change for the stored claims of a kind to be the wanted ones. Wanted claims are distinct. */
-export function claimDifference(
+export function* claimDifference(
   stored: readonly StoredClaim[],
   wanted: readonly { readonly claim: Claim; readonly key: string }[],
-): ClaimDifference {
-  const stale = new Map(stored.map((row) => [`${row.index} ${row.value}`, row]));
+): Steps<ClaimDifference> {
+  const stale = new Map<string, StoredClaim>();
+  for (const [at, row] of stored.entries()) {
+    if (at % comparedPerStep === 0) yield;
+    stale.set(`${row.index} ${row.value}`, row);
+  }
   const set: StoredClaim[] = [];
-  for (const { claim, key } of wanted) {
+  for (const [at, { claim, key }] of wanted.entries()) {
+    if (at % comparedPerStep === 0) yield;
     const row = { index: claim[0], value: storedClaimValue(claim[1]), key };
     const id = `${row.index} ${row.value}`;
     if (stale.get(id)?.key !== key) set.push(row);

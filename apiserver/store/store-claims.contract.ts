@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { expect } from 'chai';
 
+import { allSteps } from '../turns/steps.ts';
 import { claimDifference } from './claim-difference.ts';
 import { bytes, committed, create, key, kind, revisionOf, written } from './store-operations.fixture.ts';
 import type { Claim, KindClaims, Operation, Store } from './store.ts';
@@ -93,7 +94,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(first).to.have.property('generation').that.is.above(0);
     const stored = await store().claims(kind);
     expect(stored).to.deep.include({ ...first, indexes: [1, 2], revision });
-    expect(claimDifference(stored.claims, claims)).to.deep.equal({ set: [], drop: [] });
+    expect(allSteps(claimDifference(stored.claims, claims))).to.deep.equal({ set: [], drop: [] });
     expect(await store().setClaims(kind, wanted)).to.deep.equal(first);
     const lost = await committed(
       store(),

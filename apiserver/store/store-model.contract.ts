@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 
+import { allSteps } from '../turns/steps.ts';
 import { claimDifference } from './claim-difference.ts';
 import { type Change, type Claim, CompactedError, type Operation, type Outcome, type Store } from './store.ts';
 
@@ -91,7 +92,7 @@ class StoreModel {
     expect(await store.currentRevision()).to.equal(this.#revision);
     const stored = await store.claims(this.#kind);
     expect(stored).to.include({ generation: 0, revision: this.#revision });
-    expect(claimDifference(stored.claims, [...this.#holders.values()])).to.deep.equal({ set: [], drop: [] });
+    expect(allSteps(claimDifference(stored.claims, [...this.#holders.values()]))).to.deep.equal({ set: [], drop: [] });
   }
 
   #operation({ op, name, isStale, data, add, removeHeld }: Draw): Operation {

@@ -5,7 +5,11 @@ export type Steps<R> = Generator<undefined, R, undefined>;
 
 /** Does all steps at once; or, with `isLong`, each in a turn of its own. */
 export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
-  if (isLong) return runInTurns(steps);
+  return isLong ? runInTurns(steps) : allSteps(steps);
+}
+
+/** Does all steps at once: for work that is known to be short. */
+export function allSteps<R>(steps: Steps<R>): R {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -23,7 +27,8 @@ export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B 
   return value instanceof Promise ? value.then(follow) : follow(value);
 }
 
-async function runInTurns<R>(steps: Steps<R>): Promise<R> {
+/** Does each step in a turn of its own. */
+export async function runInTurns<R>(steps: Steps<R>): Promise<R> {
   for (;;) {
     await nextTurn();
     const step = steps.next();

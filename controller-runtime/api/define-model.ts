@@ -1,3 +1,4 @@
+import { noteDeclaration } from './declaration-stack.ts';
 import { envelopeFields, envelopeProperties } from './envelope.ts';
 import type { FieldPath } from './field-path.ts';
 import type { FromSchema } from './from-schema.ts';
@@ -56,9 +57,8 @@ export function defineModel<const S extends object>(options: ModelOptions<S>): M
   const components = componentsOf(names.kind, options.schema);
   const indexes = indexesOf<ObjectOf<S>>(names.kind, components, options.indexes ?? []);
   const { validate } = options;
-  return makeDescriptor<ObjectOf<S>>(
-    { ...options, ...names },
-    { schemaName: names.kind, components, indexes, validate },
+  return noteDeclaration(
+    makeDescriptor<ObjectOf<S>>({ ...options, ...names }, { schemaName: names.kind, components, indexes, validate }),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { AbstractExtension } from './abstract-extension.ts';
+import { noteDeclaration } from './declaration-stack.ts';
 import type { GvkOptions } from './gvk-options.ts';
 import { declarationOf } from './model-metadata.ts';
 
@@ -7,9 +8,10 @@ export type GvkDecorator = (value: new () => AbstractExtension, context: ClassDe
 
 /** Declares group, version, kind and names of a model (spec 2.1). Checked at registration, where each failure names attribute and rule. */
 export function GVK(options: GvkOptions): GvkDecorator {
-  return (_value, context) => {
+  return (model, context) => {
     if (context?.kind !== 'class')
       throw new TypeError('@GVK is a standard class decorator: turn experimentalDecorators off');
     declarationOf(context).gvk = options;
+    noteDeclaration(model);
   };
 }

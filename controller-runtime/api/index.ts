@@ -79,6 +79,7 @@ export type { FieldPath } from './field-path.ts';
 export type { FromSchema } from './from-schema.ts';
 export { defineVersions } from './define-versions.ts';
 export type { VersionOptions } from './define-versions.ts';
+export { declarationStackOf } from './declaration-stack.ts';
 export { descriptorOf } from './descriptor.ts';
 export { checkDescriptor } from './check-descriptor.ts';
 export type { DescriptorRules } from './check-descriptor.ts';

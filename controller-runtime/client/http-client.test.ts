@@ -207,6 +207,20 @@ describe('createClient', () => {
       expect((await failureOf(client.update(person('a', '1')))).reason).to.equal('Conflict');
     });
 
+    it('takes a patch whose uid another server refuses as an immutable field for a Conflict', async () => {
+      const causes = [{ reason: 'FieldValueInvalid', message: 'field is immutable', field: 'metadata.uid' } as const];
+      const refused = new ApiError('Invalid', 'metadata.uid: field is immutable', { causes });
+      server.answer({ status: 422, body: refused.toStatus() });
+      const preconditions = { uid: 'a', resourceVersion: '5' };
+      const patch = { type: 'merge', patch: { spec: { age: 7 } } } as const;
+      const error = await failureOf(client.patch(Person, 'alice', patch, { preconditions }));
+      expect(error).to.include({ reason: 'Conflict', code: 409 });
+      expect(lastRequest()?.body).to.deep.equal({ spec: { age: 7 }, metadata: preconditions });
+      expect(lastRequest()?.headers).to.include({ 'homeostat-preconditions': 'uid=a&resourceVersion=5' });
+      server.answer({ status: 422, body: refused.toStatus() });
+      expect((await failureOf(client.patch(Person, 'alice', patch))).reason).to.equal('Invalid');
+    });
+
     it('takes a huge error page for an answer without a Status', async () => {
       server.answer({ status: 403, body: 'x'.repeat(2_000_000) });
       expect((await failureOf(client.get(Person, 'alice'))).reason).to.equal('Forbidden');

@@ -195,4 +195,17 @@ describe('mappings of watched kinds', () => {
     const error: unknown = await late?.catch((thrown: unknown) => thrown);
     expect(String(error)).to.contain('the mapping has ended: is an await missing?');
   });
+
+  it('give an event up only where ten thousand other objects wait after a failure', async () => {
+    const at = harnessFor(() => {
+      throw new Error('never');
+    });
+    await at.start();
+    for (let index = 0; index < 10_001; index += 1) await team(at, `t${index}`);
+    await at.holds(() => valueOf(at, 'workqueue_retries_total') === 10_000);
+    await at.holds(() => at.lines('error').length === 10_001);
+    const [last] = at.lines('error').slice(-1);
+    expect(last?.message).to.contain('it is given up, since too many others wait');
+    expect(last?.fields['from']).to.deep.equal({ kind: 'Team', key: 't10000' });
+  });
 });

@@ -1,11 +1,5 @@
 import { expect } from 'chai';
-import type { ApiObject } from '../api/index.ts';
-import { CacheView } from './cache-view.ts';
-import { FakeClient } from './fake-client.test-support.ts';
-import { Badge, Person } from './harness.test-support.ts';
-import { kindIdOf } from './kind-id.ts';
 import { OwnRevisions } from './own-revisions.ts';
-import { RunClient } from './run-client.ts';
 
 describe('OwnRevisions', () => {
   const deferred = (): { promise: Promise<string>; resolve: (revision: string) => void } => {
@@ -79,22 +73,5 @@ describe('OwnRevisions', () => {
     answer.resolve('9');
     await write;
     expect(revisions.size).to.equal(0);
-  });
-});
-
-describe('the client of a run', () => {
-  it('keeps no revisions of status writes of other kinds, whose events nobody judges', async () => {
-    const client = new FakeClient();
-    const statusWrites = new OwnRevisions();
-    const view = new CacheView(new Map());
-    const abort = new AbortController();
-    const runClient = new RunClient({ client, abort, view, statusWrites, ownKindId: kindIdOf(Person) });
-    const metadata = { name: 'x' };
-    const badge = await runClient.create<Badge>(Badge, { metadata, spec: { text: '' } });
-    await runClient.updateStatus<ApiObject>(badge, { greeting: 'hi' });
-    expect(statusWrites.size).to.equal(0);
-    const person = await runClient.create<Person>(Person, { metadata, spec: { name: '' } });
-    await runClient.updateStatus(person, { greeting: 'hi' });
-    expect(statusWrites.size).to.equal(1);
   });
 });

@@ -50,6 +50,14 @@ export interface RunClientParts {
   readonly ownKindId: string;
 }
 
+/** A watch that a run opened. */
+interface RunWatch {
+  readonly stop: AbortController;
+  readonly unlink: () => void;
+}
+
+const noWatches: readonly RunWatch[] = [];
+
 /** Whose client it is. */
 export interface ClientOwner {
   /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
@@ -67,7 +75,7 @@ export class RunClient implements Client {
   readonly #view: CacheView;
   #conflicts: WeakMap<object, ConflictSource> | undefined;
   #inFlight = 0;
-  #watches: AbortController[] | undefined;
+  #watches: readonly RunWatch[] = noWatches;
   #ended: ClientOwner | undefined;
   #onQuiet: (() => void) | undefined;
 
@@ -80,7 +88,7 @@ export class RunClient implements Client {
   /** Ends the watches, and refuses all further requests. Resolves when the writes under way are answered; undefined: there are none. */
   end(owner: ClientOwner): Promise<void> | undefined {
     this.#ended = owner;
-    if (this.#watches !== undefined) for (const watch of this.#watches) watch.abort();
+    if (this.#watches.length > 0) this.#endWatches();
     return this.#inFlight === 0 ? undefined : new Promise((resolve) => (this.#onQuiet = resolve));
   }
 
@@ -101,9 +109,8 @@ export class RunClient implements Client {
     this.#checkOpen();
     const { signal, ...bound } = this.#bound(options);
     const stop = new AbortController();
-    // Released with the signal, which is the run's or the caller's.
-    linkAbort(stop, signal);
-    (this.#watches ??= []).push(stop);
+    const unlink = linkAbort(stop, signal);
+    this.#watches = [...this.#watches, { stop, unlink }];
     return this.#client.watch(model, { ...bound, signal: stop.signal });
   }
 
@@ -176,6 +183,14 @@ export class RunClient implements Client {
 
   #read<R>(send: () => Promise<R>): Promise<R> {
     return this.#ended === undefined ? send() : Promise.reject(this.#ended.lateError());
+  }
+
+  #endWatches(): void {
+    for (const { stop, unlink } of this.#watches) {
+      unlink();
+      stop.abort();
+    }
+    this.#watches = noWatches;
   }
 
   #checkOpen(): void {

@@ -192,29 +192,39 @@ describe('homeostat', () => {
     // The first line of the module comes from the third of its source.
     const map = { version: 3, sources: ['../index.ts'], sourcesContent: ['\n\nthrow'], names: [], mappings: 'AAEA' };
     const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
-    const broken = "import 'homeostat'; throw new Error('not today');";
-    const model = "import { defineModel } from 'homeostat'; defineModel({ gvk: 'a.example.com/v1/A', plurl: 'as' });";
-    const schema = "{ properties: { spec: { properties: { a: { properties: { b: { type: 'text' } } } } } } }";
-    const deep = model.replace("plurl: 'as'", `plural: 'as', schema: ${schema}`);
-    const folders = {
-      throws: await makePlugin('throws', `${broken}\n//# sourceMappingURL=${url}\n`),
-      misspells: await makePlugin('misspells', `${model}\n//# sourceMappingURL=${url}\n`),
-      mistypes: await makePlugin('mistypes', `${deep}\n//# sourceMappingURL=${url}\n`),
-      undeclared: await makePlugin('undeclared', '', {
-        'plugin.yaml': 'name: undeclared\n\nverson: 1.0.0\n',
-      }),
+    const importing = "import { AbstractExtension, defineModel, GVK } from 'homeostat'; ";
+    const defining = (options: string): string =>
+      `${importing}export default { models: [defineModel({ gvk: 'a.example.com/v1/A', ${options} })] };`;
+    const decorating =
+      `${importing}class B extends AbstractExtension {} const metadata = {}; B[Symbol.metadata] = metadata; ` +
+      "GVK({ group: 'nodot', version: 'v1', kind: 'B', plural: 'bs' })(B, { kind: 'class', metadata }); " +
+      'export default { models: [B] };';
+    const deep = "{ properties: { spec: { properties: { a: { properties: { b: { type: 'text' } } } } } } }";
+    const unfit = "{ type: 'object', properties: { spec: { type: 'string', pattern: '(' } } }";
+    const mains: Readonly<Record<string, string>> = {
+      throws: `${importing}throw new Error('not today');`,
+      misspells: defining("plurl: 'as'"),
+      mistypes: defining(`plural: 'as', schema: ${deep}`),
+      unfit: defining(`plural: 'as', schema: ${unfit}`),
+      decorated: decorating,
     };
-    for (const folder of Object.values(folders)) {
+    const folders = await Promise.all([
+      ...Object.entries(mains).map(([name, main]) => makePlugin(name, `${main}\n//# sourceMappingURL=${url}\n`)),
+      makePlugin('undeclared', '', { 'plugin.yaml': 'name: undeclared\n\nverson: 1.0.0\n' }),
+    ]);
+    for (const folder of folders) {
       await mkdir(join(folder, 'node_modules'));
       await symlink(fileURLToPath(new URL('..', import.meta.url)), join(folder, 'node_modules', 'homeostat'));
     }
-    const command = serve(...Object.values(folders).flatMap((folder) => ['--plugin', folder]));
+    const command = serve(...folders.flatMap((folder) => ['--plugin', folder]));
     const { plugins } = await command.line('ready');
     const reasons = (plugins as readonly { readonly reason: string }[]).map(({ reason }) => reason);
     expect(reasons[0]).to.equal('not today (index.ts:3)');
     expect(reasons[1]).to.match(/unknown key "plurl"\. Did you mean "plural"\? \(index\.ts:3\)$/);
     expect(reasons[2]).to.match(/A\.spec\.a\.b: type must be one of .* \(index\.ts:3\)$/);
-    expect(reasons[3]).to.include('/plugin.yaml:3: unknown key "verson". Did you mean "version"?');
+    expect(reasons[3]).to.match(/^model A: A\.spec: pattern "\(" .* \(index\.ts:3\)$/);
+    expect(reasons[4]).to.match(/^model B: .* \(index\.ts:3\)$/);
+    expect(reasons[5]).to.include('/plugin.yaml:3: unknown key "verson". Did you mean "version"?');
   });
 
   it('is alive but not ready while a plugin starts', async () => {

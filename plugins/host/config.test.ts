@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import type { ServeConfig } from './config.ts';
@@ -108,10 +109,36 @@ describe('the configuration of serve', () => {
   it('takes a token of 16 to 1,024 printable characters, from wherever', async () => {
     const token = 'sixteen-letters!';
     const folder = await makeFolder({ 'c.yaml': `token: "${token}"\n` });
+    chmodSync(join(folder, 'c.yaml'), 0o600);
     expect(read({ token }).token).to.equal(token);
     expect(read({}, { HOMEOSTAT_TOKEN: token }).token).to.equal(token);
     expect(read({ config: join(folder, 'c.yaml') }).token).to.equal(token);
     expect(read({ token: 'x'.repeat(1024) }).token).to.have.length(1024);
+  });
+
+  for (const secret of ['token: sixteen-letters!', 'database: postgres://me:secret@host/db'])
+    it(`refuses a file with a secret that others can read: ${secret.split(':')[0]}`, async () => {
+      const folder = await makeFolder({ 'c.yaml': `${secret}\n`, 'plain.yaml': 'port: 1\n' });
+      const config = join(folder, 'c.yaml');
+      for (const mode of [0o644, 0o604, 0o602, 0o660]) {
+        chmodSync(config, mode);
+        const octal = mode.toString(8).padStart(4, '0');
+        expect(() => read({ config }))
+          .to.throw(`(mode ${octal}): chmod 600 it`)
+          .with.property('message')
+          .not.contain('secret@');
+      }
+      chmodSync(config, 0o600);
+      expect(read({ config })).to.be.an('object');
+      chmodSync(join(folder, 'plain.yaml'), 0o644);
+      expect(read({ config: join(folder, 'plain.yaml') }).port).to.equal(1);
+    });
+
+  it('takes proxies by address and network, and refuses what is neither', () => {
+    expect(read({ 'trusted-proxy': ['10.0.0.0/8', '::1'] }).trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
+    expect(() => read({}, { HOMEOSTAT_TRUSTED_PROXY: '10.0.0.1,proxy' })).to.throw(
+      'HOMEOSTAT_TRUSTED_PROXY: "proxy" is not an IP address or network, such as 10.1.2.3 or 10.0.0.0/8',
+    );
   });
 
   it('refuses any other token without repeating it', async () => {

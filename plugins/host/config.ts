@@ -1,9 +1,10 @@
-import { checkServiceDomain, checkToken } from '@homeostat/apiserver';
+import { checkProxy, checkServiceDomain, checkToken } from '@homeostat/apiserver';
 import type { Retention, TlsOptions } from '@homeostat/apiserver';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { environmentName, serveOptions } from './serve-options.ts';
 import type { ServeOptionName } from './serve-options.ts';
+import { secretFileProblem } from './secret-file.ts';
 import { parseYamlMapping } from './yaml-mapping.ts';
 
 /** How `homeostat serve` runs. */
@@ -24,6 +25,8 @@ export interface ServeConfig {
   /** Absent: plain HTTP. Paths are as given. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are believed. Absent: none. */
+  readonly trustedProxies?: readonly string[];
   /** What is absent has the server's default. */
   readonly retention: Partial<Retention>;
   /** Absent: the server's default. */
@@ -86,6 +89,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   const eventTtlMs = values.durationMs('event-ttl');
   const leaderElection = values.switch('leader-elect');
   const pluginsDir = values.path('plugins-dir');
+  const trustedProxies = values.proxies();
   const config: ServeConfig = {
     database: database.value,
     databaseOrigin: database.origin,
@@ -98,6 +102,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     ...(token === undefined ? {} : { token }),
     ...(tls === undefined ? {} : { tls }),
     insecure,
+    ...(trustedProxies.length === 0 ? {} : { trustedProxies }),
     retention: readRetention(values),
     ...(eventTtlMs === undefined ? {} : { eventTtlMs }),
     ...(leaderElection === undefined ? {} : { leaderElection }),
@@ -239,6 +244,15 @@ class ConfigValues {
     return problem === undefined ? found.value : this.refuse(found, problem);
   }
 
+  proxies(): readonly string[] {
+    const found = this.list('trusted-proxy');
+    for (const each of found) {
+      const problem = checkProxy(each.value);
+      if (problem !== undefined) this.refuse(each, problem);
+    }
+    return found.map(({ value }) => value);
+  }
+
   token(): string | undefined {
     const found = this.text('token');
     if (found === undefined) return undefined;
@@ -270,12 +284,19 @@ class ConfigValues {
       for (const key of Object.keys(file)) {
         if (!known.includes(key)) this.problems.push(`${path}: ${key}: is no option; there are ${known.join(', ')}`);
       }
+      const problem = holdsSecret(file) ? secretFileProblem(path) : undefined;
+      if (problem !== undefined) this.problems.push(`${origin}: ${path}: ${problem}`);
       return file;
     } catch (error) {
       this.problems.push(`${origin}: ${path}: ${withoutQuotes(error)}`);
       return {};
     }
   }
+}
+
+/** A token, or the URL of a database with a password. */
+function holdsSecret({ token, database }: Readonly<Record<string, unknown>>): boolean {
+  return token !== undefined || (typeof database === 'string' && /^[^/]*:\/\/[^/@]*:[^/]*@/.test(database));
 }
 
 /** The file may hold the token, and an error of YAML quotes what it stumbled over; its cause has whole lines. */

@@ -171,7 +171,7 @@ describe('homeostat export and import', () => {
       expect(refused).to.deep.equal({
         code: 1,
         stdout: '',
-        stderr: `homeostat export failed: ${url}/export answered 401: Unauthorized\n`,
+        stderr: `homeostat export failed: ${url}/export answered 401: Unauthorized: give the server's token: --token, or better HOMEOSTAT_TOKEN\n`,
       });
     }
     const proxy = createServer((_, response) => response.writeHead(204).end());

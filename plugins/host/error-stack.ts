@@ -33,7 +33,7 @@ export function isBegunInFolder(stack: string, folder: string): boolean {
 }
 
 /** Where in the folder an error was thrown, as far as its stack tells: `dist/index.js:7`. */
-export function placeInFolder({ stack = '' }: Error, folder: string): string | undefined {
+export function placeInFolder({ stack = '' }: Pick<Error, 'stack'>, folder: string): string | undefined {
   const beginnings = [`${pathToFileURL(folder).href}/`, `${folder}/`];
   for (const line of stack.split('\n')) {
     const beginning = isLineOf(line, folder) ? beginnings.find((each) => line.includes(each)) : undefined;

@@ -74,7 +74,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   return (await isThere(folder)) ? readdir(folder) : [];
 }
 
-async function isThere(path: string): Promise<boolean> {
+export async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }
 

@@ -34,6 +34,7 @@ const files = {
   'resources/static/empty.txt': '',
   'resources/static/data.unheard-of': 'x',
   'resources/static/LICENSE': 'free',
+  'resources/static/logo.SVG': '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
   'resources/static/ä ö/100%.txt': 'odd name',
   'resources/static/sub/index.html': 'below',
   'resources/static/bare/other.txt': 'no index here',
@@ -79,6 +80,19 @@ describe('the static files of a plugin', () => {
       ['', 'text/html; charset=utf-8', files['resources/static/index.html']],
       ['sub/', 'text/html; charset=utf-8', 'below'],
     ];
+    it('lets pages run scripts of their own files only, and an SVG none', async () => {
+      const policyOf = async (path: string): Promise<string> =>
+        String((await ask(`/plugins/shop/assets/${path}`)).headers['content-security-policy']);
+      const page = await policyOf('');
+      for (const rule of ["default-src 'self'", "object-src 'none'", "frame-ancestors 'self'"])
+        expect(page).to.contain(rule);
+      // Without a rule of their own, scripts have the default: 'self'.
+      expect(page).to.not.match(/script-src|unsafe-eval/);
+      expect(await policyOf('logo.SVG')).to.equal(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
+      );
+    });
+
     for (const [path, type, text] of types) {
       it(`serves "${path}" as ${type}, to GET and HEAD`, async () => {
         const { status, headers, text: got } = await ask(`/plugins/shop/assets/${path}`);

@@ -20,6 +20,7 @@ import { errorText } from './error-text.ts';
 import type { EventBus, OwnedEvents } from './event-bus.ts';
 import type { ExtensionTable, OwnedExtensions } from './extension-table.ts';
 import { HeldObjects } from './held-objects.ts';
+import { withModelPlace } from './model-place.ts';
 import { orAbort } from './or-abort.ts';
 import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from './plugin.ts';
@@ -111,6 +112,14 @@ export class PluginRun {
   /** Runs the plugin's start, awaits its indexes, applies its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
   async start(): Promise<void> {
     const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
+    try {
+      await this.#start(definition);
+    } catch (error) {
+      throw withModelPlace(error, definition.models ?? [], this.#source.folder);
+    }
+  }
+
+  async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
     // In the same turn: nobody can have written to these kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);

@@ -81,6 +81,15 @@ interface OwnFiles {
 
 async function makeOwnFiles(environment: Environment): Promise<OwnFiles> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-npm-')));
+  try {
+    return await fillFolder(folder, environment);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function fillFolder(folder: string, environment: Environment): Promise<OwnFiles> {
   const empty = await writeSettings(folder, 'empty.npmrc', '');
   const global = await writeSettings(folder, 'global.npmrc', '');
   const known = registrySettings(await settingsFiles(folder, environment), environment);

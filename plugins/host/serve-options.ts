@@ -21,6 +21,7 @@ export type ServeOptionName =
   | 'tls-key'
   | 'tls-dir'
   | 'insecure'
+  | 'trusted-proxy'
   | 'history-seconds'
   | 'history-changes'
   | 'history-mib'
@@ -90,6 +91,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   insecure: {
     kind: 'switch',
     description: 'without --tls: listen on an address that is not a loopback one, in the clear',
+  },
+  'trusted-proxy': {
+    kind: 'list',
+    value: '<address>',
+    description:
+      'address or network (10.0.0.0/8) of a proxy whose X-Forwarded-Proto and X-Forwarded-For are believed; may be repeated',
   },
   'history-seconds': {
     kind: 'whole number',

@@ -11,10 +11,14 @@ import type { Development } from './dev/development.ts';
 import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
+import { LineOutput } from './line-output.ts';
 import { PluginHost } from './plugin-host.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
+
+/** Whoever read it may have gone, which is no reason to stop. */
+const stderr = new LineOutput(2);
 
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
@@ -34,7 +38,7 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
     return await serve(readConfig(sources), { exit, development });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    stderr.write(`${error.message}\n`);
     return 2;
   }
 }
@@ -74,7 +78,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   } catch (err) {
     if (err instanceof ConfigError) throw err;
     logger.error({ err }, 'homeostat could not start');
-    process.stderr.write(`homeostat could not start: ${errorText(err)}\n`);
+    stderr.write(`homeostat could not start: ${errorText(err)}\n`);
     return 1;
   } finally {
     shutdown.dispose();
@@ -127,7 +131,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
-    if (config.hints) process.stderr.write(hintsFor(server, hintOptions(config)));
+    if (config.hints) stderr.write(hintsFor(server, hintOptions(config)));
   }
   const followed = development?.run(serving, signal);
   await stopped;

@@ -1,7 +1,7 @@
 import { cp, lstat, mkdir, readdir, rm, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { fileInside } from './inside-folder.ts';
-import { installDependencies, readJson } from './install-dependencies.ts';
+import { installDependencies, isThere, readJson } from './install-dependencies.ts';
 import { openPluginFolder } from './plugin-folder.ts';
 import { IsolatedNpm } from './run-npm.ts';
 import { unpackArchive } from './unpack-archive.ts';
@@ -79,10 +79,6 @@ async function copyFolder(shownAs: string, folder: string, npm: NpmParts): Promi
 /** Hidden names, as `.git`, anywhere; `data` is where a server that was started in the folder keeps its database. */
 function isOfWork(path: string): boolean {
   return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
 /** What is run later must be what was installed: a link that leads elsewhere is refused. */

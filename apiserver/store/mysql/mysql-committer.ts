@@ -1,4 +1,5 @@
 import { type BatchNeeds, type BatchState, claimId, needsOf, type PlannedWrite, planBatch } from './batch-plan.ts';
+import { runInTurns } from '../../turns/steps.ts';
 import { claimDifference } from '../claim-difference.ts';
 import { storedClaimOf } from './kind-claims.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
@@ -62,7 +63,7 @@ export class MysqlCommitter {
         return { refused: 'behind' };
       }
       const [rows = []] = await connection.query(sql.claimsOfKind(kind));
-      const { set, drop } = claimDifference(rows.map(storedClaimOf), wanted.claims);
+      const { set, drop } = await runInTurns(claimDifference(rows.map(storedClaimOf), wanted.claims));
       if (set.length + drop.length === 0 && String(knownIndexes ?? '') === indexes) return { generation };
       const taken = set.map((row) => ({ ...row, kind }));
       // What goes to another holder is dropped first; to drop what is not there is no error.

@@ -1,3 +1,4 @@
+import { runInTurns } from '../../turns/steps.ts';
 import { claimDifference, columnsOfClaims } from '../claim-difference.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import * as sql from './postgres-statements.ts';
@@ -36,7 +37,8 @@ export async function setClaims(
     await connection.query(sql.setIndexes, [kind, generation, wanted]);
     return { refused: 'behind' };
   }
-  const { set, drop } = claimDifference(await connection.query<StoredClaim>(sql.listClaims, [kind]), claims);
+  const known = await connection.query<StoredClaim>(sql.listClaims, [kind]);
+  const { set, drop } = await runInTurns(claimDifference(known, claims));
   if (set.length + drop.length === 0 && (stored?.indexes ?? '') === wanted) return { generation: generation - 1 };
   for (const { indexes: of, values } of columnsOfClaims(drop)) {
     await connection.query(sql.dropClaims, [kind, of, values]);

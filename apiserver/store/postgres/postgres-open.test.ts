@@ -5,7 +5,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
-import { databaseOf, PostgresTestServer, runOn } from './postgres-database.test-support.ts';
+import { databaseOf, PostgresTestServer, runOn, withCounterLocked } from './postgres-database.test-support.ts';
 import { migrations } from './postgres-schema.ts';
 import { createPostgresStore } from './postgres-store.ts';
 import { openStore } from '../database-url.ts';
@@ -72,6 +72,24 @@ describe('PostgresStore at its start', () => {
     expect(opened).to.include({ revision: 1 });
     expect(await next.setClaims(kind, { indexes: [1], claims: [], revision: 1 })).to.deep.equal({ generation: 1 });
     await next.close();
+  });
+
+  it('upgrades the tables when what older programs write is written', async () => {
+    const { store, url } = await server.open();
+    await store.close();
+    await runOn(url, `DROP TABLE homeostat_indexes; UPDATE homeostat_meta SET value = '1' WHERE name = 'schema'`);
+    const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
+    const opening = await withCounterLocked(url, async () => {
+      const next = server.open(url);
+      await eventually(async () => (await server.query(waiting, [databaseOf(url)])).length === 1);
+      const [table] = await runOn<{ found: boolean }>(
+        url,
+        `SELECT to_regclass('homeostat_indexes') IS NOT NULL AS found`,
+      );
+      expect(table?.found).to.equal(false);
+      return { next };
+    });
+    await (await opening.next).store.close();
   });
 
   it('refuses a database that a newer program wrote, naming both versions', async () => {

@@ -94,16 +94,22 @@ async function migrate(connection: PostgresConnection): Promise<void> {
     name: connection.name,
   });
   if (pending.length === 0) return;
-  // Older programs that share the database write before this or, having seen the new version, not at all.
-  if (pending.length < migrations.length) await connection.query(sql.lockCounter);
+  if (pending.length < migrations.length) await awaitWriters(connection);
   await connection.execute(createMeta);
   for (const migration of pending) await connection.execute(migration);
   await connection.query(sql.setMeta, ['schema', String(migrations.length)]);
 }
 
+/** Older programs that share the database write before this or, having seen the new version, not at all. */
+async function awaitWriters(connection: PostgresConnection): Promise<void> {
+  await connection.execute(sql.waitLonger);
+  await connection.query(sql.ownSchema);
+  await connection.query(sql.lockCounter);
+}
+
 async function schemaVersion(connection: PostgresConnection): Promise<number> {
   const [meta] = await connection.query<{ found: boolean }>(sql.hasMeta);
   if (meta?.found !== true) return 0;
-  const [row] = await connection.query<{ version: number }>(sql.ownSchema);
+  const [row] = await connection.query<{ version: number }>(sql.getSchema);
   return row?.version ?? 0;
 }

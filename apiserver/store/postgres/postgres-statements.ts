@@ -26,10 +26,10 @@ export const lockSession: string = `SELECT pg_advisory_lock(${sessionLock})`;
 /** Held until the end of the transaction. */
 export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass + 1}, ${schemaNumber})`;
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
-/** The schema version, which no migration changes before the transaction ends; and, for a migration, which nobody else reads. */
-export const shareSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema' FOR SHARE`;
-export const ownSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema' FOR UPDATE`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
+/** With it a transaction keeps migrations waiting until it ends, and a migration those transactions. */
+export const shareSchema: string = `${getSchema} FOR SHARE`;
+export const ownSchema: string = `${getSchema} FOR UPDATE`;
 export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 

@@ -1,4 +1,5 @@
 import { conflictCodes, operationNames } from '../operation-codes.ts';
+import { allSteps } from '../../turns/steps.ts';
 import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
@@ -8,6 +9,7 @@ import {
   type PackedBatch,
   type PackedOutcomes,
   type UniqueConflict,
+  unpackClaims,
 } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
 import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims } from '../store.ts';
@@ -80,7 +82,7 @@ export class SqliteCommitter {
         this.#setIndexes(kind, wanted.indexes);
         return { refused: 'behind' };
       }
-      const { set, drop } = claimDifference(this.#claimsOf(kind), wanted.claims);
+      const { set, drop } = allSteps(claimDifference(this.#claimsOf(kind), unpackClaims(wanted.claims)));
       const { indexes, generation } = this.#indexesOf(kind);
       if (set.length + drop.length === 0 && indexes === wanted.indexes.join()) return { generation };
       for (const { index, value, key } of drop) dropClaim.run(kind, index, value, key);

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { openDatabase, type SqlDatabase, storeErrorFrom } from './sqlite-binding.ts';
@@ -52,6 +52,27 @@ function createFile(path: string): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST') throw new StoreError('io', message, { cause: error });
+    tighten(path);
+  }
+}
+
+/** Leaves a database that others could write to its owner alone. */
+function tighten(path: string): void {
+  // Windows has no such modes.
+  if (process.platform === 'win32') return;
+  for (const file of [path, `${path}-wal`]) {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o022) !== 0) takeRights(file, mode);
+  }
+}
+
+function takeRights(file: string, mode: number): void {
+  try {
+    chmodSync(file, mode & 0o700);
+  } catch (error) {
+    const octal = (mode & 0o777).toString(8).padStart(4, '0');
+    const message = `${file} can be changed by others than its owner (mode ${octal}), and its mode cannot be changed: chmod 600 it`;
+    throw new StoreError('refused', message, { cause: error });
   }
 }
 

@@ -11,6 +11,7 @@ import type {
   Row,
   StoredClaims,
 } from '../store.ts';
+import type { Steps } from '../../turns/steps.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 import { operationNames, outcomeOfCode } from '../operation-codes.ts';
 
@@ -36,8 +37,11 @@ export interface SqliteCalls {
 
 export interface ClaimsOfKind {
   readonly kind: number;
-  readonly wanted: KindClaims;
+  readonly wanted: Omit<KindClaims, 'claims'> & { readonly claims: PackedClaims };
 }
+
+/** Claims as JSON, some thousands in each part: structured clone of as many objects would take the main thread as long as all parts together. */
+export type PackedClaims = readonly Uint8Array<ArrayBuffer>[];
 
 /** A request as posted; the answer carries the same id. */
 export interface CallMessage<Type extends keyof SqliteCalls = keyof SqliteCalls> {
@@ -131,6 +135,24 @@ export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outc
   const outcomes = Array.from(codes, outcomeOfCode);
   for (const { position, holder, claim } of unique) outcomes[position] = { conflict: 'unique', holder, claim };
   return outcomes;
+}
+
+/** Claims in one part: one to two milliseconds. */
+const claimsPerPart = 2_000;
+
+/** A step a part. */
+export function* packClaims(claims: KindClaims['claims']): Steps<PackedClaims> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for (let from = 0; from < claims.length; from += claimsPerPart) {
+    yield;
+    // Memory of its own, which can be handed over.
+    parts.push(new TextEncoder().encode(JSON.stringify(claims.slice(from, from + claimsPerPart))));
+  }
+  return parts;
+}
+
+export function unpackClaims(parts: PackedClaims): KindClaims['claims'] {
+  return parts.flatMap((part) => JSON.parse(new TextDecoder().decode(part)) as KindClaims['claims']);
 }
 
 /** A row as SQLite gives it; a scan has neither op, kind nor previous. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -76,6 +76,23 @@ describe('SqliteStore', () => {
     const modes = [join(path, '..'), path, `${path}-wal`].map((each) => statSync(each).mode & 0o777);
     await store.close();
     expect(modes).to.deep.equal([0o700, 0o600, 0o600]);
+  });
+
+  it('leaves a file that others can write to its user alone, and another as it is', async () => {
+    const path = freshPath();
+    for (const [before, later] of [
+      [0o666, 0o600],
+      [0o664, 0o600],
+      [0o640, 0o640],
+    ] as const) {
+      const { store } = await openFile(path);
+      await store.close();
+      chmodSync(path, before);
+      const again = await openFile(path);
+      const mode = statSync(path).mode & 0o777;
+      await again.store.close();
+      expect(mode).to.equal(later);
+    }
   });
 
   it('refuses a second store on its file by name, and lets the next in when it has closed', async () => {

@@ -1,5 +1,6 @@
 import type { SqlitePragmas } from './sqlite-connection.ts';
-import { packBatch, unpackChanges, unpackOutcomes, unpackRows } from './sqlite-protocol.ts';
+import { runInTurns } from '../../turns/steps.ts';
+import { packBatch, packClaims, unpackChanges, unpackOutcomes, unpackRows } from './sqlite-protocol.ts';
 import type {
   Change,
   ClaimsOutcome,
@@ -133,7 +134,10 @@ class SqliteStore implements Store {
   }
 
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
-    return this.#opened().call('setClaims', { kind, wanted });
+    this.#opened();
+    const claims = await runInTurns(packClaims(wanted.claims));
+    const transfer = claims.map(({ buffer }) => buffer);
+    return this.#opened().call('setClaims', { kind, wanted: { ...wanted, claims } }, transfer);
   }
 
   async startHistory(revision: number): Promise<OpenedStore> {

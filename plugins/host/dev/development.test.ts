@@ -183,7 +183,8 @@ describe('Development', () => {
     await rm(join(folder, 'resources/extensions/more.yaml'));
     await write('resources/extensions/first.yaml', declared);
     await write('dist/index.js', mainOf("size: { type: 'string', pattern: '(' }"));
-    await told('not reloaded: model Order: ');
+    await told('not reloaded: model Order: OrderSpec.size: pattern "(" ');
+    expect(lines.at(-1)).to.match(/ \(dist\/index\.js:\d+\)$/);
     expect(await greeting()).to.equal('Hello First');
     expect(lines.join()).to.not.include('Failed');
     // What no version before would take, this one does.

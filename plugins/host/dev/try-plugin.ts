@@ -1,8 +1,8 @@
 import { startApiServer } from '@homeostat/apiserver';
-import type { ApiServer } from '@homeostat/apiserver';
+import type { ApiServer, OwnedScheme } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
 import { ignoreNotFound } from '@homeostat/controller-runtime/api';
-import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { GroupVersionKind, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { checkDeclaredObjects } from '../check-declared-objects.ts';
 import type { CheckedObjects } from '../check-declared-objects.ts';
 import { withDeadline } from '../deadline.ts';
@@ -11,6 +11,7 @@ import { isDeclaredObject } from '../declared-object.ts';
 import type { DeclaredObject } from '../declared-object.ts';
 import { hostVersion } from '../host-version.ts';
 import { checkRequires } from '../manifest.ts';
+import { withModelPlace } from '../model-place.ts';
 import { checkPlugin, isPluginClass } from '../plugin.ts';
 import { pluginDeadlineMs } from '../plugin-run.ts';
 import type { PluginSource } from '../plugin-source.ts';
@@ -37,9 +38,10 @@ export async function tryPlugin(source: PluginSource, options: TryPluginOptions)
   const trial = await startApiServer({ ...trialOptions, serviceDomain: options.server.schemeManager.serviceDomain });
   try {
     const own = trial.schemeManager.forOwner(source.manifest.name);
-    if (!isPluginClass(plugin)) for (const model of plugin.models ?? []) own.register(model);
-    const kinds = own.registered().map(({ descriptor }) => descriptor);
-    await Promise.all(kinds.map(async (kind) => trial.whenReady(kind)));
+    const models = isPluginClass(plugin) ? [] : (plugin.models ?? []);
+    const kinds = await registerAll(models, { own, trial }).catch((error: unknown) => {
+      throw withModelPlace(error, models, source.folder);
+    });
     const isOwn = ({ gvk }: DeclaredObject): boolean => kinds.some((kind) => isSameKind(kind, gvk));
     const objects = declarations.filter(isDeclaredObject);
     const judged = [
@@ -54,6 +56,16 @@ export async function tryPlugin(source: PluginSource, options: TryPluginOptions)
   } finally {
     await trial.stop();
   }
+}
+
+async function registerAll(
+  models: readonly Model[],
+  { own, trial }: { readonly own: OwnedScheme; readonly trial: ApiServer },
+): Promise<readonly GroupVersionKind[]> {
+  for (const model of models) own.register(model);
+  const kinds = own.registered().map(({ descriptor }) => descriptor);
+  await Promise.all(kinds.map(async (kind) => trial.whenReady(kind)));
+  return kinds;
 }
 
 const trialOptions = { database: 'memory:', port: 0 } as const;

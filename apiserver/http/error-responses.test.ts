@@ -1,0 +1,39 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import Koa from 'koa';
+import { errorResponses } from './error-responses.ts';
+
+describe('an error of a request', () => {
+  let server: Server;
+  let thrown: unknown;
+
+  before(async () => {
+    const app = new Koa();
+    app.use(errorResponses(silentLogger));
+    app.use(() => Promise.reject(thrown));
+    await new Promise<void>((resolve) => (server = app.listen(0, '127.0.0.1', resolve)));
+  });
+
+  after((done) => void server.close(done));
+
+  async function ask(): Promise<Response> {
+    return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { headers: { connection: 'close' } });
+  }
+
+  for (const code of ['EMFILE', 'ENFILE'])
+    it(`is 503 with Retry-After where it is ${code}: descriptors come back`, async () => {
+      thrown = Object.assign(new Error('too many open files'), { code });
+      const answer = await ask();
+      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '1']);
+      expect(await answer.json()).to.include({ kind: 'Status', reason: 'ServiceUnavailable' });
+    });
+
+  it('is 500 where it is any other, and no ApiError', async () => {
+    thrown = Object.assign(new Error('secret'), { code: 'EACCES' });
+    const answer = await ask();
+    expect(answer.status).to.equal(500);
+    expect(await answer.text()).to.not.contain('secret');
+  });
+});

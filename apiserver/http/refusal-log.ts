@@ -1,0 +1,51 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { TrustedProxies } from './trusted-proxies.ts';
+
+const linesPerMinute = 10;
+const minuteMs = 60_000;
+
+/** Of a path that a client has made up. */
+const maxPathLength = 200;
+
+export interface RefusalLogParts {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly proxies: TrustedProxies;
+}
+
+/** Logs refused requests in short lines, ten a minute at most; each line has the number of those that were left out before it. */
+export class RefusalLog {
+  readonly #parts: RefusalLogParts;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+  #lines = 0;
+  #leftOut = 0;
+
+  constructor(parts: RefusalLogParts) {
+    this.#parts = parts;
+  }
+
+  /** Says who was refused what, and nothing that is secret: no header, no query. */
+  note(context: Context, message: string): void {
+    const { logger, clock, proxies } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#sinceMs >= minuteMs) {
+      this.#sinceMs = nowMs;
+      this.#lines = 0;
+    }
+    this.#lines += 1;
+    if (this.#lines > linesPerMinute) {
+      this.#leftOut += 1;
+      return;
+    }
+    const leftOut = this.#leftOut === 0 ? {} : { leftOut: this.#leftOut };
+    this.#leftOut = 0;
+    const { method } = context;
+    logger.warn({ address: proxies.addressOf(context), method, path: shortPath(context.path), ...leftOut }, message);
+  }
+}
+
+/** A path as it may stand in a log. */
+export function shortPath(path: string): string {
+  return path.length <= maxPathLength ? path : `${path.slice(0, maxPathLength)}…`;
+}

@@ -1,0 +1,58 @@
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import type { Steps } from '../turns/steps.ts';
+import type { ComponentNames } from './component-names.ts';
+import { endpointFragment } from './endpoint-paths.ts';
+import { modelFragment } from './model-paths.ts';
+import type { Fragment } from './open-api.ts';
+
+/** What a model, or the endpoints of a group version, add to each document that shows them. */
+export interface DocumentPiece extends Pick<Fragment, 'tags' | 'paths'> {
+  /** Members of the object of schemas, with commas between them: the large part, which all documents have in common. */
+  readonly schemas: Buffer;
+}
+
+export function* modelPiece(model: ModelDescriptor, names: ComponentNames): Steps<DocumentPiece> {
+  const { tags, paths, schemas } = yield* modelFragment(model, names);
+  const texts: Buffer[] = [];
+  for (const [name, schema] of Object.entries(schemas)) {
+    yield;
+    texts.push(Buffer.from(membersOf({ [name]: schema })));
+  }
+  return { tags, paths, schemas: Buffer.concat(joinMembers(texts)) };
+}
+
+export function endpointPiece(routes: readonly EndpointRoute[]): DocumentPiece {
+  const { tags, paths } = endpointFragment(routes);
+  return { tags, paths, schemas: Buffer.alloc(0) };
+}
+
+/** The text of an object without its braces. */
+export function membersOf(object: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(object).slice(1, -1);
+}
+
+/** Members of one object from those of several. */
+export function joinMembers(parts: readonly Buffer[]): readonly Buffer[] {
+  return parts.filter(({ length }) => length > 0).flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
+}
+
+const comma = Buffer.from(',');
+
+/** Bytes that are copied in one step: into memory that is new, that takes about two milliseconds. */
+const bytesPerStep = 2 * 1024 * 1024;
+
+/** The parts one after the other. */
+export function* concatenated(parts: readonly Buffer[]): Steps<Buffer> {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  let copied = 0;
+  for (const part of parts) {
+    at += part.copy(whole, at);
+    copied += part.length;
+    if (copied < bytesPerStep) continue;
+    copied = 0;
+    yield;
+  }
+  return whole;
+}

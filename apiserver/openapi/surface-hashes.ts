@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Steps } from '../turns/steps.ts';
+import type { ApiSurface } from './api-surface.ts';
+import { endpointFragment } from './endpoint-paths.ts';
+
+/** Hashes of models that were made already: a descriptor is frozen. */
+const ofModels = new WeakMap<ModelDescriptor, string>();
+
+/**
+ * A hash of all that a group version's document is made of, and not of the document: equal surfaces have equal hashes, on
+ * any server of this version, and a document need not be made for the index to name it. A step a model.
+ */
+export function* surfaceHash({ models, routes }: ApiSurface, version: string): Steps<string> {
+  const parts: string[] = [version];
+  for (const model of models) parts.push(yield* modelHash(model));
+  if (routes.length > 0) parts.push(hashOf(JSON.stringify(endpointFragment(routes))));
+  return hashOf(parts.join('\n'));
+}
+
+/** SHA-256 in hexadecimal. */
+export function hashOf(text: string | Buffer): string {
+  return createHash('sha256').update(text).digest('hex').toUpperCase();
+}
+
+function* modelHash(model: ModelDescriptor): Steps<string> {
+  const known = ofModels.get(model);
+  if (known !== undefined) return known;
+  yield;
+  const { group, version, kind, plural, scope, schemaName, components, indexes, scale } = model;
+  const names = indexes.map(({ name }) => name);
+  const shown = { group, version, kind, plural, scope, schemaName, components, names, hasScale: scale !== undefined };
+  const hash = hashOf(JSON.stringify(shown));
+  ofModels.set(model, hash);
+  return hash;
+}

@@ -1,0 +1,31 @@
+import { BodyCodec } from '../decode/body-codec.ts';
+import { AnswerMemory } from '../http/answer-memory.ts';
+import { ResourceHandler } from '../http/resource-handler.ts';
+import { TrustedProxies } from '../http/trusted-proxies.ts';
+import { WatchHandler } from '../http/watch-handler.ts';
+import type { Lister } from '../registry/lister.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Revisions } from '../registry/revisions.ts';
+import type { Settings } from './api-server-options.ts';
+
+export interface Handlers {
+  readonly watches: WatchHandler;
+  readonly resources: ResourceHandler;
+  readonly memory: AnswerMemory;
+  readonly proxies: TrustedProxies;
+  readonly bodies: BodyCodec;
+}
+
+/** What answers requests for objects, and what they share. */
+export function createHandlers(
+  settings: Settings,
+  parts: { readonly registry: Registry; readonly lister: Lister; readonly revisions: Revisions },
+): Handlers {
+  const { clock, maxAnswerBytes, trustedProxies } = settings;
+  const proxies = new TrustedProxies(trustedProxies);
+  const memory = new AnswerMemory(maxAnswerBytes);
+  const watches = new WatchHandler({ ...settings, ...parts, proxies });
+  const bodies = new BodyCodec(clock);
+  const resources = new ResourceHandler({ ...parts, watches, bodies, memory, clock });
+  return { watches, resources, memory, proxies, bodies };
+}

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { connectionTimes, defaultMaxConnections } from './connection-limits.ts';
+import { HttpListener } from './http-listener.ts';
+
+/** Real time, as Node keeps it. */
+const times = { headersMs: 100, requestMs: 200, checkMs: 20 };
+const address = { host: '127.0.0.1', port: 0, insecure: false };
+const whole = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+describe('connections of a server', () => {
+  let clock: FakeClock;
+  let listener: HttpListener;
+  let sockets: Socket[];
+
+  async function start(maxConnections?: number): Promise<void> {
+    clock = new FakeClock();
+    sockets = [];
+    listener = new HttpListener((_request, response) => response.end('ok'), { clock, times, maxConnections });
+    await listener.listen(address);
+  }
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await listener.close();
+  });
+
+  /** Never closes its side by itself. */
+  async function open(text = ''): Promise<Socket> {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(listener.url).port), allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.write(text);
+    return socket;
+  }
+
+  const slow = {
+    'headers that do not come': '',
+    'half of the headers': 'GET / HTTP/1.1\r\nHo',
+    'half of a body': 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf',
+  };
+  for (const [what, text] of Object.entries(slow))
+    it(`are told 408, and closed when the client does not close them: ${what}`, async () => {
+      listener = new HttpListener(() => undefined, { clock: (clock = new FakeClock()), times });
+      sockets = [];
+      await listener.listen(address);
+      const socket = await open(text);
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(String(answer)).to.match(/^HTTP\/1\.1 408 /);
+      await eventually(async () => {
+        await clock.advance(2000);
+        // What is written to a connection that is closed is answered with a reset.
+        socket.write('x');
+        return socket.destroyed;
+      });
+    });
+
+  it('have 10 s for headers and 60 s for a request, looked at each second', () => {
+    expect(connectionTimes).to.deep.equal({ headersMs: 10_000, requestMs: 60_000, checkMs: 1000 });
+  });
+
+  it('give way, the oldest first, while they have sent no request', async () => {
+    await start(4);
+    const silent = [];
+    for (let index = 0; index < 4; index += 1) silent.push(await open());
+    const first = once(silent[0] as Socket, 'end');
+    const socket = await open(whole);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
+    await first;
+  });
+
+  it('give way while they wait for their next request', async () => {
+    await start(2);
+    for (let index = 0; index < 5; index += 1) {
+      const socket = await open(whole);
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
+    }
+  });
+
+  it('do not give way while they are answered: the new one is closed', async () => {
+    let asked = 0;
+    listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), times, maxConnections: 2 });
+    sockets = [];
+    await listener.listen(address);
+    for (let index = 0; index < 2; index += 1) await open(whole);
+    await eventually(() => asked === 2);
+    const late = await open(whole);
+    await textOf(late);
+    expect(asked).to.equal(2);
+    for (const socket of sockets.slice(0, 2)) expect(socket.readableEnded).to.equal(false);
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe('the most connections of a server', () => {
+  it('are fewer than the descriptors of the process, where the system tells of them', () => {
+    const most = defaultMaxConnections();
+    if (process.platform === 'linux') expect(most).to.be.a('number').and.be.at.least(1);
+    else expect(most).to.equal(undefined);
+  });
+});

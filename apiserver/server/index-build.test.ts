@@ -1,0 +1,81 @@
+import { defineModel, IndexSpec, multiValueAttribute } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApiServer } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+
+const objects = 3000;
+
+/** A kind with an index whose function tells of its calls. */
+function thingModel(onCall: () => void): ModelDescriptor {
+  const plain: ModelDescriptor = defineModel({
+    gvk: 'things.example.com/v1/Thing',
+    plural: 'things',
+    schema: { type: 'object', properties: { spec: { type: 'object', properties: { tag: { type: 'string' } } } } },
+  });
+  const indexFunc = multiValueAttribute(plain, (object) => {
+    onCall();
+    const { tag } = (object as ApiObject & { readonly spec: { readonly tag: string } }).spec;
+    return new Set([tag, 'all']);
+  });
+  return Object.freeze({ ...plain, indexes: Object.freeze([new IndexSpec({ name: 'tags', indexFunc })]) });
+}
+
+describe('building the indexes of a kind', () => {
+  let folder: string;
+  let server: ApiServer;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-'));
+    server = await startApiServer({ database: `sqlite:${join(folder, 'test.db')}`, port: 0 });
+  });
+
+  afterEach(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('gives other work its turn after some hundred objects, and shows how far it is', async () => {
+    const model = thingModel(() => undefined);
+    server.schemeManager.register(model);
+    const create = async (at: number): Promise<unknown> =>
+      server.client.create(model, {
+        metadata: { name: `thing-${at}` },
+        spec: { tag: `tag-${at % 7}` },
+      } as unknown as ApiObject);
+    for (let from = 0; from < objects; from += 500)
+      await Promise.all(Array.from({ length: 500 }, async (_, at) => create(from + at)));
+    server.schemeManager.unregister(model, 'service');
+
+    let calls = 0;
+    let callsBefore = 0;
+    let most = 0;
+    let isServed = false;
+    const progress = new Set<number | undefined>();
+    const again = thingModel(() => (calls += 1));
+    server.schemeManager.register(again);
+    const lookAtTurn = (): void => {
+      most = Math.max(most, calls - callsBefore);
+      callsBefore = calls;
+      progress.add(server.indexingProgress(again));
+      if (!isServed) setImmediate(lookAtTurn);
+    };
+    lookAtTurn();
+    const answer = await fetch(`${server.url}/livez`);
+    expect(answer.status).to.equal(200);
+    expect(calls, 'the request was answered while indexes were built').to.be.below(objects);
+    await server.whenReady(again);
+    isServed = true;
+    expect(calls).to.equal(objects);
+    // Two turns of this loop, since a turn of the build may fall between.
+    expect(most).to.be.at.most(400);
+    expect(
+      [...progress].filter((indexed) => indexed !== undefined && indexed > 0 && indexed < objects),
+    ).to.not.have.length(0);
+    const found = await server.client.list(again, { fieldSelector: 'tags=tag-3', sort: 'tags,desc' });
+    expect(found.items).to.have.length(Math.ceil((objects - 3) / 7));
+  });
+});

@@ -1,0 +1,41 @@
+import type { Steps } from './steps.ts';
+
+/** Items that are sorted in one piece: one to three milliseconds. */
+const runLength = 2048;
+
+/** Items that are merged in one step. */
+const mergedPerStep = 8192;
+
+type Compare<T> = (a: T, b: T) => number;
+
+/** Sorts as `Array.prototype.sort` does, stably, in steps. What is in order already costs little. */
+export function* sortSteps<T>(items: readonly T[], compare: Compare<T>): Steps<T[]> {
+  let runs: T[][] = [];
+  for (let from = 0; from < items.length; from += runLength) {
+    runs.push(items.slice(from, from + runLength).sort(compare));
+    yield;
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let at = 0; at < runs.length; at += 2) {
+      const [first = [], second] = runs.slice(at, at + 2);
+      merged.push(second === undefined ? first : yield* mergeSteps(first, second, compare));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+function* mergeSteps<T>(first: readonly T[], second: readonly T[], compare: Compare<T>): Steps<T[]> {
+  if (compare(first.at(-1) as T, second[0] as T) <= 0) return first.concat(second);
+  const merged: T[] = [];
+  let a = 0;
+  let b = 0;
+  while (a < first.length && b < second.length) {
+    // Of equal ones, the first stays the first.
+    if (compare(second[b] as T, first[a] as T) < 0) merged.push(second[b++] as T);
+    else merged.push(first[a++] as T);
+    if (merged.length % mergedPerStep === 0) yield;
+  }
+  return merged.concat(first.slice(a), second.slice(b));
+}

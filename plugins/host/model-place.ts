@@ -1,0 +1,20 @@
+import { declarationStackOf } from '@homeostat/controller-runtime/api';
+import type { Model } from '@homeostat/controller-runtime/api';
+import { placeInFolder } from './error-stack.ts';
+
+/**
+ * An error that registering a plugin's models led to. Its stack is the host's, so that the line that declares the model is put
+ * behind the message: `model Order: … (index.ts:7)`. Any other error is returned as it is.
+ */
+export function withModelPlace(error: unknown, models: readonly Model[], folder: string | undefined): unknown {
+  if (!(error instanceof Error) || folder === undefined || placeInFolder(error, folder) !== undefined) return error;
+  const model = models.find((each) => error.message.startsWith(`model ${nameOf(each)}: `));
+  const stack = model === undefined ? undefined : declarationStackOf(model);
+  const place = stack === undefined ? undefined : placeInFolder({ stack }, folder);
+  return place === undefined ? error : new Error(`${error.message} (${place})`, { cause: error });
+}
+
+/** As messages about a model call it. */
+function nameOf(model: Model): string {
+  return typeof model === 'function' ? model.name : model.kind;
+}

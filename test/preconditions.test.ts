@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { person, persons } from './support/models.ts';
+import { TestServer } from './support/test-server.ts';
+
+describe('A PATCH with the header Homeostat-Preconditions', () => {
+  const ada = `${persons}/ada`;
+  let server: TestServer;
+  let uid: string;
+  let resourceVersion: string;
+
+  beforeEach(async () => {
+    server = await TestServer.start();
+    ({ uid, resourceVersion } = (await server.create(persons, person('ada'))).metadata);
+  });
+  afterEach(() => server.stop());
+
+  const patch = (header: string, path = ada) =>
+    server.patch(path, { spec: { age: 7 } }, { headers: { 'homeostat-preconditions': header } });
+
+  it('is carried out where the stored object has what it names', async () => {
+    for (const header of [`uid=${uid}&resourceVersion=${resourceVersion}`, `uid=${encodeURIComponent(uid)}`]) {
+      expect((await patch(header)).status).to.equal(200);
+    }
+  });
+
+  it('is a 409 with the reason Conflict where it has not, for a subresource too', async () => {
+    const other = '00000000-0000-4000-8000-000000000000';
+    for (const header of [
+      `uid=${other}`,
+      `resourceVersion=${Number(resourceVersion) + 1}`,
+      `uid=${uid}&resourceVersion=1`,
+    ]) {
+      for (const path of [ada, `${ada}/status`]) {
+        const { status, body } = await patch(header, path);
+        expect([header, status, body.reason]).to.deep.equal([header, 409, 'Conflict']);
+      }
+    }
+    expect((await server.get(ada)).body.metadata.resourceVersion).to.equal(resourceVersion);
+  });
+
+  it('is a 404 where there is no object', async () => {
+    expect((await patch(`uid=${uid}`, `${persons}/nobody`)).status).to.equal(404);
+  });
+
+  it('is a 400 that names the header where that cannot be read', async () => {
+    for (const header of [
+      '',
+      'uid',
+      'uid=',
+      'uid=%zz',
+      'name=ada',
+      `uid=${uid}&uid=${uid}`,
+      `uid=${uid}, uid=${uid}&`,
+    ]) {
+      const { status, body } = await patch(header);
+      expect([header, status]).to.deep.equal([header, 400]);
+      expect(body.message).to.contain('header Homeostat-Preconditions');
+    }
+    expect((await patch('resourceVersion=x')).status).to.equal(400);
+  });
+});
