@@ -10,6 +10,8 @@ import type { WriteOptions } from '../registry/write-options.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { ResourceTable } from '../registry/resource-table.ts';
 import type { Revisions } from '../registry/revisions.ts';
+import { allSteps, runInTurns } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import { classifyOwners } from './classify-owners.ts';
 import { idOf, OwnerGraph } from './owner-graph.ts';
 import type { Node } from './owner-graph.ts';
@@ -34,6 +36,12 @@ interface Undecided {
 /** Writes that wait together are committed together, and others write as well. */
 const handledAtOnce = 100;
 
+/** Objects of a kind that are noted at once when it comes to be served: some milliseconds. */
+const learnedAtOnce = 5000;
+
+/** Of larger kinds, in one step. */
+const learnedPerStep = 1000;
+
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;
 
 /**
@@ -49,6 +57,9 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
+  /** Kinds whose objects are not all known yet: nothing is decided until they are. */
+  readonly #learning = new Set<Promise<void>>();
+  readonly #untilLearned = new Map<string, Node>();
   /** What waits until an owner that cannot be read is replaced or deleted. */
   readonly #behindBroken = new Map<string, Node>();
   /** Where the owner of the last dangling reference is: those of one owner come one after the other. */
@@ -69,22 +80,53 @@ export class GarbageCollector {
   }
 
   isIdle(): boolean {
-    return this.#queue.isIdle();
+    return this.#learning.size === 0 && this.#queue.isIdle();
   }
 
   async stop(): Promise<void> {
     for (const { unsubscribe } of this.#followed.values()) unsubscribe();
     await this.#queue.stop();
+    await Promise.all(this.#learning);
   }
 
   #follow(resource: Resource): void {
     const opened = kindName(resource.model.group, resource.model.kind);
     const unsubscribe = resource.feed.subscribe((change) => this.#onChange(resource, change));
     this.#followed.set(opened, { resource, unsubscribe });
+    if (resource.cache.size <= learnedAtOnce) {
+      allSteps(this.#learn(resource));
+      this.#onLearned(opened);
+      return;
+    }
+    const learning = this.#learnInTurns(resource, opened).finally(() => this.#endLearning(learning));
+    this.#learning.add(learning);
+  }
+
+  async #learnInTurns(resource: Resource, opened: string): Promise<void> {
+    await runInTurns(this.#learn(resource));
+    this.#onLearned(opened);
+  }
+
+  /** Takes note of the objects of a kind that is served from now on. What changes meanwhile is noted by {@link #onChange}. */
+  *#learn(resource: Resource): Steps<void> {
+    let learned = 0;
     for (const entry of resource.cache.entries()) {
+      if (this.#queue.isStopped || resource.isClosed) return;
       this.#graph.add(resource, entry);
       if (entry.owners !== undefined) this.#queue.add({ resource, key: entry.key });
+      learned += 1;
+      if (learned % learnedPerStep === 0) yield;
     }
+  }
+
+  #endLearning(learning: Promise<void>): void {
+    this.#learning.delete(learning);
+    if (this.#learning.size > 0) return;
+    for (const node of this.#untilLearned.values()) this.#queue.add(node);
+    this.#untilLearned.clear();
+  }
+
+  #onLearned(opened: string): void {
     // A blocker may have gone, and a dependent that nobody knew may be here.
     for (const node of this.#graph.leaving()) this.#queue.add(node);
     for (const [id, { node, kind }] of this.#undecided) {
@@ -131,6 +173,10 @@ export class GarbageCollector {
   }
 
   async #handle(node: Node): Promise<void> {
+    if (this.#learning.size > 0) {
+      this.#untilLearned.set(idOf(node), node);
+      return;
+    }
     const entry = node.resource.isClosed ? undefined : node.resource.cache.get(node.key);
     if (entry === undefined) return;
     try {
@@ -222,7 +268,10 @@ export class GarbageCollector {
     const { deletion } = entry;
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
-    if (await this.#options.unserved.some(isDependent)) {
+    const isAwaited = await this.#options.unserved.some(isDependent);
+    // A kind that came meanwhile is not unserved any more, and its dependents are not known yet.
+    if (this.#learning.size > 0) return this.#queue.add(node);
+    if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });
       const message = 'a deletion waits for dependents of a kind that is not served';
       this.#options.logger.info({ object: idOf(node) }, message);

@@ -94,7 +94,7 @@ function ownersOf({ data }: Row): readonly OwnerReference[] {
   return bytes.includes(ownersField) ? readOwners(bytes) : [];
 }
 
-/** What cannot be read is not known to have an owner, and holds up the deletion of none. */
+/** An object that cannot be read counts as one without owners: it does not hold up the deletion of any. */
 function readOwners(bytes: Buffer): readonly OwnerReference[] {
   try {
     const { metadata }: Partial<ApiObject> = decodeObject(bytes);

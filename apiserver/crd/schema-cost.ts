@@ -25,7 +25,6 @@ interface Visit {
   readonly schema: DefinitionSchema;
   readonly field: string;
   readonly depth: number;
-  readonly level: 'root' | 'field' | 'branch';
   readonly branches: { count: number };
 }
 
@@ -38,9 +37,9 @@ export class SchemaCost {
   #states = 0;
 
   /** Counts one schema more; false, with a violation that names the place, once they are too many. */
-  addSchema({ schema, field, depth, level, branches }: Visit, violations: DefinitionViolations): boolean {
+  addSchema({ schema, field, depth, branches }: Visit, violations: DefinitionViolations): boolean {
     this.#schemas += 1;
-    if (level === 'branch') branches.count += 1;
+    branches.count += branchesOf(schema);
     const rule = this.#brokenLimit(depth, branches.count);
     if (rule !== undefined) violations.forbidden(field, rule);
     const properties = Object.keys(schema.properties ?? {}).length;
@@ -74,6 +73,10 @@ export class SchemaCost {
     const problem = this.patterns.problemOf(pattern);
     return problem === undefined ? undefined : `must be a valid regular expression, but isn't: ${problem}`;
   }
+}
+
+function branchesOf({ allOf, anyOf, oneOf, not }: DefinitionSchema): number {
+  return [allOf, anyOf, oneOf].reduce((sum, branches = []) => sum + branches.length, not === undefined ? 0 : 1);
 }
 
 /** So much of a pattern that what is wrong with it still fits into a message. */

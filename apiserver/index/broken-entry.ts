@@ -2,7 +2,7 @@ import type { Entry } from './entry.ts';
 
 /**
  * A stored object that cannot be read. `bytes` names it and says nothing else; it has no index values. It is in no list
- * and no index, since nobody knows what it holds.
+ * and no index, since its content is unknown.
  */
 export interface BrokenEntry extends Entry {
   /** What is wrong, without anything of its content. */

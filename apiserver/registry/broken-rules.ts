@@ -49,7 +49,7 @@ export function proposeBrokenDelete(
 
 type Sent = Readonly<Partial<Record<keyof ObjectMeta, unknown>>>;
 
-/** Of a body that nobody has looked at; what is wrong with it is said later. */
+/** The metadata of a body that is not checked yet; empty where there is none. */
 function metadataOf(body: unknown): Sent {
   if (typeof body !== 'object' || body === null || !('metadata' in body)) return {};
   const { metadata } = body;

@@ -338,7 +338,7 @@ export class Registry {
   #admit<R>(resource: Resource, proposal: Proposal<R>, admission: Admission): R | Promise<R> {
     const { options, warnings, isLong, stored, lock } = admission;
     const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    // Nobody can judge the deletion of what cannot be read.
+    // Hooks cannot judge the deletion of an object that cannot be read.
     const isBlind = proposal.verb === 'delete' && stored === undefined;
     if (hooks === undefined || isBlind) return runSteps(proposal.conclude(proposal.object), isLong);
     const { dryRun = false, subresource } = options;

@@ -170,7 +170,7 @@ export class Resource {
     for (const entry of entries) {
       const known = gone.get(entry.key);
       gone.delete(entry.key);
-      // Whoever knew it keeps what it knew: that it broke is no change of the object.
+      // Watchers keep what they know: that it broke is no change of the object.
       if (isBroken(entry)) continue;
       if (known?.revision === entry.revision) continue;
       const isAnother = known !== undefined && known.uid !== entry.uid;

@@ -15,7 +15,7 @@ export interface Translated {
 export function translate(change: FeedChange, selects: (entry: Entry) => boolean): Translated | undefined {
   const { entry, previous } = change;
   const after = change.type !== 'DELETED' && selects(entry);
-  // A watch that began before the object broke may have shown it: nobody can tell.
+  // A watch that began before the object broke may have shown it.
   const before = previous !== undefined && (selects(previous) || isBroken(previous));
   if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry };
   return before ? { type: 'DELETED', entry } : undefined;

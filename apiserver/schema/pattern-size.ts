@@ -2,7 +2,7 @@
 const repeats: ReadonlySet<string> = new Set(['*', '+', '?']);
 
 /** Bytes of a class, such as `[a-z0-9]`, that cost as much as one state. */
-const classBytesPerState = 10;
+const classBytesPerState = 100;
 
 /**
  * About how many states RE2 makes of a pattern, without compiling it: `x{1000}` has a thousand, and `(x{10}){10}` a hundred.

@@ -48,11 +48,11 @@ export interface ApiServerOptions {
   readonly awaitedKind?: (kind: { readonly group: string; readonly plural: string }) => string | undefined;
   /**
    * Watches of one client address at the same time; beyond it 429. Behind a proxy that {@link trustedProxies} names, the address
-   * is that of `X-Forwarded-For`. Default 5,000.
+   * is that of `X-Forwarded-For`. Default 5,000, and half of {@link maxConnections} at most.
    */
   readonly maxWatchesPerAddress?: number;
   /**
-   * Connections at the same time. Beyond it a new one takes the place of one that has sent no request, or waits for its next.
+   * Connections at the same time. Beyond it a new one takes the place of one that has sent no request, waits for its next, or sends it slowly.
    * Default: the file descriptors of the process without an eighth, 100 at least; where the system does not tell, no limit.
    */
   readonly maxConnections?: number;
@@ -83,6 +83,7 @@ export type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token' | '
 };
 
 export function settingsOf(options: ApiServerOptions): Settings {
+  const descriptorShare = defaultMaxConnections();
   return {
     database: 'sqlite:./data/homeostat.db',
     host: '127.0.0.1',
@@ -92,8 +93,8 @@ export function settingsOf(options: ApiServerOptions): Settings {
     serviceDomain: 'homeostat.internal',
     bookmarkIntervalMs: 60_000,
     maxWatches: 10_000,
-    maxWatchesPerAddress: 5000,
-    maxConnections: defaultMaxConnections(),
+    maxWatchesPerAddress: watchShare(options.maxConnections ?? descriptorShare),
+    maxConnections: descriptorShare,
     trustedProxies: [],
     maxAnswerBytes: 256 * 1024 * 1024,
     eventTtlMs: defaultEventTtlMs,
@@ -108,6 +109,11 @@ export function settingsOf(options: ApiServerOptions): Settings {
     logger: containLogger(options.logger ?? silentLogger),
     retention: { ...defaultRetention, ...options.retention },
   };
+}
+
+/** What one client address may have: its watches are connections as well, and must not take all of them. */
+function watchShare(maxConnections: number | undefined): number {
+  return maxConnections === undefined ? 5000 : Math.min(5000, Math.ceil(maxConnections / 2));
 }
 
 /** @throws TypeError for a token, a domain or a proxy that is none */

@@ -20,7 +20,7 @@ describe('connections of a server', () => {
   async function start(maxConnections?: number): Promise<void> {
     clock = new FakeClock();
     sockets = [];
-    listener = new HttpListener((_request, response) => response.end('ok'), { clock, times, maxConnections });
+    listener = new HttpListener((_request, response) => response.end('ok'), { clock, maxConnections });
     await listener.listen(address);
   }
 
@@ -68,7 +68,7 @@ describe('connections of a server', () => {
     await start(4);
     const silent = [];
     for (let index = 0; index < 4; index += 1) silent.push(await open());
-    const first = once(silent[0] as Socket, 'end');
+    const first = once((silent[0] as Socket).resume(), 'end');
     const socket = await open(whole);
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
@@ -84,9 +84,23 @@ describe('connections of a server', () => {
     }
   });
 
+  it('give way while the body of their request is still arriving', async () => {
+    clock = new FakeClock();
+    sockets = [];
+    listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
+      clock,
+      maxConnections: 2,
+    });
+    await listener.listen(address);
+    const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
+    for (let index = 0; index < 6; index += 1) await open(half);
+    const [answer] = (await once(await open(whole), 'data')) as [Buffer];
+    expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
+  });
+
   it('do not give way while they are answered: the new one is closed', async () => {
     let asked = 0;
-    listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), times, maxConnections: 2 });
+    listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), maxConnections: 2 });
     sockets = [];
     await listener.listen(address);
     for (let index = 0; index < 2; index += 1) await open(whole);

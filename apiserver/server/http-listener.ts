@@ -89,7 +89,7 @@ export class HttpListener {
       return handler(request, response);
     };
     return (request, response) => {
-      this.#connections.hear(request.socket);
+      this.#connections.hear(request);
       toOriginForm(request);
       response.setHeader('X-Content-Type-Options', 'nosniff');
       // Without a socket there is another answer before it on the connection.

@@ -1,5 +1,6 @@
 import { defineModel, IndexSpec, multiValueAttribute } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -77,5 +78,43 @@ describe('building the indexes of a kind', () => {
     ).to.not.have.length(0);
     const found = await server.client.list(again, { fieldSelector: 'tags=tag-3', sort: 'tags,desc' });
     expect(found.items).to.have.length(Math.ceil((objects - 3) / 7));
+  });
+
+  it('lets garbage collection decide once it knows all objects of a large kind', async () => {
+    const model = thingModel(() => undefined);
+    const owners: ModelDescriptor = defineModel({
+      gvk: 'things.example.com/v1/Owner',
+      plural: 'owners',
+      schema: { type: 'object', properties: {} },
+    });
+    server.schemeManager.register(model);
+    server.schemeManager.register(owners);
+    const { uid } = (await server.client.create(owners, { metadata: { name: 'owner' } })).metadata;
+    const reference = {
+      apiVersion: 'things.example.com/v1',
+      kind: 'Owner',
+      name: 'owner',
+      uid,
+      blockOwnerDeletion: true,
+    };
+    const total = 5500;
+    const create = async (at: number): Promise<unknown> => {
+      const ownerReferences = at % 50 === 49 ? [reference] : [];
+      const object = { metadata: { name: `thing-${at}`, ownerReferences }, spec: { tag: 'a' } };
+      return server.client.create(model, object);
+    };
+    for (let from = 0; from < total; from += 500)
+      await Promise.all(Array.from({ length: 500 }, async (_, at) => create(from + at)));
+    server.schemeManager.unregister(model, 'service');
+    await server.client.delete(owners, 'owner', { propagationPolicy: 'Foreground' });
+    await eventually(() => server.isIdle());
+    expect((await server.client.list(owners)).items).to.have.length(1);
+
+    server.schemeManager.register(model);
+    await server.whenReady(model);
+    expect(server.isIdle()).to.equal(false);
+    await eventually(async () => (await server.client.list(owners)).items.length === 0);
+    expect((await server.client.list(model, { limit: 1 })).total).to.equal(total - total / 50);
+    await eventually(() => server.isIdle());
   });
 });

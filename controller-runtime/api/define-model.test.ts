@@ -137,6 +137,7 @@ describe('defineModel', () => {
     const broken: readonly (readonly [options: object, message: string])[] = [
       [{ ...names, indexs: [] }, 'model Thing: options: unknown key "indexs". Did you mean "indexes"?'],
       [{ ...names, group: 'things.example.com' }, 'model Thing: options: unknown key "group".'],
+      [{ ...names, indexes: { 'spec.a': {} } }, 'model Thing: indexes: must be a list of paths and specs'],
       [
         { ...names, indexes: [{ path: 'spec.a', uniqe: true }] },
         'model Thing: index spec.a: unknown key "uniqe". Did you mean "unique"?',

@@ -131,6 +131,8 @@ function indexesOf<T extends ApiObject>(
   components: Readonly<Record<string, JsonSchema>>,
   declarations: readonly IndexDeclaration<T>[],
 ): readonly IndexSpec<T>[] {
+  const given: unknown = declarations;
+  if (!Array.isArray(given)) throw new ModelError(kind, 'indexes', 'must be a list of paths and specs');
   const specs = new IndexSpecs<T>(kind);
   for (const declaration of declarations) {
     if (typeof declaration === 'object' && 'indexFunc' in declaration) specs.add(declaration);

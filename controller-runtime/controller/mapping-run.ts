@@ -16,9 +16,10 @@ export class MappingRun {
   readonly sinceMs: number;
   readonly #parts: MappingRunParts;
   readonly #source: WatchSource;
-  readonly #client: RunClient;
-  /** Its signal is made when it is first asked for, as that of a run. */
-  readonly #abort = new AbortController();
+  /** Made when the mapping asks for them: most are pure, and come by the ten thousand at the start. */
+  #client: RunClient | undefined;
+  #abort: AbortController | undefined;
+  #hasEnded = false;
   #left: Error | undefined;
   #reject: (reason: Error) => void = () => {};
 
@@ -26,7 +27,6 @@ export class MappingRun {
     this.#parts = parts;
     this.#source = source;
     this.sinceMs = parts.clock.monotonicMs();
-    this.#client = new RunClient({ ...parts, abort: this.#abort });
   }
 
   /**
@@ -38,7 +38,8 @@ export class MappingRun {
       const keys = this.#source.map(state, this.#context());
       return [...(isIterable(keys) ? keys : await this.#inTime(keys))];
     } finally {
-      void this.#client.end(this);
+      this.#hasEnded = true;
+      void this.#client?.end(this);
     }
   }
 
@@ -50,25 +51,38 @@ export class MappingRun {
   /** Tells the mapping to end, and leaves it behind. */
   leave(reason: Error): void {
     this.#left = reason;
-    this.#abort.abort(reason);
-    void this.#client.end(this);
+    this.#aborting.abort(reason);
+    void this.#client?.end(this);
     this.#reject(reason);
   }
 
+  get #aborting(): AbortController {
+    return (this.#abort ??= new AbortController());
+  }
+
   #context(): MapContext {
-    const abort = this.#abort;
+    const clientOf = (): RunClient => (this.#client ??= this.#createClient());
+    const signalOf = (): AbortSignal => this.#aborting.signal;
     return {
-      client: this.#client,
+      get client() {
+        return clientOf();
+      },
       get signal() {
-        return abort.signal;
+        return signalOf();
       },
     };
+  }
+
+  #createClient(): RunClient {
+    const client = new RunClient({ ...this.#parts, abort: this.#aborting });
+    if (this.#hasEnded) void client.end(this);
+    return client;
   }
 
   /** Most mappings return at once, and need no timer. */
   async #inTime(keys: Promise<MappedKeys>): Promise<MappedKeys> {
     const { clock, timeoutMs, stop } = this.#parts;
-    const unlink = linkAbort(this.#abort, stop);
+    const unlink = linkAbort(this.#aborting, stop);
     const left = new Promise<never>((_, reject) => (this.#reject = reject));
     const late = new Error(`the mapping outlasted its timeout of ${timeoutMs} ms`);
     const timer = clock.setTimeout(() => this.leave(late), timeoutMs);

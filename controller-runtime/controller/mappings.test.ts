@@ -180,20 +180,23 @@ describe('mappings of watched kinds', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('have a client that ends with them', async () => {
-    let late: Promise<unknown> | undefined;
-    let letGo = (): void => {};
-    const at = harnessFor((_team, { client }) => {
-      late = new Promise<void>((resolve) => (letGo = resolve)).then(() => client.get(Person, 'ada'));
-      late.catch(() => undefined);
+  it('have a client that ends with them, also when they ask for it later', async () => {
+    const late: Promise<unknown>[] = [];
+    const letGo: (() => void)[] = [];
+    const at = harnessFor((_team, context) => {
+      const client = letGo.length === 0 ? context.client : undefined;
+      const ended = new Promise<void>((resolve) => letGo.push(resolve));
+      const asked = ended.then(() => client ?? context.client);
+      late.push(asked.then((each) => each.get(Person, 'ada')).catch((error: unknown) => String(error)));
       return [];
     });
     await at.person('ada');
-    await team(at, 'red');
+    for (const name of ['red', 'blue']) await team(at, name);
     await at.start();
-    letGo();
-    const error: unknown = await late?.catch((thrown: unknown) => thrown);
-    expect(String(error)).to.contain('the mapping has ended: is an await missing?');
+    for (const each of letGo) each();
+    const errors = (await Promise.all(late)) as readonly string[];
+    expect(errors).to.have.length(2);
+    for (const error of errors) expect(error).to.contain('the mapping has ended: is an await missing?');
   });
 
   it('give an event up only where ten thousand other objects wait after a failure', async () => {

@@ -10,7 +10,7 @@ import type { CacheView } from './cache-view.ts';
 import type { ControllerDefinition, WatchSource } from './controller-definition.ts';
 import { QueueMetrics, sampleQueue } from './controller-metrics.ts';
 import { kindIdOf } from './kind-id.ts';
-import { MappingRun } from './mapping-run.ts';
+import { MappingRun, type MappingRunParts } from './mapping-run.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import { PendingStates } from './pending-states.ts';
 import { workKey } from './work-key.ts';
@@ -48,6 +48,7 @@ export interface MappedEvent {
  */
 export class Mappings {
   readonly #parts: MappingParts;
+  readonly #runParts: MappingRunParts;
   readonly #sources: readonly WatchSource[];
   readonly #queue: WorkQueue;
   readonly #workers: Workers;
@@ -63,6 +64,10 @@ export class Mappings {
     const { name: controller, concurrency, backoff, watches } = definition;
     this.#parts = parts;
     this.#sources = watches;
+    const { client, view, statusWrites } = parts;
+    const { timeoutMs, model } = definition;
+    const ownKindId = kindIdOf(model);
+    this.#runParts = { clock, client, view, statusWrites, timeoutMs, ownKindId, stop: this.#stop.signal };
     if (watches.length > 0) {
       const queueName = { name: `${controller}-mappings`, controller };
       this.#metrics = new QueueMetrics(metrics, queueName);
@@ -142,10 +147,7 @@ export class Mappings {
   }
 
   async #keysOf({ source }: PendingStates, state: ApiObject): Promise<readonly string[]> {
-    const { clock, client, view, statusWrites, definition } = this.#parts;
-    const { timeoutMs, model } = definition;
-    const parts = { clock, client, view, statusWrites, timeoutMs, ownKindId: kindIdOf(model), stop: this.#stop.signal };
-    const run = new MappingRun(parts, source);
+    const run = new MappingRun(this.#runParts, source);
     this.#running.add(run);
     try {
       return (await run.keysOf(state)).flatMap((given) => this.#workKey(given, state));

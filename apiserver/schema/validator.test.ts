@@ -1,0 +1,103 @@
+import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { Validator } from './validator.ts';
+
+function times<T>(count: number, make: (at: number) => T): T[] {
+  return Array.from({ length: count }, (_, at) => make(at));
+}
+
+function validatorOf(root: JsonSchema, origin: 'code' | 'client' = 'client'): Validator {
+  return new Validator({ root, components: {}, origin });
+}
+
+function wide(count: number, schema: JsonSchema): JsonSchema {
+  return { type: 'object', properties: Object.fromEntries(times(count, (at) => [`p${at}`, schema])) };
+}
+
+function messageOf(causes: readonly FieldCause[]): string {
+  return causes.map(({ message }) => message).join();
+}
+
+describe('a validator', () => {
+  for (const origin of ['code', 'client'] as const) {
+    it(`judges an object of 5,000 properties by a schema of ${origin}`, () => {
+      const validator = validatorOf(wide(5000, { type: 'string' }), origin);
+      const all = Object.fromEntries(times(5000, (at) => [`p${at}`, 'x']));
+      expect(validator.violations(all)).to.deep.equal([]);
+      expect(validator.violations({ ...all, p4999: 1 }).map(({ field }) => field)).to.deep.equal(['p4999']);
+    });
+  }
+
+  it('of a small schema of code has nothing to prepare', () => {
+    expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady()).to.equal(undefined);
+  });
+
+  it('compiles the patterns of a large schema in many turns, once', async () => {
+    const validator = validatorOf({
+      type: 'object',
+      properties: Object.fromEntries(times(100, (at) => [`p${at}`, { type: 'string', pattern: `^x{0,500}${at}$` }])),
+    });
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const ready = validator.whenReady();
+    expect(validator.whenReady()).to.equal(ready);
+    await ready;
+    isOver = true;
+    // A hundred patterns of a thousand states, and at most 2,000 states a turn.
+    expect(turns).to.be.above(40);
+    expect(validator.whenReady()).to.equal(undefined);
+    expect(validator.violations({ p7: 'xx7' })).to.deep.equal([]);
+    expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");
+  });
+
+  it('judges before its patterns are compiled, too', () => {
+    const validator = validatorOf({ type: 'string', pattern: '^a' });
+    expect([validator.violations('ab'), validator.violations('b').length]).to.deep.equal([[], 1]);
+  });
+
+  it('refuses what a pattern that RE2 cannot hold would have to match, and does not fail', async () => {
+    const validator = validatorOf({ type: 'string', pattern: '(?=a)b' });
+    await validator.whenReady();
+    expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
+  });
+
+  it('takes the longest repetition of RE2 for its longest text', () => {
+    const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
+    expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
+    expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');
+    expect(messageOf(validator.violations('x'.repeat(10_000)))).to.contain('too complex to be checked');
+  });
+
+  it('takes thousands of addresses', () => {
+    const part = '([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])';
+    const pattern = `^(${part}\\.){3}${part}(/([0-9]|[1-2][0-9]|3[0-2]))?$`;
+    const validator = validatorOf({ type: 'array', items: { type: 'string', pattern } });
+    expect(validator.violations(times(5000, (at) => `10.${at % 256}.0.${at % 200}/24`))).to.deep.equal([]);
+  });
+
+  it('looks enums of objects, lists and scalars up, whatever the order of their fields', () => {
+    const validator = validatorOf({ enum: [{ a: 1, b: [2] }, [1, 2], 'x', null, 0] });
+    for (const value of [{ b: [2], a: 1 }, [1, 2], 'x', null, -0])
+      expect(validator.violations(value)).to.deep.equal([]);
+    for (const value of [{ a: 1 }, [2, 1], 'y', 1, '{"a":1,"b":[2]}'])
+      expect(validator.violations(value)).to.have.length(1);
+  });
+
+  it('gives up on more work than a write may be, and says so', () => {
+    const branch: JsonSchema = { anyOf: times(100, (at) => ({ const: at })) };
+    const validator = validatorOf({ type: 'array', items: branch });
+    expect(validator.violations(times(100, () => 99))).to.deep.equal([]);
+    expect(messageOf(validator.violations(times(50_000, () => 99)))).to.contain('too complex to be checked');
+  });
+
+  it('never takes what it gave up on for right, below not', () => {
+    const list: JsonSchema = { type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } };
+    const validator = validatorOf({ not: list });
+    expect(validator.violations(times(50_000, () => 99))).to.have.length(1);
+  });
+});
