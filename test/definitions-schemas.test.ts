@@ -8,32 +8,15 @@ import {
   definitions,
   established,
   newWidget,
-  widgetDefinition,
   widgetDefinitionName,
   widgetDefinitionPath,
   widgets,
-  widgetVersion,
 } from './support/widget-definition.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
+import { definitionOf, times, unfoldingDefaults, withProperties } from './support/widget-schemas.ts';
+import type { Schema } from './support/widget-schemas.ts';
 
 const text = { type: 'string' };
 const count = { type: 'integer' };
-
-function times<T>(number: number, make: (at: number) => T): T[] {
-  return Array.from({ length: number }, (_, at) => make(at));
-}
-
-/** An object with so many properties, `p0` and so on. */
-function withProperties(number: number, make: (at: number) => Schema): Schema {
-  return { type: 'object', properties: Object.fromEntries(times(number, (at) => [`p${at}`, make(at)])) };
-}
-
-/** The definition of Widget with a schema of its spec. */
-function definitionOf(spec: Schema): object {
-  const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
-  return widgetDefinition({ versions: [widgetVersion({ schema, selectableFields: [] })] });
-}
 
 const place = 'spec.versions[0].schema.openAPIV3Schema.properties[spec]';
 
@@ -79,10 +62,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     });
 
     it('that unfold into more than 10,000 values are refused with their place', async () => {
-      let schema: Schema = { type: 'object', properties: {} };
-      for (let level = 0; level < 14; level += 1)
-        schema = { type: 'object', default: {}, properties: { a: schema, b: schema } };
-      const refused = await server.post(definitions, definitionOf(schema));
+      const refused = await server.post(definitions, definitionOf(unfoldingDefaults(14)));
       expect(refused.status).to.equal(422);
       expect(causeOf(refused).field).to.equal(`${place}.default`);
       expect(causeOf(refused).message).to.contain('unfolds into more than 10000 values');

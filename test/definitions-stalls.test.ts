@@ -15,35 +15,14 @@ import {
   widgetDefinition,
   widgetDefinitionPath,
   widgets,
-  widgetVersion,
 } from './support/widget-definition.ts';
+import { definitionOf, times, unfoldingDefaults, withProperties } from './support/widget-schemas.ts';
+import type { Schema } from './support/widget-schemas.ts';
 
 /** Nothing that a client sends may hold the event loop for longer. */
 const maxStallMs = 50;
 
-type Schema = Readonly<Record<string, unknown>>;
-
 const text = { type: 'string' };
-
-function times<T>(number: number, make: (at: number) => T): T[] {
-  return Array.from({ length: number }, (_, at) => make(at));
-}
-
-function withProperties(number: number, make: (at: number) => Schema): Schema {
-  return { type: 'object', properties: Object.fromEntries(times(number, (at) => [`p${at}`, make(at)])) };
-}
-
-function definitionOf(spec: Schema): object {
-  const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
-  return widgetDefinition({ versions: [widgetVersion({ schema, selectableFields: [] })] });
-}
-
-function unfolding(levels: number): Schema {
-  let schema: Schema = { type: 'object', properties: {} };
-  for (let level = 0; level < levels; level += 1)
-    schema = { type: 'object', default: {}, properties: { a: schema, b: schema } };
-  return schema;
-}
 
 function listOf(items: Schema): Schema {
   return { type: 'object', properties: { list: { type: 'array', items } } };
@@ -83,7 +62,7 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
     { list: times(20_000, () => ({ a1: 1 })) },
   ],
   ['50,000 branches', definitionOf(listOf({ ...free, oneOf: times(50_000, () => ({ required: ['a'] })) }))],
-  ['defaults that unfold', definitionOf(unfolding(14))],
+  ['defaults that unfold', definitionOf(unfoldingDefaults(14))],
   [
     'defaults below list items',
     definitionOf(listOf(withProperties(60, () => ({ ...text, default: 'x'.repeat(20) })))),

@@ -6,17 +6,17 @@ import type { Violations } from './violations.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Rules of an object that do not concern what its fields hold. */
-export function explainObject({ schema, required }: SchemaNode, value: Fields, violations: Violations): void {
-  const { minProperties, maxProperties } = schema;
-  const count = Object.keys(value).length;
+export function explainObject(node: SchemaNode, value: Fields, violations: Violations): void {
+  const { schema, required, minProperties, maxProperties } = node;
+  const count = node.judgesFields ? Object.keys(value).length : 0;
   for (const name of required) {
     if (violations.isFull) return;
     if (!Object.hasOwn(value, name)) violations.at(name, () => violations.required());
   }
-  if (minProperties !== undefined && count < minProperties) {
+  if (count < minProperties) {
     violations.invalid(count, `should have at least ${minProperties} properties`);
   }
-  if (maxProperties !== undefined && count > maxProperties) violations.tooMany(count, maxProperties);
+  if (count > maxProperties) violations.tooMany(count, maxProperties);
   if (schema.additionalProperties === false) explainForbidden(schema, value, violations);
   if (schema['x-kubernetes-embedded-resource'] === true) explainEmbedded(value, violations);
 }

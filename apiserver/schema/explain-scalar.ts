@@ -16,9 +16,13 @@ export function explainType({ schema, types }: SchemaNode, value: unknown, viola
   if ((typeBitOf(value) & types) === 0) violations.wrongType(jsonTypeOf(value), typesOf(schema).join());
 }
 
-export function explainEnum({ schema, values, constant }: SchemaNode, value: unknown, violations: Violations): void {
-  if (values?.has(value) === false) violations.notSupported(value, schema.enum ?? []);
-  if (constant?.has(value) === false) violations.notSupported(value, [schema.const]);
+export function explainEnum(
+  { schema, values, constant }: SchemaNode,
+  value: unknown,
+  { violations, budget }: Pick<TextCheck, 'violations' | 'budget'>,
+): void {
+  if (values?.has(value, budget) === false && !budget.isSpent) violations.notSupported(value, schema.enum ?? []);
+  if (constant?.has(value, budget) === false && !budget.isSpent) violations.notSupported(value, [schema.const]);
 }
 
 export function explainNumber(schema: JsonSchema, value: number, violations: Violations): void {

@@ -46,12 +46,12 @@ export class Explainer {
     if (violations.isFull || !this.#budget.spend() || (value === null && node.isNullable)) return;
     const before = violations.causes.length;
     explainType(node, value, violations);
-    explainEnum(node, value, violations);
+    explainEnum(node, value, { violations, budget: this.#budget });
     if (typeof value === 'number') explainNumber(node.schema, value, violations);
     else if (typeof value === 'string') this.#visitText(node, value, violations);
     else if (Array.isArray(value)) this.#visitList(node, value, violations);
     else if (typeof value === 'object' && value !== null) this.#visitObject(node, value as Fields, violations);
-    if (node.inPlace !== undefined) this.#visitInPlace(node.inPlace.parts, value, violations);
+    if (node.inPlace !== undefined) this.#visitInPlace(node.inPlace.value, value, violations);
     this.#budget.spend(wordingWork * (violations.causes.length - before));
   }
 
@@ -63,7 +63,7 @@ export class Explainer {
 
   #visitList(node: SchemaNode, list: readonly unknown[], violations: Violations): void {
     if (node.identity === undefined || this.#budget.spend(5 * list.length)) explainList(node, list, violations);
-    const items = node.items?.node;
+    const items = node.items?.value;
     if (items === undefined) return;
     const { path } = violations;
     for (let index = 0; index < list.length && !violations.isFull && !this.#budget.isSpent; index += 1) {
@@ -74,10 +74,12 @@ export class Explainer {
   }
 
   #visitObject(node: SchemaNode, fields: Fields, violations: Violations): void {
+    const names = node.judgesFields ? Object.keys(fields) : [];
+    if (!this.#budget.spend(node.required.length + names.length)) return;
     explainObject(node, fields, violations);
     const { path } = violations;
-    const additional = node.additional?.node;
-    for (const name of Object.keys(fields)) {
+    const additional = node.additional?.value;
+    for (const name of names) {
       if (violations.isFull || this.#budget.isSpent) return;
       const child = node.property(name) ?? additional;
       if (child === undefined) continue;

@@ -37,10 +37,10 @@ export class InterpretedGate {
     if (!this.#budget.spend()) return false;
     if (value === null && node.isNullable) return true;
     if ((typeBitOf(value) & node.types) === 0) return false;
-    if (node.values !== undefined && !node.values.has(value)) return false;
-    if (node.constant !== undefined && !node.constant.has(value)) return false;
+    if (node.values !== undefined && !node.values.has(value, this.#budget)) return false;
+    if (node.constant !== undefined && !node.constant.has(value, this.#budget)) return false;
     if (!this.#acceptsContent(node, value)) return false;
-    return node.inPlace === undefined || this.#acceptsInPlace(node.inPlace.parts, value);
+    return node.inPlace === undefined || this.#acceptsInPlace(node.inPlace.value, value);
   }
 
   #acceptsContent(node: SchemaNode, value: unknown): boolean {
@@ -62,29 +62,34 @@ export class InterpretedGate {
   }
 
   #acceptsObject(node: SchemaNode, fields: Fields): boolean {
-    const { required, additional } = node;
+    const { required } = node;
+    if (!this.#budget.spend(required.length)) return false;
     for (let index = 0; index < required.length; index += 1) {
       const name = required[index] as string;
       if (!Object.hasOwn(fields, name) || fields[name] === undefined) return false;
     }
+    if (node.judgesFields && !this.#acceptsFields(node, fields)) return false;
+    return !node.isEmbedded || isEmbeddedResource(fields);
+  }
+
+  #acceptsFields(node: SchemaNode, fields: Fields): boolean {
     let count = 0;
     for (const name in fields) {
       count += 1;
       const value = fields[name];
       if (value === undefined) continue;
-      const child = node.property(name) ?? additional?.node;
+      const child = node.property(name) ?? node.additional?.value;
       if (child !== undefined) {
         if (!this.#accepts(child, value)) return false;
-      } else if (node.isClosed) return false;
+      } else if (node.isClosed || !this.#budget.spend()) return false;
     }
-    if (count < node.minProperties || count > node.maxProperties) return false;
-    return !node.isEmbedded || isEmbeddedResource(fields);
+    return count >= node.minProperties && count <= node.maxProperties;
   }
 
   #acceptsList({ items, identity, minItems, maxItems }: SchemaNode, list: readonly unknown[]): boolean {
     if (list.length < minItems || list.length > maxItems) return false;
     if (items !== undefined) {
-      const { node } = items;
+      const node = items.value;
       for (let index = 0; index < list.length; index += 1) if (!this.#accepts(node, list[index])) return false;
     }
     return identity === undefined || (this.#budget.spend(5 * list.length) && isDistinct(list, identity));

@@ -84,6 +84,8 @@ export class SchemaNode {
   /** False where every number of a double's precision is right. */
   readonly judgesNumbers: boolean;
   readonly required: readonly string[];
+  /** False where an object may have any fields besides the required ones. */
+  readonly judgesFields: boolean;
   readonly minProperties: number;
   readonly maxProperties: number;
   readonly isClosed: boolean;
@@ -92,9 +94,9 @@ export class SchemaNode {
   readonly maxItems: number;
   readonly identity: Identity | undefined;
   /** Schemas of all other fields, and of items. */
-  readonly additional: LazyNode | undefined;
-  readonly items: LazyNode | undefined;
-  readonly inPlace: LazyInPlace | undefined;
+  readonly additional: Lazy<SchemaNode> | undefined;
+  readonly items: Lazy<SchemaNode> | undefined;
+  readonly inPlace: Lazy<InPlace> | undefined;
   readonly #nodes: SchemaNodes;
   readonly #properties = new Map<string, SchemaNode>();
 
@@ -109,6 +111,7 @@ export class SchemaNode {
     this.judgesText = this.format !== undefined || textKeywords.some((keyword) => schema[keyword] !== undefined);
     this.judgesNumbers = numberKeywords.some((keyword) => schema[keyword] !== undefined);
     this.required = schema.required ?? [];
+    this.judgesFields = fieldKeywords.some((keyword) => schema[keyword] !== undefined);
     this.minProperties = schema.minProperties ?? 0;
     this.maxProperties = schema.maxProperties ?? Infinity;
     this.isClosed = schema.additionalProperties === false;
@@ -117,9 +120,10 @@ export class SchemaNode {
     this.maxItems = schema.maxItems ?? Infinity;
     this.identity = identityOfItems(schema);
     const { additionalProperties, items } = schema;
-    this.additional = typeof additionalProperties === 'object' ? new LazyNode(additionalProperties, nodes) : undefined;
-    this.items = items === undefined ? undefined : new LazyNode(items, nodes);
-    this.inPlace = isInPlace(schema) ? new LazyInPlace(schema, nodes) : undefined;
+    this.additional =
+      typeof additionalProperties === 'object' ? new Lazy(() => nodes.of(additionalProperties)) : undefined;
+    this.items = items === undefined ? undefined : new Lazy(() => nodes.of(items));
+    this.inPlace = isInPlace(schema) ? new Lazy(() => inPlaceOf(schema, nodes)) : undefined;
   }
 
   /** The node of a field that the schema declares by its name. */
@@ -137,54 +141,37 @@ export class SchemaNode {
   }
 }
 
-/** A node that is made when it is first asked for. */
-class LazyNode {
-  readonly #schema: JsonSchema;
-  readonly #nodes: SchemaNodes;
-  #node: SchemaNode | undefined;
+/** A value that is made when it is first asked for. */
+class Lazy<T> {
+  readonly #make: () => T;
+  #value: T | undefined;
 
-  constructor(schema: JsonSchema, nodes: SchemaNodes) {
-    this.#schema = schema;
-    this.#nodes = nodes;
+  constructor(make: () => T) {
+    this.#make = make;
   }
 
-  get node(): SchemaNode {
-    return (this.#node ??= this.#nodes.of(this.#schema));
+  get value(): T {
+    return (this.#value ??= this.#make());
   }
 }
 
-/** The same of schemas that judge the value itself. */
-class LazyInPlace {
-  readonly #schema: JsonSchema;
-  readonly #nodes: SchemaNodes;
-  #parts: InPlace | undefined;
-
-  constructor(schema: JsonSchema, nodes: SchemaNodes) {
-    this.#schema = schema;
-    this.#nodes = nodes;
-  }
-
-  get parts(): InPlace {
-    return (this.#parts ??= this.#make());
-  }
-
-  #make(): InPlace {
-    const { $ref, allOf = [], not } = this.#schema;
-    const nodeOf = (schema: JsonSchema): SchemaNode => this.#nodes.of(schema);
-    return {
-      reference: $ref === undefined ? undefined : this.#nodes.referenced($ref),
-      allOf: allOf.map(nodeOf),
-      anyOf: listOf(this.#schema.anyOf)?.map(nodeOf),
-      oneOf: listOf(this.#schema.oneOf)?.map(nodeOf),
-      not: not === undefined ? undefined : nodeOf(not),
-    };
-  }
+function inPlaceOf({ $ref, allOf = [], anyOf, oneOf, not }: JsonSchema, nodes: SchemaNodes): InPlace {
+  const nodeOf = (schema: JsonSchema): SchemaNode => nodes.of(schema);
+  return {
+    reference: $ref === undefined ? undefined : nodes.referenced($ref),
+    allOf: allOf.map(nodeOf),
+    anyOf: listOf(anyOf)?.map(nodeOf),
+    oneOf: listOf(oneOf)?.map(nodeOf),
+    not: not === undefined ? undefined : nodeOf(not),
+  };
 }
 
 /** An empty list of values or branches says nothing, as Kubernetes has it. */
 function listOf<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list === undefined || list.length === 0 ? undefined : list;
 }
+
+const fieldKeywords = ['properties', 'additionalProperties', 'minProperties', 'maxProperties'] as const;
 
 const textKeywords = ['minLength', 'maxLength', 'pattern'] as const;
 

@@ -18,6 +18,10 @@ function messageOf(causes: readonly FieldCause[]): string {
   return causes.map(({ message }) => message).join();
 }
 
+function fieldsOf(count: number): object {
+  return Object.fromEntries(times(count, (at) => [`f${at}`, at]));
+}
+
 describe('a validator', () => {
   for (const origin of ['code', 'client'] as const) {
     it(`judges an object of 5,000 properties by a schema of ${origin}`, () => {
@@ -94,6 +98,22 @@ describe('a validator', () => {
     expect(validator.violations(times(100, () => 99))).to.deep.equal([]);
     expect(messageOf(validator.violations(times(50_000, () => 99)))).to.contain('too complex to be checked');
   });
+
+  const expensive: readonly (readonly [what: string, branch: (at: number) => JsonSchema, item: () => unknown])[] = [
+    ['enums of lists', (at) => ({ enum: [times(50, () => at)] }), () => times(50, () => 2000)],
+    ['required fields', () => ({ required: [...times(90, (at) => `f${at}`), 'x'] }), () => fieldsOf(90)],
+    ['unknown fields', () => ({ properties: { x: { type: 'string' } }, required: ['y'] }), () => fieldsOf(2000)],
+    ['fields of no schema', () => ({ maxProperties: 3 }), () => fieldsOf(2000)],
+    ['long texts', () => ({ pattern: '^b' }), () => 'a'.repeat(10_000)],
+  ];
+  for (const [what, branch, item] of expensive) {
+    it(`counts the work of ${what}`, () => {
+      const validator = validatorOf({ type: 'array', items: { anyOf: times(2000, branch) } });
+      const causes = validator.violations(times(1000, item));
+      expect(messageOf(causes)).to.match(/too complex to be checked|at least one schema/);
+      expect(causes.length).to.be.below(100);
+    });
+  }
 
   it('never takes what it gave up on for right, below not', () => {
     const list: JsonSchema = { type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } };
