@@ -17,21 +17,24 @@ const count = 5_000;
 const seed = 20_300_101;
 
 /** Requests at the same time. */
-const width = 8;
+const width = 16;
 
 /** What memory may have more at the end than at the beginning: caches that have filled, and history. */
 const maxGrowthBytes = 48 * 1024 * 1024;
 
 const deleted: HostileRequest = { method: 'DELETE', path: things };
 
+/** Other processes slow this one down, now more and now less. */
+function limitNow(): number {
+  return maxStallMs * machineSlowness();
+}
+
 describe('hostile requests', () => {
   let server: HostileProcess;
-  let limitMs: number;
   let heldAtStart: number;
 
   before(async () => {
     server = await HostileProcess.start();
-    limitMs = maxStallMs * machineSlowness();
     const ann = JSON.stringify(person('ann'));
     await server.send({ method: 'POST', path: persons, headers: { 'content-type': 'application/json' }, body: ann });
   });
@@ -53,16 +56,18 @@ describe('hostile requests', () => {
     return stallMs;
   }
 
-  it(`answers ${count} random ones with what is documented, and none holds up the others`, async () => {
+  it(`answers ${count} random ones with what is documented, and none holds up the others`, async function random() {
+    // Seconds, where nothing else runs.
+    this.timeout(600_000);
     const requests = randomRequests(count, seed);
     await stallOf(requests.slice(0, 200));
     heldAtStart = await server.call('heldBytes');
     for (let from = 0; from < requests.length; from += width) {
       const together = requests.slice(from, from + width);
-      if ((await stallOf(together)) <= limitMs) continue;
+      if ((await stallOf(together)) <= maxStallMs) continue;
       for (const request of together) {
         const stallMs = Math.min(await stallOf([request]), await stallOf([request]));
-        expect(stallMs, describeRequest(request)).to.be.at.most(limitMs);
+        expect(stallMs, describeRequest(request)).to.be.at.most(limitNow());
       }
     }
     await server.send(deleted);
@@ -73,7 +78,7 @@ describe('hostile requests', () => {
   /** Sends a request up to three times, and returns the shortest of the longest stalls: it may meet a collection of garbage. */
   async function leastStallOf({ before = () => [], request }: LargeRequest, object: string): Promise<number> {
     let leastMs = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 3 && leastMs > limitMs; attempt += 1) {
+    for (let attempt = 0; attempt < 3 && leastMs > limitNow(); attempt += 1) {
       // A name of its own each time: some have finalizers, and stay.
       const name = `${object}-${attempt}`;
       for (const each of before(name)) {
@@ -87,7 +92,7 @@ describe('hostile requests', () => {
 
   for (const [number, large] of largeRequests.entries()) {
     it(`is not held up by ${large.name}`, async () => {
-      expect(await leastStallOf(large, `large-${number}`)).to.be.at.most(limitMs);
+      expect(await leastStallOf(large, `large-${number}`)).to.be.at.most(limitNow());
       await server.send(deleted);
       await expectAlive();
     });
@@ -100,7 +105,7 @@ describe('hostile requests', () => {
 
     for (const large of listRequests) {
       it(`is not held up by ${large.name}`, async () => {
-        expect(await leastStallOf(large, 'list')).to.be.at.most(limitMs);
+        expect(await leastStallOf(large, 'list')).to.be.at.most(limitNow());
         await expectAlive();
       });
     }

@@ -43,7 +43,9 @@ export function select(cache: KindCache, query: Query, page: Page = {}): Selecti
   const bounds = { from: offset, to: offset + count };
   const plan = planOf(cache, query.conditions);
   if (query.isEmpty || plan.total === 0) return { entries: [], total: 0, visited: 0 };
-  if (query.conditions.length === 0) return pageByRank(cache, query, bounds);
+  // As with a namespace that holds all objects.
+  const isEverything = query.conditions.length === 0 || plan.total === cache.size;
+  if (isEverything) return pageByRank(cache, query, bounds);
   const { candidates } = plan;
   if (candidates !== undefined && isWorthCollecting(candidates.count, cache.size, { plan, bounds })) {
     return collectAndSort(candidates, query, bounds);

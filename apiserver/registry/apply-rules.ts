@@ -14,17 +14,9 @@ import type { Steps } from '../turns/steps.ts';
 import { admittedFields, managerOf } from './field-management.ts';
 import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
 import type { Proposal } from './proposal.ts';
-import { requireName } from './read-draft.ts';
+import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict } from './resource-errors.ts';
-import {
-  authorFields,
-  checkPreconditions,
-  isEmpty,
-  proposeCreate,
-  proposeNext,
-  pruneDraft,
-  readSteps,
-} from './write-rules.ts';
+import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
@@ -108,7 +100,9 @@ function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
 }
 
 function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
-  const draft = yield* readSteps(rules, body, request);
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
   requireName(draft, request);
   if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   pruneDraft(rules, draft, request);

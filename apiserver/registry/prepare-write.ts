@@ -44,11 +44,11 @@ export function* prepareWrite(
   const { op, stored, leader, requires = [] } = change;
   const { object, answer } =
     resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
-  yield;
+  if (resource.view !== undefined) yield;
   const data = encodeObject(object);
   checkObjectSize(data);
-  yield;
   if (op !== 'delete' && isGrowing(data, stored)) checkCounts(withoutManagers(object), objectLimits);
+  yield;
   const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
   return { op, object, answer, leader, requires, data, values, ...(stored === undefined ? {} : { stored }) };
 }

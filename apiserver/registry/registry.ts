@@ -19,10 +19,9 @@ import { brokenObject } from './broken-object.ts';
 import { proposeBrokenDelete, proposeReplacement } from './broken-rules.ts';
 import { proposeDelete } from './delete-rules.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { withRevision } from './object-codec.ts';
+import { decodeObject, withRevision } from './object-codec.ts';
 import { lockOf, operationOf, refusalOf } from './operation.ts';
 import type { Refusal } from './operation.ts';
-import { proposeOn } from './change-proposals.ts';
 import type { Proposals, Propose } from './change-proposals.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
 import type { Change, PreparedWrite } from './prepare-write.ts';
@@ -37,7 +36,7 @@ import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from '
 import { emptyWarnings } from './write-request.ts';
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './write-options.ts';
 import type { CreateRequest, Decision, WriteRequest } from './write-request.ts';
-import { deletionAnswer, storedAnswer, writtenAs } from './write-result.ts';
+import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './write-result.ts';
 import type { Stored, WriteResult, Written } from './write-result.ts';
 
 /** Names drawn for a generateName before giving up. */
@@ -277,24 +276,26 @@ export class Registry {
       const broken = ofBroken && resource.cache.broken.get(formatKey(key));
       const entry = broken ?? this.#stored(resource, key);
       const isLong = options.isLarge === true || entry.bytes.length > largeObject || resource.takesLong;
-      const read = runSteps(
-        proposeOn(resource.show(entry), (stored) => (broken ? ofBroken : propose)(stored, request)),
-        isLong,
-      );
-      return afterwards(read, ({ proposal, unchanged }) => {
-        const conclude = function* (this: Registry, decision: Decision): Steps<Verdict> {
-          const result: WriteResult = { outcome: 'unchanged', warnings, ...unchanged };
-          if (decision.kind === 'none') return { kind: 'answer', result };
-          const op = decision.kind === 'remove' ? 'delete' : 'update';
-          const change = yield* this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
+      const shown = resource.show(entry);
+      const stored = decodeObject(shown.bytes);
+      const unchanged = (): Verdict => ({
+        kind: 'answer',
+        result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) },
+      });
+      const conclude = (decision: Decision): Verdict | Promise<Verdict> => {
+        if (decision.kind === 'none') return unchanged();
+        const op = decision.kind === 'remove' ? 'delete' : 'update';
+        const prepared = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
+        return afterwards(runSteps(prepared, isLong), (change): Verdict => {
           // A removal is one, whatever is left of the object.
           const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
-          return isNothing ? { kind: 'answer', result } : { kind: 'commit', change, warnings };
-        };
-        const admission = { options, warnings, isLong, ...(broken ? {} : { stored: entry }) };
-        const decided = this.#admit(resource, proposal, admission);
-        return afterwards(decided, (decision) => runSteps(conclude.call(this, decision), isLong));
-      });
+          return isNothing ? unchanged() : { kind: 'commit', change, warnings };
+        });
+      };
+      const proposed = runSteps((broken ? ofBroken : propose)(stored, request), isLong);
+      const admission = { options, warnings, isLong, ...(broken ? {} : { stored: entry }) };
+      const decided = afterwards(proposed, (proposal) => this.#admit(resource, proposal, admission));
+      return afterwards(decided, conclude);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
       await resource.whenWritable();
@@ -378,7 +379,7 @@ export class Registry {
       if (written !== undefined) return written;
       const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(storage);
-      // Memory has what came before the commit, and so what took the claim away.
+      // Memory has every change before this commit by now, the one that released the claim included.
       if (refusal === 'requires' && change.leader !== undefined && !leaders.isLeading(change.leader)) {
         throw formerLeader(resource.model, change.object.metadata.name, change.leader);
       }

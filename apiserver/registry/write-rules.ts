@@ -11,15 +11,6 @@ import { badRequest, clip, conflict, invalid } from './resource-errors.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
 
-/** The body as a draft. */
-export function* readSteps(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
-  const value = body();
-  yield;
-  const draft = readDraft(rules, value, request);
-  yield;
-  return draft;
-}
-
 /** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
 function* shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): Steps<void> {
   rules.schema.applyDefaults(draft);
@@ -71,13 +62,14 @@ function* judgeByModel({ validateModel, judge }: Rules, next: ApiObject, stored:
 
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
 export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
-  const draft = yield* readSteps(rules, body, request);
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
   }
   if (rules.model.subresources.includes('status')) delete draft.status;
   yield* shapeDraft(rules, draft, request);
-  yield;
   const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
   draft.metadata = {
     name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
@@ -114,7 +106,6 @@ function* finishNew(rules: Rules, { proposed, object }: Admitted, request: Creat
       ? creatorsFields(rules, object, request)
       : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
   setManagedFields(object, entries);
-  yield;
   yield* judgeByModel(rules, object, undefined);
   return object;
 }
@@ -164,7 +155,9 @@ export function* proposeUpdate(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<Proposal<Decision>> {
-  const draft = yield* readSteps(rules, body, request);
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
   requireName(draft, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
@@ -178,7 +171,9 @@ export function* proposePatch(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<Proposal<Decision>> {
-  const draft = yield* readSteps(rules, body, request);
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
   const { uid, ...revisions } = draft.metadata;
   requireName(draft, request);
   // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
@@ -225,7 +220,6 @@ export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps
   const { subresource } = next.request;
   const proposed = nextObject(rules, stored, next);
   yield* shapeDraft(rules, proposed, next.request);
-  yield;
   proposed.metadata = nextMetadata(stored, proposed);
   return {
     verb: 'update',
@@ -243,7 +237,6 @@ function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): St
   const managed = next.manage.entries(stored);
   // No entries are stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
-  yield;
   validateObject(rules, object, { request, stored });
   yield;
   checkFinalizers(rules.model, stored, object);

