@@ -55,7 +55,7 @@ describe('answers that clients do not read', () => {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
 
-  /** Sends, waits for the head of the answer, and reads no further; answers what came. */
+  /** Sends, waits for the head of the answer, and reads no further; returns what came. */
   async function begin(text: string): Promise<{ readonly socket: Socket; readonly head: string }> {
     const socket = server.connect();
     sockets.push(socket);

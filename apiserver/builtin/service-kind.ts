@@ -19,7 +19,7 @@ export const serviceKind: ModelDescriptor = defineModel({
   validate: () => [{ field: 'kind', message: 'Forbidden: this server routes no traffic, so it stores no services' }],
 });
 
-/** True for kinds that clients can read and nobody can write. */
+/** True for kinds that clients can read and cannot write. */
 export function isReadOnly({ group, kind }: ModelDescriptor): boolean {
   return group === serviceKind.group && kind === serviceKind.kind;
 }

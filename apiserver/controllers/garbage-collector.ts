@@ -39,7 +39,7 @@ const handledAtOnce = 100;
 /** Objects of a kind that are noted at once when it comes to be served: some milliseconds. */
 const learnedAtOnce = 5000;
 
-/** Of larger kinds, in one step. */
+/** Objects of a larger kind that one step looks at. */
 const learnedPerStep = 1000;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;

@@ -201,7 +201,7 @@ export class DefinitionController {
   async #setStatus(definition: CustomResourceDefinition, status: DefinitionStatus): Promise<void> {
     if (deepEqual(definition.status, status)) return;
     const { apiVersion, kind, metadata } = definition;
-    // Of a status, the rest of the object is not read.
+    // A status write does not read the rest of the object.
     await this.#options.registry.update(
       this.#opened(),
       keyOf(definition),

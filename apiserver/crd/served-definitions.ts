@@ -141,7 +141,7 @@ async function writable(model: ModelDescriptor): Promise<void> {
   for (const version of versionsOfKind(model)) await compileSchema(version, 'client').whenReady();
 }
 
-/** A kind that nobody may ask for has objects as well. */
+/** A kind without a served version has objects as well. */
 function withStorageServed(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;
   const versions = spec.versions.map((version) => ({ ...version, served: version.served || version.storage }));

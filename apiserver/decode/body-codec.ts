@@ -51,7 +51,7 @@ interface Job {
 }
 
 /**
- * Decodes bodies, and writes YAML. What is large is done in a worker thread, one at a time, so that it holds up nobody else;
+ * Decodes bodies, and writes YAML. What is large is done in a worker thread, one at a time, so that other requests go on;
  * the worker starts when it is first needed.
  */
 export class BodyCodec {

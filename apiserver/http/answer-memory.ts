@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** A smaller answer is not counted: a connection has one at a time. */
+/** Smaller responses are not counted: a connection has one at a time. */
 export const leastCounted: number = 64 * 1024;
 
 /** The memory that answers take until their clients have read them, or have gone. All answers share one bound. */

@@ -86,8 +86,8 @@ export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>)
 }
 
 /**
- * Answers with JSON that is made in pieces. What fits into one piece is sent whole; else the client's reading sets the pace.
- * `length` is that of the whole, in bytes, where the pieces are copies of what is stored; without it the answer is chunked.
+ * Sends JSON that is made in pieces. A text that fits into one piece is sent whole; otherwise the client's reading sets the pace.
+ * `length` is the length of the whole in bytes, known where the pieces are copies of stored bytes; without it the response is chunked.
  */
 export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, length?: number): void {
   if (context.response.status === 404) context.status = 200;
@@ -118,7 +118,7 @@ function asStored(object: Buffer): Buffer {
   return object;
 }
 
-/** Answers with YAML that is made in pieces. What is made at once, as that of short lists is, is sent whole. */
+/** Sends YAML that is made in pieces. YAML that is made at once, as for short lists, is sent whole. */
 export function sendYamlPieces(context: Context, pieces: Pieces): void {
   const made: Buffer[] = [];
   for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {

@@ -153,7 +153,7 @@ async function failureOf(next: () => Promise<unknown>): Promise<Failure | undefi
   }
 }
 
-/** Of the response, which is yet to be made of a failure. */
+/** The status code of the response, which is not written yet when the request failed. */
 function statusOf({ res }: Context, failure: Failure | undefined): number {
   if (failure === undefined || res.headersSent) return res.statusCode;
   return isApiError(failure.error) ? failure.error.code : 500;

@@ -70,7 +70,7 @@ class KnownHosts {
   }
 }
 
-/** Of several Host headers, node would take the first, and a proxy perhaps the last. */
+/** Refuses several Host headers: node would take the first, a proxy perhaps the last. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -5,7 +5,7 @@ import type { TrustedProxies } from './trusted-proxies.ts';
 const linesPerMinute = 10;
 const minuteMs = 60_000;
 
-/** Of a path that a client has made up. */
+/** Characters of a path that a log line shows: clients make paths up. */
 const maxPathLength = 200;
 
 export interface RefusalLogParts {

@@ -14,7 +14,7 @@ export function sendBytes(context: Context, json: Buffer, format: Format): void 
   context.body = json;
 }
 
-/** Answers with YAML. */
+/** Sends YAML. */
 export function setYaml(context: Context, yaml: Buffer | Readable): void {
   if (context.response.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');

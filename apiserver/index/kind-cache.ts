@@ -117,7 +117,7 @@ export class KindCache {
     allSteps(this.loadSteps(entries));
   }
 
-  /** The same in steps, for a cache that nobody reads yet. */
+  /** The same in steps, for a cache that is not read yet. */
   *loadSteps(entries: Iterable<Entry>): Steps<void> {
     this.#slots.clear();
     this.#broken.clear();

@@ -66,7 +66,7 @@ export class SortedIndex {
     allSteps(this.loadSteps(values, slots));
   }
 
-  /** The same in steps, for an index that nobody reads yet. */
+  /** The same in steps, for an index that is not read yet. */
   *loadSteps(values: readonly string[], slots: readonly Slot[]): Steps<void> {
     this.#buckets = [];
     this.#outline = { values: [], slots: [], sizes: [] };

@@ -8,7 +8,7 @@ import { errorResponses } from './responses.ts';
 /** What a document says of itself. */
 export interface DocumentInfo {
   readonly title: string;
-  /** Of the API. */
+  /** The version of the API. */
   readonly version: string;
 }
 

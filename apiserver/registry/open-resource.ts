@@ -185,7 +185,7 @@ function restore(resource: Resource, change: Change): FeedChange {
   const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
   const entry = present?.revision === revision ? present : lenientEntry(resource, change);
-  // What nobody could read comes into being with the next change.
+  // The next change creates an object that could not be read.
   const isNew = op !== 'delete' && before !== undefined && isBroken(before);
   return feedChange(op, entry, isNew ? undefined : before);
 }

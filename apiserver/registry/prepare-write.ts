@@ -17,7 +17,7 @@ export interface Change {
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
-  /** Of a creation: what has to be there when it is committed. */
+  /** Claims that must exist when a creation is committed. */
   readonly requires?: readonly RequiredClaim[];
 }
 

@@ -16,7 +16,7 @@ export interface RegistryOptions {
   readonly serviceDomain: string;
   /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
   readonly onCommit: (revision: number, bytes: number) => void;
-  /** Another process has set the kind's unique indexes anew. Resolves when the kind may be written to all the same. */
+  /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
   /**

@@ -196,7 +196,7 @@ export class Resource {
     return Promise.all([own, stored]).then(() => undefined);
   }
 
-  /** Lets nobody write any more, for a reason. */
+  /** Refuses every write from now on, with a reason. */
   refuseWrites(reason: ApiError): void {
     this.#refusal = reason;
   }

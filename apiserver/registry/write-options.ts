@@ -7,9 +7,9 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   readonly subresource?: Subresource;
-  /** Of a deletion or a patch: the stored object must have these (409 otherwise). */
+  /** What the stored object must have for a deletion or a patch (409 otherwise). */
   readonly preconditions?: Preconditions;
-  /** Of a deletion. Default what the object's finalizers say, or Background. */
+  /** What a deletion does with dependents. Default: what the object's finalizers say, or Background. */
   readonly propagationPolicy?: PropagationPolicy;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer;

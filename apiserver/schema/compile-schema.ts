@@ -35,7 +35,7 @@ export interface ObjectSchema {
 
 type SchemaOfModel = Pick<ModelDescriptor, 'components' | 'schemaName'>;
 
-/** Of frozen components, by these and the schema's name: a process may have many servers. */
+/** Compiled schemas by their frozen components and their name: a process may have many servers. */
 const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
 
 /**

@@ -15,7 +15,7 @@ export interface LinearPattern {
   test(text: string): boolean;
   /** The pattern itself: ajv tells patterns apart by it. */
   toString(): string;
-  /** Of the compiled pattern. */
+  /** The number of states of the compiled pattern. */
   readonly states: number;
 }
 

@@ -161,7 +161,7 @@ function timeOptions({ headersMs, requestMs, checkMs }: ConnectionTimes): Server
   return { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs };
 }
 
-/** Of TLS 1.2 the suites with forward secrecy and authenticated encryption, as RFC 9325 has them; those of TLS 1.3 all have both. */
+/** The suites of TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325); those of TLS 1.3 all have both. */
 const ciphers = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',

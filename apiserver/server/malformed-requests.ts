@@ -8,7 +8,7 @@ import { maxHeaderSize } from './connection-limits.ts';
 const lingerMs = 2000;
 
 /**
- * Answers what is not HTTP, and requests that take too long to arrive, with a Status where it can be written, and closes the
+ * Refuses what is not HTTP, and requests that take too long to arrive, with a Status where it can be written, and closes the
  * connection. The clock limits how long the client may take to go.
  */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {

@@ -33,7 +33,7 @@ interface Entry {
   readonly reject: (error: unknown) => void;
   /** The key and the claims: what no other operation of the same batch may touch. */
   readonly tokens: readonly string[];
-  /** Of the claims that others may require in the same batch, and that none may change there. */
+  /** Claims that other operations of the batch may require, and that none of them may change. */
   required: readonly Requirement[];
   /** Those that were submitted later and touch a token of this one. */
   readonly successors: Entry[];

@@ -32,7 +32,7 @@ function* mergeSteps<T>(first: readonly T[], second: readonly T[], compare: Comp
   let a = 0;
   let b = 0;
   while (a < first.length && b < second.length) {
-    // Of equal ones, the first stays the first.
+    // Equal items keep their order.
     if (compare(second[b] as T, first[a] as T) < 0) merged.push(second[b++] as T);
     else merged.push(first[a++] as T);
     if (merged.length % mergedPerStep === 0) yield;

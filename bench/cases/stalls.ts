@@ -9,11 +9,11 @@ const maxStallMs = 50;
 
 const idleMs = 2_000;
 
-/** Of each request; the shortest stall counts, since any may meet a collection of all garbage, or code that was not compiled yet. */
+/** Runs of each request. The shortest stall counts, since each run may meet a full garbage collection or code that is not compiled yet. */
 const attempts = 3;
 
 const largeLeaves = 8_800;
-/** Of the definitions of a cluster's usual projects the mean is as large. */
+/** The mean size of the definitions of a usual cluster. */
 const usualLeaves = 300;
 
 type Work = () => Promise<unknown>;

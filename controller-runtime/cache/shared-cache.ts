@@ -51,7 +51,7 @@ export class SharedCache<T extends ApiObject> {
   }
 }
 
-/** The caches that informers follow at the moment, by what they select. One that nobody follows any more is dropped. */
+/** The caches that informers follow at the moment, by what they select. A cache without followers is dropped. */
 export class SharedCaches {
   readonly #caches = new Map<string, SharedCache<ApiObject>>();
 

@@ -149,7 +149,7 @@ export interface Client {
 /** The type of an object's status: `never` for a kind that has none, `unknown` for objects of which nothing is known. */
 export type StatusOf<T extends ApiObject> = DeclaredStatus<{ readonly [K in keyof T]: T[K] }>;
 
-// Of a mapped type: TypeScript 5.9 takes a controller of one kind for a controller of any kind only if it compares what `status`
+// A mapped type: TypeScript 5.9 takes a controller of one kind for a controller of any kind only if it compares what `status`
 // takes, and with a condition on T itself it compares T.
 type DeclaredStatus<T> = 'status' extends keyof T
   ? T extends { readonly status?: infer S }

@@ -16,7 +16,7 @@ interface Written {
   /** Absent: it is gone. */
   readonly object?: ApiObject;
   readonly uid: string;
-  /** Of the state that was written; of what is gone, the last that is known. */
+  /** The revision of the state that was written; for a deleted object, the last known one. */
   readonly revision: string;
 }
 
@@ -157,7 +157,7 @@ export function idOf(target: Target): string {
   return `${target.kindId}/${formatKey(target.key)}`;
 }
 
-/** Of a cache: each version of a kind has its own. */
+/** Identifies a cache: each version of a kind has its own. */
 function recordIdOf({ cacheId, key }: Target): string {
   return `${cacheId}/${formatKey(key)}`;
 }

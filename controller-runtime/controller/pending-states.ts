@@ -2,7 +2,7 @@ import type { ApiObject } from '../api/index.ts';
 import type { Reason } from '../queue/reason.ts';
 import type { WatchSource } from './controller-definition.ts';
 
-/** Of an object that changes faster than its mapping succeeds, the first and the last states are kept. */
+/** Keeps the first and the last states of an object that changes faster than its mapping succeeds. */
 const maxStates = 8;
 
 /** What is to be mapped of one object: each state once, the oldest first. */

@@ -16,7 +16,7 @@ import { writeStatus } from './write-status.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
-  /** Of the definition's model; the key is added. */
+  /** Names the definition's model; the key is added. */
   readonly ownKind: Omit<Target, 'key'>;
   readonly client: Client;
   readonly clock: Clock;
@@ -71,7 +71,7 @@ export class ReconcileRun {
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // Of a Promise.all, it may be, that one of them ended: no mistake.
+      // The run may have left a Promise.all early, when one of its promises rejected: no mistake.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       return outcomeOfError(error, this.#client.conflictSource(error));

@@ -40,7 +40,7 @@ export interface ConflictSource {
 
 export interface RunClientParts {
   readonly client: Client;
-  /** Of a run that has one. */
+  /** The id of the run, where it has one. */
   readonly reconcileID?: string;
   /** The run's: requests that have no signal of their own end with it. */
   readonly abort: Pick<AbortController, 'signal'>;

@@ -6,7 +6,7 @@ export interface WorkersOptions {
   readonly queue: WorkQueue;
   /** Items being processed at once. */
   readonly concurrency: number;
-  /** Items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O starve nobody. */
+  /** Items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do not starve other work. */
   readonly itemsPerTurn?: number;
   /** Processes one item, and gives it back by `done`. Must not reject. */
   readonly process: (item: WorkItem) => Promise<void>;

@@ -19,7 +19,7 @@ export interface KnownPlugin {
 
 /** Knows which plugin served a kind last, so that a kind whose plugin is away for a while is not taken for gone. */
 export class AwaitedKinds {
-  /** Of the kinds that this process has served. */
+  /** Plugins by the kinds that this process has served. */
   readonly #owners = new Map<string, string>();
 
   constructor(schemes: Pick<SchemeManager, 'on'>) {

@@ -9,7 +9,7 @@ export interface TarFile {
 }
 
 const blockBytes = 512;
-/** Of the archive, packed or not. */
+/** Most bytes of an archive, packed or not. */
 export const maxArchiveBytes: number = 256 * 1024 * 1024;
 const maxEntries = 50_000;
 

@@ -79,7 +79,7 @@ export const setCounter = (revision: number): string => `UPDATE counter SET revi
 export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
 
 /**
- * Answers the counter, the epoch, compactRevision, in hexadecimal the batch that wrote a revision, and the schema version, all
+ * Returns the counter, the epoch, compactRevision, in hexadecimal the batch that wrote a revision, and the schema version, all
  * of one moment. Not part of {@link lockCounter}, which may read those before it has the lock.
  */
 export const lookAt = (revision: number): string =>

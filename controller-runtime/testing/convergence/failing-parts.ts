@@ -104,7 +104,7 @@ export class FailingParts {
 
 interface Failing {
   readonly reason: string;
-  /** Of the first failure in a row, on the monotonic clock. */
+  /** When the first failure in a row happened, on the monotonic clock. */
   readonly sinceMs: number;
   readonly isRetried: boolean;
   /** False once a source has begun again: whether it succeeds shows when it yields a key. */
