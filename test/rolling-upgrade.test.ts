@@ -61,8 +61,8 @@ for (const { name, create, breaking } of databases) {
     }
 
     for (const changes of [[], [breaking]]) {
-      const how = changes.length === 0 ? 'though they could' : 'as they cannot';
-      it(`lets older servers write nothing any more, ${how}, and they say why`, async () => {
+      const which = changes.length === 0 ? 'would succeed' : 'would fail';
+      it(`makes older servers refuse writes that ${which}, and say why`, async () => {
         await startServer();
         expect(await healthSays()).to.deep.equal([
           [200, 'ok'],

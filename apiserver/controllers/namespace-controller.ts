@@ -28,8 +28,8 @@ export interface NamespaceControllerOptions {
 const deletedAtOnce = 100;
 
 /**
- * From when a namespace is seen to be declared deleted until its objects are: `kubectl delete -f` of a file with a namespace
- * and objects in it finds each of them. Kubernetes' own, `namespaceDeletionGracePeriod`.
+ * How long a namespace that is declared deleted keeps its objects, so that `kubectl delete -f` of a file with the namespace and
+ * its objects finds each of them. Kubernetes' `namespaceDeletionGracePeriod`.
  */
 const graceMs = 5000;
 
@@ -38,8 +38,8 @@ const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 /**
  * Empties namespaces that are declared deleted, after a grace, and then lets them go. What it has to do stands in the
  * namespaces themselves, so it goes on after a restart; several replicas may do the same work at the same time. A namespace
- * with objects of a kind that is not served stays until it is. Since creations require the namespace's claim, memory has all
- * objects that were ever created in a namespace that is declared deleted.
+ * with objects of a kind that is not served stays until it is. Creations require the namespace's claim, so memory has every
+ * object of a namespace that is declared deleted.
  */
 export class NamespaceController {
   readonly #options: NamespaceControllerOptions;
@@ -75,7 +75,7 @@ export class NamespaceController {
     }
   }
 
-  /** Nothing is under way. A namespace whose grace lasts waits for its time, and does not count. */
+  /** Nothing is under way. Namespaces whose grace is not over do not count. */
   isIdle(): boolean {
     return this.#queue.isIdle();
   }

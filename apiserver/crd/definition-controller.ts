@@ -149,8 +149,8 @@ export class DefinitionController {
   }
 
   /**
-   * Deletes the objects, then the kind, then lets the definition go. Runs again when the last object is gone, and should one
-   * be created meanwhile. Since creations require the definition's claim, memory has all objects that were ever created.
+   * Deletes the objects, then the kind, then lets the definition go. Runs again when the last object is gone, and when one is
+   * created meanwhile. Creations require the definition's claim, so memory has every object.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;

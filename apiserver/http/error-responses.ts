@@ -46,7 +46,7 @@ function isOutOfDescriptors(error: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE';
 }
 
-/** Empty for a target that is no URL: what an error is about must not keep it from being reported. */
+/** Empty for a target that is no URL, so that the error is reported all the same. */
 function pathOf(context: Context): string {
   try {
     return context.path;

@@ -7,8 +7,8 @@ import { clip } from '../registry/resource-errors.ts';
 const prefix = 'impersonate-';
 
 /**
- * Refuses requests that ask to be judged as another user (403), as `kubectl --as` sends them. Whoever sends such headers relies
- * on being allowed less than without them, so that to ignore them would allow too much.
+ * Refuses requests that ask to be judged as another user (403), as `kubectl --as` sends them. A client that sends such headers
+ * expects fewer rights than its own: a server that ignores them gives it too many.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 export function refuseImpersonation(): Middleware {

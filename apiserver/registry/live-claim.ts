@@ -7,9 +7,9 @@ import type { Resource } from './resource.ts';
 const name = 'live';
 
 /**
- * For kinds whose objects have others depend on them: namespaces, definitions. An object claims its uid until it is declared
- * deleted, and the commit that declares it deleted gives the claim up. A creation that requires the claim is refused from then
- * on, at every replica: what memory shows of the dependents is then all that there will be.
+ * For namespaces and definitions, in which other objects are created. Such an object claims its uid until it is declared
+ * deleted; the commit that declares it deleted releases the claim. From then on every replica refuses creations that require
+ * the claim, so that no object can appear behind the back of the controller that deletes the objects.
  */
 export const liveIndex: IndexSpec = new IndexSpec({
   name,
@@ -24,10 +24,10 @@ export const liveIndex: IndexSpec = new IndexSpec({
 /** The claim that the creation of an object requires, if any. Throws ApiError when the object may not be created. */
 export type CreationRule = (resource: Resource, object: ApiObject) => RequiredClaim | undefined;
 
-/** One for each state of an object, since stores compare claims of a batch by identity. */
+/** One claim for each state of an object: stores recognize claims of a batch by identity. */
 const claims = new WeakMap<Entry, RequiredClaim>();
 
-/** What a creation requires that needs an object of a kind with {@link liveIndex} to stay. */
+/** The claim of an object of a kind with {@link liveIndex}, for creations to require. */
 export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
   const known = claims.get(entry);
   if (known !== undefined) return known;

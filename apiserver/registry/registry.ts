@@ -379,7 +379,7 @@ export class Registry {
       if (written !== undefined) return written;
       const refusal = refusalOf(resource, change, outcome);
       if (refusal === 'generation') await this.#options.onOldGeneration(storage);
-      // Memory has what came before the commit, and so what took the claim away.
+      // Memory has every change before this commit by now, the one that released the claim included.
       if (refusal === 'requires' && change.leader !== undefined && !leaders.isLeading(change.leader)) {
         throw formerLeader(resource.model, change.object.metadata.name, change.leader);
       }

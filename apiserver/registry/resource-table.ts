@@ -65,7 +65,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return slot?.resource?.inVersion(gvk.version);
   }
 
-  /** Returns {@link get} for one kind, which is looked up once while it stays served: for what each request needs. */
+  /** Returns a function that gets one kind, and looks it up again only when the kind is no longer served: for hot paths. */
   getterOf(gvk: GroupVersionKind): () => Resource | undefined {
     let known: Resource | undefined;
     return () => {

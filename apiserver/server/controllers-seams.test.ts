@@ -221,7 +221,7 @@ describe('where a controller of the server meets other writers', () => {
       };
     }
 
-    it('takes nothing that another server, which had not heard, creates in it when it has gone', async () => {
+    it('refuses what a server that lags behind creates in it once it is gone', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       const failed: unknown = await late.letGo().catch((error: unknown) => error);
@@ -229,7 +229,7 @@ describe('where a controller of the server meets other writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal([]);
     });
 
-    it('takes nothing that another server, which had not heard, creates in it while it waits', async () => {
+    it('refuses what a server that lags behind creates in it while it waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a);
       const finalizers = ['example.com/wait'];
@@ -251,7 +251,7 @@ describe('where a controller of the server meets other writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('leaves to the next one of its name what another server, which had not heard, creates', async () => {
+    it('leaves what a server that lags behind creates to the next namespace of its name', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);

@@ -128,8 +128,8 @@ export interface Store {
   /** Linearizable. */
   currentRevision(): Promise<number>;
   /**
-   * Rejects with StoreError `newer` once a newer program has upgraded the tables. A write finds that out by itself, in its own
-   * transaction; this is for a store that has nothing to write.
+   * Rejects with StoreError `newer` once a newer program has upgraded the tables. Writes check that in their own transaction;
+   * this method is for a server that has nothing to write.
    */
   checkSchema(): Promise<void>;
   /** A hint that there is something new; may be lost, may be wrong. Returns how to stop. */

@@ -73,8 +73,8 @@ export const lockCounter: string = `${getCounter} FOR UPDATE`;
 export const setCounter = (revision: number): string => `UPDATE counter SET revision = ${int(revision)} WHERE id = 1`;
 
 /**
- * The schema version that the database has, or is being brought to: MySQL commits each step of a migration, and no older
- * program may write between two.
+ * The schema version that the database has, or is being upgraded to. MySQL commits each step of a migration, and no older
+ * program may write between two steps.
  */
 export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
 

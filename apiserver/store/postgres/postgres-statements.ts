@@ -27,7 +27,7 @@ export const lockSession: string = `SELECT pg_advisory_lock(${sessionLock})`;
 export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass + 1}, ${schemaNumber})`;
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
-/** With it a transaction keeps migrations waiting until it ends, and a migration those transactions. */
+/** Row locks: a transaction that shares the version makes migrations wait until it ends, and a migration makes it wait. */
 export const shareSchema: string = `${getSchema} FOR SHARE`;
 export const ownSchema: string = `${getSchema} FOR UPDATE`;
 export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
