@@ -9,11 +9,11 @@ const maxStallMs = 50;
 
 const idleMs = 2_000;
 
-/** Of each request; the shortest stall counts, since any may meet a collection of all garbage, or code that was not compiled yet. */
+/** Each request is sent so often. The shortest stall counts: a full garbage collection, or cold code, can lengthen any of them. */
 const attempts = 3;
 
 const largeLeaves = 8_800;
-/** Of the definitions of a cluster's usual projects the mean is as large. */
+/** Leaves of a usual definition: the mean of the projects that a cluster usually has. */
 const usualLeaves = 300;
 
 type Work = () => Promise<unknown>;

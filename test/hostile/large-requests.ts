@@ -270,7 +270,7 @@ const reads: readonly LargeRequest[] = [
   },
 ];
 
-/** Of all objects that there are. */
+/** Requests for all objects of a kind. */
 export const listRequests: readonly LargeRequest[] = [
   { name: 'list', request: get('') },
   { name: 'list: YAML', request: get('', 'application/yaml') },
