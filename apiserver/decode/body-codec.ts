@@ -6,10 +6,10 @@ import type { BodyFormat } from './decode-body.ts';
 import { formatYaml } from './format-yaml.ts';
 import type { YamlPart } from './format-yaml.ts';
 
-/** Gives the value of a body, a fresh one at each call. */
+/** Returns the value of a body, a new copy at each call. */
 export interface BodySource {
   (): unknown;
-  /** Reading it, and working on it, takes milliseconds. */
+  /** True when reading it takes milliseconds; what is done with it is then done in steps. */
   readonly isLarge?: boolean;
 }
 
@@ -51,8 +51,8 @@ interface Job {
 }
 
 /**
- * Decodes bodies, and writes YAML. What is large is done in a worker thread, one at a time, so that other requests go on;
- * the worker starts when it is first needed.
+ * Decodes bodies and writes YAML. Large ones are handled by a worker thread, one at a time, so that the event loop stays free
+ * for other requests. The worker starts when it is first needed.
  */
 export class BodyCodec {
   readonly #clock: Clock;
@@ -71,7 +71,10 @@ export class BodyCodec {
     this.#maxHeapMb = maxHeapMb;
   }
 
-  /** @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when it is read. */
+  /**
+   * Decodes a body within the limits of objects.
+   * @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when the source is called.
+   */
   async decode(bytes: Buffer, format: BodyFormat): Promise<BodySource> {
     if (bytes.length <= (format === 'json' ? maxJsonHere : maxOtherHere)) {
       const read = (): unknown => decodeBody(bytes, format);
@@ -87,7 +90,7 @@ export class BodyCodec {
     return Object.assign(read, { isLarge: true });
   }
 
-  /** JSON as YAML; at once where that is short work. Of `items` the JSON is a list. */
+  /** Writes JSON as YAML, at once when the JSON is short. For the part `items` the JSON is a list that is not empty. */
   toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
     if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
     return this.#ask({ bytes: Uint8Array.from(json), yaml: part }).then((answer) => {

@@ -41,7 +41,7 @@ function countBelow(value: unknown, count: NodeCount): void {
   for (const name of names) countBelow((value as Readonly<Record<string, unknown>>)[name], count);
 }
 
-/** 413. */
+/** Returns the 413 for a body that is too large. */
 export function tooLarge(why: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: ${why}`);
 }

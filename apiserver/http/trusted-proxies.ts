@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import type { Context } from 'koa';
+import type { Socket } from 'node:net';
 
 /** What is wrong with an address or network of a proxy: `10.1.2.3`, `10.0.0.0/8` or `fd00::/8`. undefined: nothing. */
 export function checkProxy(text: string): string | undefined {
@@ -15,6 +15,12 @@ function parseProxy(text: string): { address: string; family: number; prefix: st
   const slash = text.indexOf('/');
   const address = slash === -1 ? text : text.slice(0, slash);
   return { address, family: isIP(address), prefix: slash === -1 ? undefined : text.slice(slash + 1) };
+}
+
+/** What is asked of a request; koa's Context has it. Published types name no koa, whose types users need not have. */
+interface Arrival {
+  readonly req: { readonly socket: Socket };
+  get(header: string): string;
 }
 
 /** The proxies whose word is taken for where a request came from, and by which scheme. */
@@ -34,7 +40,7 @@ export class TrustedProxies {
   }
 
   /** The scheme that the client spoke. */
-  schemeOf(context: Context): 'http' | 'https' {
+  schemeOf(context: Arrival): 'http' | 'https' {
     const { socket } = context.req;
     if (!this.#isEmpty && this.#has(socket.remoteAddress)) {
       const told = lastOf(context.get('X-Forwarded-Proto')).toLowerCase();
@@ -44,7 +50,7 @@ export class TrustedProxies {
   }
 
   /** The address of the client: of `X-Forwarded-For` the last that is not a trusted proxy itself. */
-  addressOf(context: Context): string {
+  addressOf(context: Arrival): string {
     const { remoteAddress = '' } = context.req.socket;
     if (this.#isEmpty || !this.#has(remoteAddress)) return remoteAddress;
     const hops = context.get('X-Forwarded-For').split(',');

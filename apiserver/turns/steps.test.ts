@@ -17,7 +17,7 @@ describe('runSteps', () => {
     expect(log).to.deep.equal(['a1', 'a2']);
   });
 
-  it('does one step a turn of long work, of whomever it is', async () => {
+  it('does one step of long work in each turn, across all work', async () => {
     const log: string[] = [];
     let turns = 0;
     let isOver = false;

@@ -9,11 +9,11 @@ const maxStallMs = 50;
 
 const idleMs = 2_000;
 
-/** Runs of each request. The shortest stall counts, since each run may meet a full garbage collection or code that is not compiled yet. */
+/** Each request is sent so often. The shortest stall counts: a full garbage collection, or cold code, can lengthen any of them. */
 const attempts = 3;
 
 const largeLeaves = 8_800;
-/** The mean size of the definitions of a usual cluster. */
+/** Leaves of a usual definition: the mean of the projects that a cluster usually has. */
 const usualLeaves = 300;
 
 type Work = () => Promise<unknown>;

@@ -131,15 +131,15 @@ const bodies: readonly LargeRequest[] = [
   },
   { name: 'YAML: 1,000,000 empty lists', request: yaml(`    a: [${'[],'.repeat(900_000)}]\n`) },
   { name: 'YAML: as many items as may be', request: yaml(`    a:\n${'    - a\n'.repeat(maxNodes - 50)}`) },
-  { name: 'YAML: 250,000 fields', request: yaml(repeat(250_000, (index) => `    k${index}: v\n`).join('')) },
+  { name: 'YAML: 150,000 fields', request: yaml(repeat(150_000, (index) => `    k${index}: v\n`).join('')) },
   { name: 'YAML: folded lines', request: yaml(`    a: >\n${'      a\n'.repeat(350_000)}`) },
   { name: 'YAML: aliases', request: yaml(`    a: &a [${'0,'.repeat(30_000)}0]\n    b: [${'*a,'.repeat(90)}]\n`) },
   { name: 'YAML: 500,000 documents', request: () => post('--- 1\n'.repeat(500_000), 'application/yaml') },
   { name: 'YAML: 32 KB of documents', request: () => post('--- 1\n'.repeat(5400), 'application/yaml') },
   {
-    name: 'protobuf: 250,000 labels',
+    name: 'protobuf: 150,000 labels',
     request: () =>
-      post(namespaceMessage(250_000) as never, 'application/vnd.kubernetes.protobuf', '/api/v1/namespaces'),
+      post(namespaceMessage(150_000) as never, 'application/vnd.kubernetes.protobuf', '/api/v1/namespaces'),
   },
 ];
 
@@ -270,7 +270,7 @@ const reads: readonly LargeRequest[] = [
   },
 ];
 
-/** Of all objects that there are. */
+/** Requests for all objects of a kind. */
 export const listRequests: readonly LargeRequest[] = [
   { name: 'list', request: get('') },
   { name: 'list: YAML', request: get('', 'application/yaml') },

@@ -3,7 +3,7 @@ import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/
 
 const apiVersion = 'hostile.example.com/v1';
 
-/** Has all that costs time: defaults in lists, lists of all types, maps, fields that nobody described. */
+/** A schema with everything that costs time: defaults in lists, lists of all types, maps, undescribed fields. */
 const schema: JsonSchema = {
   type: 'object',
   properties: {

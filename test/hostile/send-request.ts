@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { HostileAnswer, HostileRequest } from './hostile-request.ts';
 
-/** Of an answer: the rest is read, and not kept. */
+/** How much of an answer is kept; the rest is read and dropped. */
 export const shownBytes: number = 64 * 1024;
 
 /** Sends a request, and resolves when its answer has ended, or the connection has. A watch ends with its headers. */
@@ -39,7 +39,7 @@ async function sendHttp(
   }
 }
 
-/** Of a watch nothing more is wanted: it would last. */
+/** A watch ends with its headers: nothing else would end it. */
 function isWatch(path: string, headers: IncomingMessage['headers']): boolean {
   return path.includes('watch') && headers['content-length'] === undefined;
 }
