@@ -41,7 +41,7 @@ export class AwaitedKinds {
   }
 }
 
-/** What a server asks a plugin host that does not exist before the server listens. */
+/** Options by which a server asks a plugin host that is created after the server listens. */
 export function pluginHostOptions(
   host: () => { readinessProblem(): string | undefined; awaitedKind(kind: KindNames): string | undefined } | undefined,
 ): Required<Pick<ApiServerOptions, 'readyChecks' | 'awaitedKind'>> {

@@ -45,6 +45,11 @@ class Command {
     });
   }
 
+  /** Its stderr has no reader any more. */
+  closeStderr(): void {
+    this.#child.stderr?.destroy();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
@@ -150,6 +155,15 @@ describe('homeostat', () => {
       expect(command.stderr).to.include('plugin "throws" failed, and --strict is given: in a callback');
     });
 
+    it('stops in order when the reader of its stderr has gone', async () => {
+      const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
+      const command = serve('--strict', '--plugin', await makePlugin('throws', main));
+      command.closeStderr();
+      expect(await command.exited).to.equal(1);
+      expect(command.lines.at(-1)).to.include({ msg: 'stopped' });
+      expect(command.stdout).to.not.include('EPIPE');
+    });
+
     it('goes on without an installed plugin that fails', async () => {
       const plugins = await makeFolder({ 'bad/plugin.yaml': 'name: bad\nversion: 1.0.0\n' });
       const good = await makePlugin('good', 'export default {};');
@@ -158,6 +172,16 @@ describe('homeostat', () => {
       command.kill('SIGTERM');
       expect(await command.exited).to.equal(0);
     });
+  });
+
+  it('serves a plugin under development when the reader of its stderr has gone', async () => {
+    const folder = await makePlugin('good', 'export default {};');
+    const command = run(['dev', folder, '--port', '0', '--database', 'memory:']);
+    command.closeStderr();
+    const { url } = await command.line('ready');
+    expect((await fetch(`${String(url)}/readyz`)).status).to.equal(200);
+    command.kill('SIGTERM');
+    expect(await command.exited, command.stdout).to.equal(0);
   });
 
   it('refuses a folder of plugins that is not there', async () => {

@@ -116,8 +116,14 @@ describe('the configuration of serve', () => {
     expect(read({ token: 'x'.repeat(1024) }).token).to.have.length(1024);
   });
 
-  for (const secret of ['token: sixteen-letters!', 'database: postgres://me:secret@host/db'])
-    it(`refuses a file with a secret that others can read: ${secret.split(':')[0]}`, async () => {
+  const secrets = [
+    'token: sixteen-letters!',
+    'database: postgres://me:secret@host/db',
+    'database: postgres://host/db?password=secret@',
+    'database: mysql://host/db?user=me&password=secret@',
+  ];
+  for (const secret of secrets)
+    it(`refuses a file with a secret that others can read: ${secret}`, async () => {
       const folder = await makeFolder({ 'c.yaml': `${secret}\n`, 'plain.yaml': 'port: 1\n' });
       const config = join(folder, 'c.yaml');
       for (const mode of [0o644, 0o604, 0o602, 0o660]) {

@@ -294,9 +294,12 @@ class ConfigValues {
   }
 }
 
+/** `scheme://user:password@…` and `…?password=…`. */
+const passwords = [/^[^/]*:\/\/[^/@]*:[^/]*@/, /[?&]password=/];
+
 /** A token, or the URL of a database with a password. */
 function holdsSecret({ token, database }: Readonly<Record<string, unknown>>): boolean {
-  return token !== undefined || (typeof database === 'string' && /^[^/]*:\/\/[^/@]*:[^/]*@/.test(database));
+  return token !== undefined || (typeof database === 'string' && passwords.some((password) => password.test(database)));
 }
 
 /** The file may hold the token, and an error of YAML quotes what it stumbled over; its cause has whole lines. */

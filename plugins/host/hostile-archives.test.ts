@@ -145,6 +145,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       folder: 'file:../../elsewhere',
       URL: 'http://127.0.0.1:9/x.tgz',
       link: 'link:../elsewhere',
+      archive: 'helper.tgz',
     };
     for (const [what, range] of Object.entries(notOfTheRegistry)) {
       it(`a dependency that is a ${what}`, async () => {
@@ -162,9 +163,26 @@ describe('homeostat plugin install of a hostile archive', () => {
     const locked: Readonly<Record<string, readonly [entry: object, message: string]>> = {
       '../outside': [{ version: '1.0.0' }, '"../outside": is no package below node_modules'],
       'node_modules/../../outside': [{}, '"node_modules/../../outside": is no package below node_modules'],
+      'node_modules/helper/node_modules/.bin': [{}, '"node_modules/helper/node_modules/.bin": is no package below'],
       'node_modules/helper': [{ resolved: '../../outside', link: true }, '"node_modules/helper": is a link'],
     };
-    for (const [path, [entry, message]] of Object.entries(locked)) {
+    const url = 'http://127.0.0.1:9/x.tgz';
+    const entries: readonly (readonly [entry: object, message: string])[] = [
+      [{ version: url }, `version: "${url}" is no version`],
+      [{ version: 'file:../../outside' }, 'version: "file:../../outside" is no version'],
+      [{ resolved: url }, 'version: undefined is no version'],
+      [{ name: url, version: '1.0.0' }, `name: "${url}" is no name of a package`],
+      [{ name: 1, version: '1.0.0' }, 'name: 1 is no name of a package'],
+      ...['dependencies', 'optionalDependencies', 'peerDependencies'].flatMap((key) => [
+        [{ version: '1.0.0', [key]: { x: url } }, `${key}: x: "${url}" is no range of versions`] as const,
+        [{ version: '1.0.0', [key]: { x: 'x.tgz' } }, `${key}: x: "x.tgz" is no range of versions`] as const,
+        [{ version: '1.0.0', [key]: { x: `npm:y@${url}` } }, `${key}: x: "npm:y@${url}" is no range`] as const,
+        [{ version: '1.0.0', [key]: { '../x': '1' } }, `${key}: "../x" is no name of a package`] as const,
+        [{ version: '1.0.0', [key]: ['x'] }, `${key}: must map names of packages to ranges`] as const,
+      ]),
+    ];
+    const lockCases = [...Object.entries(locked), ...entries.map((entry) => ['node_modules/helper', entry] as const)];
+    for (const [path, [entry, message]] of lockCases) {
       it(`a lock with ${path} ${JSON.stringify(entry)}`, async () => {
         const lock = JSON.stringify({ lockfileVersion: 3, packages: { [path]: entry } });
         const content = npmTarball({ ...pluginFiles({ helper: '1' }), 'npm-shrinkwrap.json': lock });
@@ -232,6 +250,43 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(await readdir(folder)).to.not.include('trace');
     });
   }
+
+  describe('with an npm that fetches also from outside the registry', () => {
+    /** It has the version that it is told, and is this machine's otherwise. */
+    const environmentWithNpm = async (version: string): Promise<Readonly<Record<string, string>>> => {
+      const program = join(folder, 'npm');
+      const lines = [
+        '#!/bin/sh',
+        `if [ "$1" = --version ]; then echo '${version}'; exit; fi`,
+        'PATH="${PATH#*:}"; export PATH',
+        'exec npm "$@"',
+      ];
+      await writeFile(program, `${lines.join('\n')}\n`);
+      await chmod(program, 0o755);
+      return { PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+    };
+
+    for (const version of ['10.9.3', '11.13.0', 'unknown']) {
+      it(`refuses dependencies: ${version}`, async () => {
+        const environment = await environmentWithNpm(version);
+        await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
+        const message = `the plugin has dependencies, which need npm 11.14.0 or newer, not ${version}: `;
+        await expectRefused(await install({ environment }), message);
+        expect((await install({ environment })).stderr).to.include('Run npm install -g npm@11');
+        expect(registry.seen).to.deep.equal([]);
+      });
+    }
+
+    it('installs a plugin without dependencies', async () => {
+      await writeFile(archive, npmTarball(pluginFiles()));
+      expect(await install({ environment: await environmentWithNpm('10.9.3') })).to.include({ code: 0, stderr: '' });
+    });
+
+    it('goes on with the first npm that does not', async () => {
+      await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
+      expect(await install({ environment: await environmentWithNpm('11.14.0') })).to.include({ code: 0, stderr: '' });
+    });
+  });
 
   describe('installs what it depends on', () => {
     const versionOf = async (name: string): Promise<unknown> => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import semver from 'semver';
 import type { IsolatedNpm } from './run-npm.ts';
 import { cleanLock } from './clean-lock.ts';
+import { isPackageName, isRegistryRange } from './registry-range.ts';
 import { isMapping } from './yaml-mapping.ts';
 
 export interface DependencyOptions {
@@ -16,8 +17,6 @@ export interface DependencyOptions {
 }
 
 type Dependencies = Readonly<Record<string, string>>;
-
-const packageName = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
 
 /** What a plugin gets from the host that runs it, of which there is one copy. */
 const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
@@ -36,20 +35,32 @@ export async function installDependencies(folder: string, options: DependencyOpt
   const isBrought = await broughtBy(folder);
   const missing = pick(dependencies, (name) => !isBrought(name));
   if (Object.keys(missing).length === 0) return;
+  await requireNpm(options.npm);
   const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
   const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
   const lock = isWhole ? await readLock(folder, options.locks) : undefined;
   const { project } = options;
   await writeJson(join(project, 'package.json'), { private: true, ...asked });
   if (lock !== undefined) await writeJson(join(project, 'package-lock.json'), cleanLock(lock, asked));
-  // What is added to packages that are there already has all that it needs below it, and changes nothing for them.
+  // An added package gets its own dependencies below it, so that packages already there do not change.
   await runInstall(options, isWhole ? [] : ['--install-strategy=nested']);
   await mergeFolders(join(project, 'node_modules'), join(folder, 'node_modules'));
   await removeNotThePlugins(folder, ['homeostat', '@homeostat']);
 }
 
+/** The first npm that has all of `registryOnly`. An older one ignores options that it does not know. */
+const oldestNpm = '11.14.0';
+
 /** Nothing but packages of the registry, also where such a package asks for something else. */
 const registryOnly = ['git', 'remote', 'file', 'directory'].map((type) => `--allow-${type}=none`);
+
+async function requireNpm(npm: IsolatedNpm): Promise<void> {
+  const version = await npm.version();
+  if (semver.valid(version) !== null && semver.gte(version, oldestNpm)) return;
+  const why = 'an older npm may fetch packages from outside the registry';
+  const needed = `the plugin has dependencies, which need npm ${oldestNpm} or newer`;
+  throw new Error(`${needed}, not ${version}: ${why}. Run npm install -g npm@11`);
+}
 
 async function runInstall({ npm, project, runScripts }: DependencyOptions, more: readonly string[]): Promise<void> {
   const flags = ['--ignore-scripts', '--omit=dev', '--omit=peer', '--no-audit', '--no-fund', '--install-links'];
@@ -99,19 +110,12 @@ function checkDependencies(value: unknown, key: string): Dependencies {
   if (value === undefined) return {};
   if (!isMapping(value)) throw new Error(`${field}: must map names of packages to ranges of versions`);
   for (const [name, range] of Object.entries(value)) {
-    if (!packageName.test(name)) throw new Error(`${field}: ${JSON.stringify(name)} is no name of a package`);
+    if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is no name of a package`);
     if (isOfHost(name) || (typeof range === 'string' && isRegistryRange(range))) continue;
     const asked = `${name}: ${JSON.stringify(range)} is no range of versions of the registry`;
     throw new Error(`${field}: ${asked}; let the archive bring the package, by "bundleDependencies"`);
   }
   return value as Dependencies;
-}
-
-/** A range, a tag, or one of them of a package that has another name there: `npm:name@range`. */
-function isRegistryRange(range: string): boolean {
-  const [, alias, aliasRange] = /^npm:((?:@[^/@]+\/)?[^/@]+)(?:@(.*))?$/.exec(range) ?? [];
-  if (alias !== undefined) return packageName.test(alias) && isRegistryRange(aliasRange ?? '');
-  return semver.validRange(range) !== null || /^[a-z][\w.-]*$/i.test(range);
 }
 
 function pick(dependencies: Dependencies, wants: (name: string) => boolean): Dependencies {

@@ -1,21 +1,27 @@
 import { writeSync } from 'node:fs';
 
-/** How long one line may wait for a reader that is slow; then it is left out. */
-const maxWaitMs = 1000;
+/** How long the first line may wait for a reader that is slow. It is then dropped; later lines do not wait until one is written. */
+const maxWaitMs = 50;
 const pauseMs = 5;
+const newline = 0x0a;
 
-/** What is gone for good. */
+/** Error codes of a reader that will not come back. */
 const ends: readonly unknown[] = ['EPIPE', 'EBADF', 'ECONNRESET'];
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
  * Writes lines to a descriptor before the call returns, so that none is lost at an exit. It never throws: when the reader has
- * gone, nothing more is written; a line that cannot be written for another reason is left out.
+ * gone, nothing more is written; a line that cannot be written for another reason is dropped. When a part of a dropped line was
+ * written, the next line begins on a line of its own.
  */
 export class LineOutput {
   readonly #descriptor: number;
   #hasEnded = false;
+  /** The reader did not read in time: lines do not wait for it. */
+  #isStalled = false;
+  /** A part of a dropped line was written. */
+  #isCut = false;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
@@ -24,7 +30,9 @@ export class LineOutput {
   write(line: string): void {
     if (this.#hasEnded) return;
     try {
-      this.#writeAll(Buffer.from(line));
+      this.#writeAll(Buffer.from(this.#isCut ? `\n${line}` : line));
+      this.#isStalled = false;
+      this.#isCut = false;
     } catch (error) {
       this.#hasEnded = ends.includes(codeOf(error));
     }
@@ -37,13 +45,22 @@ export class LineOutput {
       try {
         written += writeSync(this.#descriptor, bytes, written);
       } catch (error) {
-        if (codeOf(error) !== 'EAGAIN' || waitedMs >= maxWaitMs) throw error;
-        Atomics.wait(sleeper, 0, 0, pauseMs);
-        waitedMs += pauseMs;
+        const isFull = codeOf(error) === 'EAGAIN';
+        if (isFull && !this.#isStalled && waitedMs < maxWaitMs) {
+          Atomics.wait(sleeper, 0, 0, pauseMs);
+          waitedMs += pauseMs;
+          continue;
+        }
+        this.#isStalled = isFull;
+        if (written > 0) this.#isCut = bytes[written - 1] !== newline;
+        throw error;
       }
     }
   }
 }
+
+/** The server goes on when the reader of its stderr has gone. */
+export const stderr: LineOutput = new LineOutput(2);
 
 function codeOf(error: unknown): unknown {
   return error instanceof Error ? Reflect.get(error, 'code') : undefined;

@@ -322,6 +322,21 @@ describe('homeostat plugin', () => {
     });
   });
 
+  it("installs into the server's folder, where the server sees it with other numbers", async () => {
+    const page = pluginsDirPage(pluginsDir);
+    const other = await startApiServer({ database: 'memory:', port: 0 });
+    other.addDebugPage({ ...page, index: () => ({ ...Object(page.index()), id: '0:0' }) as object });
+    const host = new PluginHost({ server: other, pluginsDir });
+    await host.start();
+    const link = join(dirname(pluginsDir), 'link');
+    await symlink(pluginsDir, link);
+    const finished = await plugin(['install', await makeDemo('1.0.0'), '--server', other.url, '--plugins-dir', link]);
+    await host.stop();
+    await other.stop();
+    expect(finished).to.include({ code: 0, stderr: '' });
+    expect(await installed()).to.deep.equal(['demo']);
+  });
+
   for (const verb of ['install', 'uninstall']) {
     it(`refuses a folder of plugins that is not the server's before it ${verb}s anything`, async () => {
       const folder = await makeDemo('1.0.0');

@@ -208,7 +208,7 @@ class PluginCommands {
   }
 }
 
-/** It stays where it is. One that is enabled, and there, is Stopped on its way only: it is loaded anew. */
+/** It stays where it is. One that is enabled, and there, is Stopped on its way only: it is being reloaded. */
 function hasSettled({ spec, status }: PluginObject): boolean {
   if (status?.phase === 'Stopped') return !spec.enabled || status.reason === 'NotInstalled';
   return status?.phase === 'Failed' || (status?.phase === 'Started' && spec.enabled);

@@ -1,5 +1,5 @@
 import type { DebugPage } from '@homeostat/apiserver';
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { ConfigError } from './config.ts';
 import type { ServerApi } from './server-api.ts';
 
@@ -9,6 +9,8 @@ interface ServedFolder {
   readonly path: string | null;
   /** Which folder it is, whatever its path; null where it is gone. */
   readonly id: string | null;
+  /** The path without links; null where it is gone. */
+  readonly realPath: string | null;
 }
 
 /** @throws ConfigError where there is no folder at the path. */
@@ -21,10 +23,11 @@ export function checkPluginsDir(path: string): void {
 export function pluginsDirPage(path: string | undefined): DebugPage {
   return {
     name: 'plugins-dir',
-    index: (): ServedFolder => ({
-      path: path ?? null,
-      id: path === undefined ? null : (folderId(path) ?? null),
-    }),
+    index: (): ServedFolder => {
+      const id = path === undefined ? undefined : folderId(path);
+      if (path === undefined || id === undefined) return { path: path ?? null, id: null, realPath: null };
+      return { path, id, realPath: realpathSync(path) };
+    },
     item: () => undefined,
   };
 }
@@ -34,7 +37,8 @@ export async function requireServersFolder(path: string, api: ServerApi): Promis
   const served = await api.get<ServedFolder>('/debug/plugins-dir');
   if (served.path === null)
     throw new Error('the server has no folder of plugins: start it with --plugins-dir (or HOMEOSTAT_PLUGINS_DIR)');
-  if (served.id !== folderId(path))
+  // A file system may show one folder with different numbers to two processes, for example in two containers.
+  if (served.id !== folderId(path) && served.realPath !== realpathSync(path))
     throw new Error(`--plugins-dir: ${path} is not the server's folder of plugins, which is ${served.path}`);
 }
 

@@ -7,7 +7,7 @@ import { registrySettings } from './registry-settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a program needs to run and to reach the network; all else of the environment, secrets among it, npm does not see. */
+/** Environment variables that npm gets: what a program needs to run and to reach the network. npm sees no others, and so no secrets. */
 const passedOn: ReadonlySet<string> = new Set(
   [
     'PATH',
@@ -60,8 +60,18 @@ export class IsolatedNpm {
     const files = [`--prefix=${project}`, `--userconfig=${registries ? settings : empty}`, `--globalconfig=${global}`];
     // A path that is no program: a repository that is fetched by git may bring a configuration of npm.
     const git = `--git=${join(folder, 'no-git')}`;
-    const env = Object.fromEntries(Object.entries(this.#environment).filter(([name]) => passedOn.has(name)));
-    await npm([...args, ...files, git], { cwd: project, env });
+    await npm([...args, ...files, git], { cwd: project, env: this.#passedOn() });
+  }
+
+  /** Resolves with what `npm --version` prints, such as `11.14.0`. */
+  async version(): Promise<string> {
+    this.#own ??= makeOwnFiles(this.#environment);
+    const { folder } = await this.#own;
+    return (await npm(['--version'], { cwd: folder, env: this.#passedOn() })).trim();
+  }
+
+  #passedOn(): Environment {
+    return Object.fromEntries(Object.entries(this.#environment).filter(([name]) => passedOn.has(name)));
   }
 
   /** Removes what was made for it. */
@@ -103,7 +113,7 @@ async function writeSettings(folder: string, name: string, text: string): Promis
   return file;
 }
 
-/** The files that npm is set up by on this machine, as far as they are there: where they are, npm knows. */
+/** Reads npm's configuration files on this machine, where they exist. npm itself tells their paths. */
 async function settingsFiles(folder: string, env: Environment): Promise<readonly string[]> {
   // The folder is a package, so that npm looks for a project's settings in none above it.
   await writeFile(join(folder, 'package.json'), '{}');

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 
 /**
- * What is wrong with the mode of a file that holds a secret: its owner alone may have access to it, and to what root owns
- * its group may read, so that a secret can be mounted for the user of a service. undefined: nothing.
+ * Returns what is wrong with the mode of a file that holds a secret; undefined when nothing is. Only the owner may have
+ * access; the group may read a file that root owns, so that a service can mount a secret.
  */
 export function secretFileProblem(path: string): string | undefined {
   // Windows has no such modes.

@@ -50,7 +50,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<folder>',
     description:
-      'folder, which is there, that `homeostat plugin install` puts plugins into; all of them are run (default: none)',
+      'existing folder of the plugins that `homeostat plugin install` installs; the server runs all of them (default: none)',
   },
   config: {
     kind: 'text',

@@ -11,14 +11,11 @@ import type { Development } from './dev/development.ts';
 import { errorText } from './error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
-import { LineOutput } from './line-output.ts';
+import { stderr } from './line-output.ts';
 import { PluginHost } from './plugin-host.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
-
-/** Whoever read it may have gone, which is no reason to stop. */
-const stderr = new LineOutput(2);
 
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */

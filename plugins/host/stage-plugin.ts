@@ -58,7 +58,7 @@ async function copySource(source: string, folder: string, npm: NpmParts): Promis
   return packageLocks;
 }
 
-/** What npm would publish; without a name and a version, which npm needs, what belongs to no work with the folder. */
+/** Copies what npm would publish. npm needs a name and a version: without them, copies all but hidden files, `data` and `node_modules`. */
 async function copyFolder(shownAs: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
   const source = await realpath(shownAs);
   const { manifest } = await openPluginFolder(source, shownAs);

@@ -1,4 +1,5 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
+import { stderr } from './line-output.ts';
 import type { PluginHost } from './plugin-host.ts';
 
 interface StrictPluginsOptions {
@@ -33,7 +34,7 @@ export class StrictPlugins {
     this.#hasFailed = true;
     const { name, reason } = failed;
     logger.error({ plugin: name, reason }, 'a plugin failed, and --strict is given: stopping');
-    process.stderr.write(`plugin "${name}" failed, and --strict is given: ${reason ?? ''}\n`);
+    stderr.write(`plugin "${name}" failed, and --strict is given: ${reason ?? ''}\n`);
     fail();
   }
 }

@@ -1,4 +1,5 @@
 import { errorText } from '../error-text.ts';
+import { stderr } from '../line-output.ts';
 import { runServe } from '../serve.ts';
 import type { RunServeOptions } from '../serve.ts';
 import { Development } from './development.ts';
@@ -10,12 +11,12 @@ export interface RunDevOptions extends RunServeOptions {
 
 /** Serves a plugin while it is being written, until a signal. Exit codes are those of serve; 2 also for a folder that is no plugin. */
 export async function runDev({ folder, ...options }: RunDevOptions): Promise<number> {
-  const print = (line: string): void => void process.stderr.write(`dev: ${line}\n`);
+  const print = (line: string): void => stderr.write(`dev: ${line}\n`);
   let development: Development;
   try {
     development = await Development.open(folder, { print });
   } catch (error) {
-    process.stderr.write(`${errorText(error)}\n`);
+    stderr.write(`${errorText(error)}\n`);
     return 2;
   }
   return runServe({ ...options, development });

@@ -133,7 +133,7 @@ export class Development {
     const { name } = manifest;
     const opened = await openPluginFolder(folder);
     if (opened.manifest.name !== name)
-      throw new Error(`plugin.yaml: name: is "${opened.manifest.name}" now: end this, and begin anew`);
+      throw new Error(`plugin.yaml: name: is "${opened.manifest.name}" now: stop homeostat dev and start it again`);
     return opened;
   }
 

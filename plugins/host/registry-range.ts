@@ -1,0 +1,17 @@
+import semver from 'semver';
+
+const packageName = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
+
+/** npm reads these as files. */
+const archiveName = /\.(?:tgz|tar|tar\.gz)$/i;
+
+export function isPackageName(name: string): boolean {
+  return packageName.test(name);
+}
+
+/** Returns whether npm looks for it in the registry: a range, a tag, or `npm:name@range` for a package of another name. */
+export function isRegistryRange(range: string): boolean {
+  const [, alias, aliasRange] = /^npm:((?:@[^/@]+\/)?[^/@]+)(?:@(.*))?$/.exec(range) ?? [];
+  if (alias !== undefined) return isPackageName(alias) && isRegistryRange(aliasRange ?? '');
+  return semver.validRange(range) !== null || (/^[a-z][\w.-]*$/i.test(range) && !archiveName.test(range));
+}
