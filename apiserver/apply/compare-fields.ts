@@ -2,7 +2,15 @@ import { deepEqual } from '@homeostat/controller-runtime/api';
 import type { FieldShape, Shape } from '../schema/shape.ts';
 import { difference, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { isGranular, isMergedList, itemsByElement, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
+import {
+  isGranular,
+  isMergedList,
+  itemsByElement,
+  shapeOf,
+  storedItemsByElement,
+  typeOfField,
+  typeOfItems,
+} from './field-type.ts';
 import type { Fields } from './field-type.ts';
 import { allFieldsOf } from './fields-of.ts';
 import { fieldElement } from './path-element.ts';
@@ -39,8 +47,8 @@ class Comparison implements FieldChanges {
   }
 
   compareLists(before: readonly unknown[], after: readonly unknown[], shape: Shape): void {
-    const old = itemsByElement(before, shape);
-    const next = itemsByElement(after, shape);
+    const old = storedItemsByElement(before, shape);
+    const next = after.length > before.length ? itemsByElement(after, shape) : storedItemsByElement(after, shape);
     const type = typeOfItems(shape);
     for (const [element, item] of old) this.#compare(element, [item, next.get(element)], type);
     for (const [element, item] of next) if (!old.has(element)) this.#add(element, allFieldsOf(item, type));

@@ -65,6 +65,11 @@ export function isMergedList(value: unknown, shape: Shape): value is readonly un
  */
 export function itemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {
   checkItems(list);
+  return storedItemsByElement(list, shape);
+}
+
+/** The same for a list that is stored, which an older server may have let grow: what is stored has to stay changeable. */
+export function storedItemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {
   const items = new Map<string, unknown>();
   for (const item of list) {
     const element = elementOfItem(item, shape);

@@ -126,9 +126,14 @@ export class BodyCodec {
       return;
     }
     const { request } = this.#current;
-    const worker = (this.#worker ??= this.#start());
-    this.#currentWorker = worker;
-    worker.postMessage(request, [request.bytes.buffer as ArrayBuffer]);
+    try {
+      const worker = (this.#worker ??= this.#start());
+      this.#currentWorker = worker;
+      worker.postMessage(request, [request.bytes.buffer as ArrayBuffer]);
+    } catch (cause) {
+      // The system gives no further thread. The next job may find one.
+      this.#settle(({ reject }) => reject(noWorker(cause)));
+    }
   }
 
   #start(): Worker {
@@ -141,8 +146,10 @@ export class BodyCodec {
       if (this.#currentWorker === worker) this.#settle(({ reject }) => reject(error));
     };
     worker.on('message', (answer: WorkerAnswer) => this.#settle(({ resolve }) => resolve(answer)));
-    // It ran out of memory: the body that it was at is to blame.
-    worker.on('error', (cause) => end(tooMuchMemory(cause)));
+    worker.on('error', (cause: NodeJS.ErrnoException) =>
+      // A worker that ran out of memory did so by the body that it was reading.
+      end(cause.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuchMemory(cause) : noWorker(cause)),
+    );
     worker.on('exit', () => end(closed()));
     worker.unref();
     return worker;
@@ -168,6 +175,11 @@ export class BodyCodec {
 function tooMuchMemory(cause: unknown): ApiError {
   const message = 'Request entity too large: it takes too much memory';
   return new ApiError('RequestEntityTooLarge', message, { cause });
+}
+
+function noWorker(cause: unknown): ApiError {
+  const message = 'large bodies cannot be read at the moment';
+  return new ApiError('ServiceUnavailable', message, { cause, retryAfterSeconds: 1 });
 }
 
 function closed(): ApiError {

@@ -124,7 +124,11 @@ export function sendYamlPieces(context: Context, pieces: Pieces): void {
   for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {
     const { done, value } = pieces.next();
     if (done === true) return setYaml(context, Buffer.concat(made));
-    if (!(value instanceof Buffer)) return setYaml(context, new PieceStream(together([...made, value], pieces)));
+    if (value instanceof Promise) {
+      // A HEAD request, or a refusal, never reads the stream.
+      value.catch(() => undefined);
+      return setYaml(context, new PieceStream(together([...made, value], pieces)));
+    }
     made.push(value);
   }
   setYaml(context, new PieceStream(together(made, pieces)));

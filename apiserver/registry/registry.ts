@@ -94,7 +94,7 @@ export class Registry {
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
-    await resource.whenWritable();
+    if (resource.whenWritable() !== undefined) await resource.whenWritable();
     for (let draws = 1; ; draws += 1) {
       const warnings = emptyWarnings(options);
       let drawn = false;
@@ -298,7 +298,7 @@ export class Registry {
       return afterwards(decided, conclude);
     };
     return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
-      await resource.whenWritable();
+      if (resource.whenWritable() !== undefined) await resource.whenWritable();
       for (let race = 0; race < maxRaces; race += 1) {
         const verdict = await this.#decide(resource, dryRun, decideNow);
         if (verdict.kind === 'answer') return verdict.result;

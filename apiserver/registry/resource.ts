@@ -201,16 +201,20 @@ export class Resource {
     this.#refusal = reason;
   }
 
-  /** A commit begins, and {@link endCommit} follows. @throws ApiError NotFound when the kind is no longer served. */
+  /** A commit begins, and {@link endCommit} follows. @throws ApiError ServiceUnavailable when the kind is not served now. */
   beginCommit(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
     this.checkServed();
     this.#commits += 1;
   }
 
-  /** For who has waited: what others write is no longer followed here. @throws ApiError NotFound */
+  /**
+   * For requests that have waited: a closed resource does not follow what others write. The kind may come back, as after a
+   * reload; a request that is repeated finds out.
+   * @throws ApiError ServiceUnavailable
+   */
   checkServed(): void {
-    if (this.isClosed) throw notServed(this.model);
+    if (this.isClosed) throw closedMeanwhile(this.model);
   }
 
   endCommit(): void {
@@ -307,6 +311,12 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
   const { revision } = entry;
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
+}
+
+/** 503: the kind was closed while the request was under way. */
+function closedMeanwhile(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  const message = `${resourceName(model)} were closed meanwhile; try again`;
+  return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }
 
 /** 404: the kind was served, and is not any more. */

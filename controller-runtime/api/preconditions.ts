@@ -14,6 +14,7 @@ const names: readonly string[] = ['uid', 'resourceVersion'] satisfies readonly (
 /** `uid=<uid>&resourceVersion=<revision>`, of what is given; values are percent-encoded. */
 export function formatPreconditions(preconditions: Preconditions): string {
   return Object.entries(preconditions)
+    .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
     .join('&');
 }

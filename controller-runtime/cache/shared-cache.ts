@@ -15,7 +15,7 @@ export class SharedCache<T extends ApiObject> {
     this.backing = backing;
   }
 
-  /** Nobody follows it. */
+  /** True when no informer follows this cache. */
   get isUnused(): boolean {
     return this.#sinks.size === 0;
   }
@@ -30,7 +30,7 @@ export class SharedCache<T extends ApiObject> {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    // Who comes now is told again once it has been listed again.
+    // A sink that joins from now on waits for the list of the next run.
     signal.addEventListener('abort', () => (this.#isOpen = false), { once: true });
     const sinks = this.#sinks;
     await this.backing.follow(signal, {
@@ -128,7 +128,7 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences(sink: BackingSink<T>): void {
-    // Nobody has been told of anything yet: handlers are given all that is present.
+    // In the first run no handler knows an object yet: open() gives them all.
     if (this.#before === undefined) return;
     const gone = new Map(this.#before);
     this.#before = undefined;

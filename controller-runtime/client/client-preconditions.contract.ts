@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Preconditions } from '../api/index.ts';
 import { ContractSubject, reasonOfRejection } from './contract-subject.fixture.ts';
 import type { ContractCase, OpenClient } from './contract-subject.fixture.ts';
 import type { Patch, PatchOptions } from './client.ts';
@@ -47,6 +48,12 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       const present = await subject.newCase().create('alice');
       const { name, uid, resourceVersion } = present.metadata;
       const preconditions = { uid, resourceVersion };
+      expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
+    });
+
+    it('carry out a patch whose preconditions are undefined', async () => {
+      const { name } = (await subject.newCase().create('alice')).metadata;
+      const preconditions = { uid: undefined, resourceVersion: undefined } as unknown as Preconditions;
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
     });
 

@@ -1,8 +1,8 @@
 import { silentLogger, type Logger } from '../api/index.ts';
 
 /**
- * The same logger, but what it throws goes no further: a line that cannot be written must not end what it tells of. The
- * first failure is a warning of the process, which Node writes to stderr.
+ * Returns the same logger, but contains what it throws, or rejects with when it is asynchronous: a line that cannot be
+ * written must not end what it tells of. The first failure is a warning of the process, which Node writes to stderr.
  */
 export function containLogger(logger: Logger): Logger {
   if (logger === silentLogger) return logger;
@@ -16,11 +16,16 @@ export function containLogger(logger: Logger): Logger {
   const contained = (level: keyof Logger): Logger['info'] => {
     return (fields, message) => {
       try {
-        logger[level](fields, message);
+        const returned: unknown = logger[level](fields, message);
+        if (isThenable(returned)) returned.then(undefined, warnOnce);
       } catch (error) {
         warnOnce(error);
       }
     };
   };
   return { debug: contained('debug'), info: contained('info'), warn: contained('warn'), error: contained('error') };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError } from '../api/index.ts';
+import { ApiError, type Preconditions } from '../api/index.ts';
 import { eventually } from '../testing/eventually.ts';
 import type { Client } from './client.ts';
 import { Person, person, personList, personsPath } from './example-person.fixture.ts';
@@ -219,6 +219,20 @@ describe('createClient', () => {
       expect(lastRequest()?.headers).to.include({ 'homeostat-preconditions': 'uid=a&resourceVersion=5' });
       server.answer({ status: 422, body: refused.toStatus() });
       expect((await failureOf(client.patch(Person, 'alice', patch))).reason).to.equal('Invalid');
+    });
+
+    it('sends no precondition whose value is undefined', async () => {
+      const patch = { type: 'merge', patch: { spec: { age: 7 } } } as const;
+      for (const [given, sent] of [
+        [{ uid: undefined }, undefined],
+        [{ uid: undefined, resourceVersion: '5' }, 'resourceVersion=5'],
+      ] as const) {
+        server.answer({ body: person('alice', '6') });
+        await client.patch(Person, 'alice', patch, { preconditions: given as unknown as Preconditions });
+        expect(lastRequest()?.headers['homeostat-preconditions']).to.equal(sent);
+        const metadata = sent === undefined ? {} : { metadata: { resourceVersion: '5' } };
+        expect(lastRequest()?.body).to.deep.equal({ spec: { age: 7 }, ...metadata });
+      }
     });
 
     it('takes a huge error page for an answer without a Status', async () => {

@@ -88,7 +88,8 @@ export class HttpClient implements Client {
     patch: Patch,
     options: PatchOptions = {},
   ): Promise<T> {
-    const { namespace, subresource, preconditions = {} } = options;
+    const { namespace, subresource } = options;
+    const preconditions = givenOf(options.preconditions);
     const path = objectPath(this.#models.remember(model), { name, namespace, subresource });
     const contentType = `application/${patch.type}-patch+json`;
     const { headers, ...parts } = writeParts(options);
@@ -160,6 +161,11 @@ interface PutRequest {
   readonly body: object;
   readonly options: WriteOptions;
   readonly subresource?: 'status';
+}
+
+/** Callers in JavaScript pass `{ uid: undefined }` where they know no uid. */
+function givenOf(preconditions: Preconditions = {}): Preconditions {
+  return Object.fromEntries(Object.entries(preconditions).filter(([, value]) => value !== undefined));
 }
 
 function preconditionHeaders(preconditions: Preconditions): Readonly<Record<string, string>> {

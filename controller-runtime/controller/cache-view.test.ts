@@ -72,6 +72,14 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
+  it('take a deletion of what the cache cannot show for that of an object that they do not have', () => {
+    cache.get = () => {
+      throw new Error('cannot be shown');
+    };
+    expect(() => view.recordGone(target)).not.to.throw();
+    expect(view.size).to.equal(0);
+  });
+
   it('do not show the predecessor of what it created and deleted, and show a successor', () => {
     show(badgeAt('former', 9), 10);
     view.record(badgeAt('a', 12));

@@ -76,7 +76,7 @@ export class CacheView {
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
     // Created and deleted before the cache has shown it: its creation is still to come.
-    const last = written?.object ?? this.#informers.get(target.cacheId)?.get(target.key);
+    const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;
     this.#remember({ target, uid, revision });

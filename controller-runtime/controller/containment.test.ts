@@ -99,14 +99,12 @@ describe("a controller whose author's code", () => {
   });
 });
 
-describe('a controller with a logger that throws', () => {
-  it('reconciles on: no key is locked, and nothing is left unhandled', async () => {
+describe('a controller whose logger', () => {
+  /** Runs a controller that fails twice; returns the warnings of the process. */
+  const warningsWith = async (fail: () => void): Promise<readonly string[]> => {
     const warnings: string[] = [];
     const onWarning = ({ message }: Error): void => void warnings.push(message);
     process.on('warning', onWarning);
-    const fail = (): never => {
-      throw new Error('disk full');
-    };
     const logger = { debug: fail, info: fail, warn: fail, error: fail };
     const [clock, client] = [new FakeClock(), new FakeClient()];
     let runs = 0;
@@ -123,7 +121,19 @@ describe('a controller with a logger that throws', () => {
     await running;
     await eventually(() => warnings.length > 0);
     process.off('warning', onWarning);
-    expect(warnings).to.deep.equal(['the logger threw (disk full); lines of the log are lost']);
+    return warnings;
+  };
+  const warned = ['the logger threw (disk full); lines of the log are lost'];
+
+  it('throws reconciles on: no key is locked, and nothing is left unhandled', async () => {
+    const fail = (): never => {
+      throw new Error('disk full');
+    };
+    expect(await warningsWith(fail)).to.deep.equal(warned);
+  });
+
+  it('is asynchronous and rejects reconciles on, and leaves no rejection unhandled', async () => {
+    expect(await warningsWith(() => Promise.reject(new Error('disk full')))).to.deep.equal(warned);
   });
 });
 

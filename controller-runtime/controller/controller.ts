@@ -112,8 +112,8 @@ export class Controller {
       this.#mappings.start();
       this.#events.start();
       if (await this.#waitForSync(signal)) await this.#work(signal);
-      await Promise.all([this.#drain(), this.#mappings.stop(this.#parts.graceMs)]);
     } finally {
+      await Promise.all([this.#drain(), this.#mappings.stop(this.#parts.graceMs)]);
       this.#events.stop();
       following.abort();
       await Promise.all([...caches, ...sources]);

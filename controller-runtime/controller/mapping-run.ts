@@ -43,7 +43,12 @@ export class MappingRun {
     }
   }
 
-  /** What its client rejects requests with that come too late. */
+  /** True when the mapping outlasted its timeout, or the grace of a controller that stopped. */
+  get isLeft(): boolean {
+    return this.#left !== undefined;
+  }
+
+  /** Returns the error for requests that are made after the end. */
   lateError(): Error {
     return this.#left ?? new Error('the mapping has ended: is an await missing? Its client takes no more requests');
   }

@@ -101,6 +101,69 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs: priorities }).to.deep.equal({ calls: 2, runs: ['ada'] });
   });
 
+  it('enqueue the keys of a state though the mapping of the next state hangs', async () => {
+    const letGo: (() => void)[] = [];
+    const at = harnessFor(
+      ({ spec: { text } }) => (text === 'ada' ? ['ada'] : new Promise((resolve) => letGo.push(() => resolve([])))),
+      { reconcile: { reconcile: ({ name }) => void runs.push(name) } },
+    );
+    await at.start();
+    await team(at, 'red', 'ada');
+    await at.idle();
+    runs.length = 0;
+    await at.change(Team, 'red', { spec: { text: 'bob' } });
+    await at.holds(() => letGo.length === 1);
+    expect(runs).to.deep.equal(['ada']);
+    letGo.shift()?.();
+    await at.idle();
+  });
+
+  it('wait for one timeout at each attempt, and come to the other states before the state that hung', async () => {
+    let isHung = false;
+    const calls: string[] = [];
+    const at = harnessFor(
+      async ({ spec: { text } }) => {
+        calls.push(text);
+        return text === 'ada' && isHung ? new Promise<never>(() => {}) : [text];
+      },
+      { timeoutMs: '10s', backoff: { baseMs: 100 }, reconcile: { reconcile: ({ name }) => void runs.push(name) } },
+    );
+    await at.start();
+    await team(at, 'red', 'ada');
+    await at.idle();
+    isHung = true;
+    calls.length = 0;
+    runs.length = 0;
+    await at.change(Team, 'red', { spec: { text: 'bob' } });
+    await at.holds(() => calls.length === 1);
+    await at.clock.advance(10_050);
+    expect(calls).to.deep.equal(['ada']);
+    await at.clock.advance(100);
+    expect({ calls, runs }).to.deep.equal({ calls: ['ada', 'bob', 'ada'], runs: ['bob'] });
+    isHung = false;
+    await at.clock.advance(11_000);
+    expect({ calls, runs }).to.deep.equal({ calls: ['ada', 'bob', 'ada', 'ada'], runs: ['bob', 'ada'] });
+  });
+
+  it('are called for the first state and the last seven of an object that changes more often while they fail', async () => {
+    let isDown = true;
+    const at = harnessFor(
+      ({ spec }) => {
+        if (isDown) throw new Error('down');
+        return [spec.text];
+      },
+      { reconcile: { reconcile: ({ name }) => void runs.push(name) } },
+    );
+    await at.start();
+    await team(at, 'red', 's0');
+    await at.idle();
+    for (let index = 1; index < 12; index += 1) await at.change(Team, 'red', { spec: { text: `s${index}` } });
+    await at.idle();
+    isDown = false;
+    await at.clock.advance(1000);
+    expect(runs.toSorted()).to.deep.equal(['s0', 's10', 's11', 's5', 's6', 's7', 's8', 's9']);
+  });
+
   it('run at once as many as the concurrency of the controller says, and wait in a queue that is measured', async () => {
     const waiting: (() => void)[] = [];
     const map: Mapping = async () => {

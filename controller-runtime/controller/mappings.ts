@@ -43,8 +43,9 @@ export interface MappedEvent {
 
 /**
  * The mappings of a controller's watches, in a work queue of their own: one entry for each object, as many at once as the
- * controller has workers, with its back-off and its timeout. A mapping that fails is tried again until it succeeds, so
- * that no event is lost; only beyond 10,000 failing objects is one given up, which is logged.
+ * controller has workers, with its back-off and its timeout. A mapping that fails is retried until it succeeds. When
+ * an object has had more than eight states before its mapping succeeds, the controller maps the first state and the last
+ * seven. Beyond 10,000 failing objects, the controller drops the event and logs an error.
  */
 export class Mappings {
   readonly #parts: MappingParts;
@@ -57,6 +58,8 @@ export class Mappings {
   readonly #pending = new Map<string, PendingStates>();
   readonly #failed = new Set<string>();
   readonly #running = new Set<MappingRun>();
+  /** States whose mapping outlasted its timeout: a retry maps the other states of the object first. */
+  readonly #late = new WeakSet<ApiObject>();
   readonly #stop = new AbortController();
 
   constructor(parts: MappingParts) {
@@ -130,24 +133,36 @@ export class Mappings {
     this.#queue.done(id);
   }
 
-  /** Enqueues the keys of all states, each once; returns the states that could not be mapped. */
+  /**
+   * Enqueues the keys of each state once it is mapped, each key once; returns the states that could not be mapped. After
+   * a timeout, the other states wait for the retry: an object must not hold a worker for one timeout per state.
+   */
   async #map(pending: PendingStates): Promise<readonly Failure[]> {
-    const keys = new Set<string>();
+    const enqueued = new Set<string>();
     const failures: Failure[] = [];
-    for (const state of pending.states) {
+    const states = pending.states.toSorted((a, b) => Number(this.#late.has(a)) - Number(this.#late.has(b)));
+    for (const [index, state] of states.entries()) {
+      const run = new MappingRun(this.#runParts, pending.source);
       try {
-        for (const key of await this.#keysOf(pending, state)) keys.add(key);
+        this.#enqueue(await this.#keysOf(run, state), pending, enqueued);
       } catch (error) {
         failures.push({ state, error });
+        if (!run.isLeft) continue;
+        this.#late.add(state);
+        return [...failures, ...states.slice(index + 1).map((rest) => ({ state: rest, error }))];
       }
     }
-    const { priority, reason } = pending;
-    for (const key of keys) this.#parts.queue.add(key, { priority, reason });
     return failures;
   }
 
-  async #keysOf({ source }: PendingStates, state: ApiObject): Promise<readonly string[]> {
-    const run = new MappingRun(this.#runParts, source);
+  #enqueue(keys: readonly string[], { priority, reason }: PendingStates, enqueued: Set<string>): void {
+    for (const key of keys) {
+      if (!enqueued.has(key)) this.#parts.queue.add(key, { priority, reason });
+      enqueued.add(key);
+    }
+  }
+
+  async #keysOf(run: MappingRun, state: ApiObject): Promise<readonly string[]> {
     this.#running.add(run);
     try {
       return (await run.keysOf(state)).flatMap((given) => this.#workKey(given, state));
@@ -156,18 +171,18 @@ export class Mappings {
     }
   }
 
-  /** To map the state again would bring the same: what is no key is reported, and skipped. */
+  /** Reports and skips what is not a key: mapping the state again would return the same. */
   #workKey(given: string | ObjectKey, state: ApiObject): readonly string[] {
     const { definition, logger } = this.#parts;
     try {
       return [workKey(given, definition.model)];
     } catch (err) {
-      logger.error({ from: nameOf(state), err }, 'a mapping returned a key that is none; it is skipped');
+      logger.error({ from: nameOf(state), err }, 'a mapping returned something that is not a key; it is skipped');
       return [];
     }
   }
 
-  /** What came meanwhile is mapped together with what failed. */
+  /** Retries the failed states together with those that arrived meanwhile. */
   #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
     const { logger } = this.#parts;
     const isGivenUp = this.#failed.size >= maxFailed;
@@ -177,7 +192,8 @@ export class Mappings {
     if (isGivenUp) return this.#queue.forget(id);
     this.#failed.add(id);
     const pending = new PendingStates(failed.source);
-    const states = failures.map(({ state }) => state);
+    // The original order decides which states are kept when there are more than eight.
+    const states = failed.states.filter((state) => failures.some((failure) => failure.state === state));
     pending.add(states, failed);
     const later = this.#pending.get(id);
     if (later !== undefined) pending.add(later.states, later);

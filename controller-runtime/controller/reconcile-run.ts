@@ -86,7 +86,7 @@ export class ReconcileRun {
     this.#tellToEnd(reason);
   }
 
-  /** What its client rejects requests with that come too late. */
+  /** Returns the error for requests that are made after the end. */
   lateError(): Error {
     if (this.#toldToEnd !== undefined) return this.#toldToEnd;
     const { item, logger } = this.#options;

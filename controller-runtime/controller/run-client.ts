@@ -58,6 +58,12 @@ interface RunWatch {
 
 const noWatches: readonly RunWatch[] = [];
 
+/** Resolves when no write is under way any more. */
+interface Quiet {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
 /** Whose client it is. */
 export interface ClientOwner {
   /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
@@ -77,7 +83,7 @@ export class RunClient implements Client {
   #inFlight = 0;
   #watches: readonly RunWatch[] = noWatches;
   #ended: ClientOwner | undefined;
-  #onQuiet: (() => void) | undefined;
+  #quiet: Quiet | undefined;
 
   constructor(parts: RunClientParts) {
     this.#parts = parts;
@@ -85,11 +91,14 @@ export class RunClient implements Client {
     this.#view = parts.view;
   }
 
-  /** Ends the watches, and refuses all further requests. Resolves when the writes under way are answered; undefined: there are none. */
+  /**
+   * Ends the watches, and refuses all further requests. Resolves when the writes under way have settled; undefined when
+   * there are none. May be called again: each call returns the same promise.
+   */
   end(owner: ClientOwner): Promise<void> | undefined {
     this.#ended = owner;
     if (this.#watches.length > 0) this.#endWatches();
-    return this.#inFlight === 0 ? undefined : new Promise((resolve) => (this.#onQuiet = resolve));
+    return this.#inFlight === 0 ? undefined : (this.#quiet ??= makeQuiet()).promise;
   }
 
   /** What a conflict that this client rejected with was about; undefined for any other error. */
@@ -221,7 +230,7 @@ export class RunClient implements Client {
       throw error;
     } finally {
       this.#inFlight -= 1;
-      if (this.#inFlight === 0) this.#onQuiet?.();
+      if (this.#inFlight === 0) this.#quiet?.resolve();
     }
   }
 
@@ -234,6 +243,12 @@ export class RunClient implements Client {
       deepEqual(statusOf(result) ?? {}, wanted ?? {}) ? result.metadata.resourceVersion : undefined,
     );
   }
+}
+
+function makeQuiet(): Quiet {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((settle) => (resolve = settle));
+  return { promise, resolve };
 }
 
 /** A merge patch names its precondition, if any, in its metadata. */

@@ -149,6 +149,27 @@ describe('a run', () => {
     ]);
   });
 
+  it('ends, and its key runs again, when the timeout settles the write of a forgotten await', async () => {
+    let runs = 0;
+    const at = harnessFor({
+      timeoutMs: '1s',
+      reconcile({ client, signal }) {
+        runs += 1;
+        if (runs > 1) return;
+        at.client.intercept = () =>
+          new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+        client.patch(Person, 'ada', { type: 'merge', patch: { spec: { name: 'b' } } }).catch(() => undefined);
+      },
+    });
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => at.lines('warn').length === 1);
+    expect(at.manager.stateOf('person', 'ada')?.state).to.equal('processing');
+    await at.clock.advance(2000);
+    expect(runs).to.equal(2);
+    expect(at.manager.stateOf('person', 'ada')).to.equal(undefined);
+  });
+
   it('that threw is no reason to speak of a forgotten await: the rest of a Promise.all is refused in silence', async () => {
     let letGo = (): void => {};
     let rest: Promise<unknown> = Promise.resolve();

@@ -33,8 +33,8 @@ export interface HolderState {
   readonly leaseDurationMs: number;
   readonly nowMs: number;
   /**
-   * It holds the lease already. Whoever takes it begins another term, under the same identity too: a process before it,
-   * whose writes may still be on their way, may have had that.
+   * True when this process holds the lease already. Every other acquisition begins a new term, even under the same
+   * identity: writes of an earlier process with that identity may still be under way.
    */
   readonly isRenewal: boolean;
 }

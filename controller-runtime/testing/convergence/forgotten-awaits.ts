@@ -68,7 +68,7 @@ const reads = ['get', 'list'] as const;
 const writes = ['create', 'update', 'updateStatus', 'patch', 'apply', 'delete', 'ensure'] as const;
 const clientMethods: ReadonlySet<string> = new Set([...reads, ...writes] satisfies (keyof Client)[]);
 
-/** The request, whose verbs and client never answer once `onCall` returns true. */
+/** The request, whose verbs and client never settle once `onCall` returns true. */
 function guardedRequest<R extends ReconcileRequest>(request: R, onCall: (method: string) => boolean): R {
   const client = guarded(request.client, clientMethods, (method) => onCall(`client.${method}`));
   const context = guarded(request, verbs, onCall);
