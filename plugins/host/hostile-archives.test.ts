@@ -145,7 +145,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       folder: 'file:../../elsewhere',
       URL: 'http://127.0.0.1:9/x.tgz',
       link: 'link:../elsewhere',
-      archive: 'helper.tgz',
+      tarball: 'helper.tgz',
     };
     for (const [what, range] of Object.entries(notOfTheRegistry)) {
       it(`a dependency that is a ${what}`, async () => {
