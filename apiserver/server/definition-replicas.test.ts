@@ -142,8 +142,9 @@ describe('CustomResourceDefinitions and replicas', () => {
       });
       store.beforeCommit = async () => undefined;
       commit.open();
-      expect((await late).status).to.equal(404);
+      expect((await late).status).to.equal(503);
       for (const server of servers) await eventually(async () => !(await isServed(server)));
+      expect((await send(second, widgets, { method: 'POST', body: JSON.stringify(widget) })).status).to.equal(404);
       await serve();
       const { items } = (await (await send(first, widgets)).json()) as { readonly items: readonly unknown[] };
       expect(items).to.deep.equal([]);
