@@ -307,7 +307,7 @@ describe('checkConvergence, in what it reports', () => {
   });
 });
 
-/** Greets no guest who is older than 15 s: a mistake that shows when nobody is at work for a while. */
+/** Greets no guest older than 15 s: a mistake that shows after a pause without any work. */
 function greetsTheYoung(): Pick<ConvergenceOptions, 'controllers' | 'beforeRun'> {
   let now = (): number => 0;
   return {

@@ -28,7 +28,7 @@ export function groupVersionsOf({ models, routes }: ApiSurface): ReadonlyMap<str
   return new Map([...parts].sort(([a], [b]) => compareCodePoints(a, b)));
 }
 
-/** Descriptors are frozen, and one registration's is always the same; routes may be listed anew each time. */
+/** Descriptors are frozen, and a registration keeps its own; the list of routes may be a new one each time. */
 export function isSameSurface(before: ApiSurface, now: ApiSurface): boolean {
   const models = new Set(before.models);
   return (

@@ -62,7 +62,7 @@ function keyOf(name: string): string {
 describe('a stored object that cannot be read', () => {
   let folder: string;
   let server: ApiServer;
-  /** Of servers that start from now on. */
+  /** The clock of servers that start from now on. */
   let clock: Clock;
   let logged: { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[];
 

@@ -14,7 +14,7 @@ const noEvents: AsyncIterable<WatchEvent<never>> = {
 };
 
 describe('the client of a run', () => {
-  it('keeps no revisions of status writes of other kinds, whose events nobody judges', async () => {
+  it('keeps no revisions of status writes of other kinds, whose events are not compared', async () => {
     const client = new FakeClient();
     const statusWrites = new OwnRevisions();
     const view = new CacheView(new Map());

@@ -6,7 +6,7 @@ import { createNamespaces } from '../support/namespaces.ts';
 import { EventLoopProbe } from './event-loop-probe.ts';
 import { newThing, thingWith } from './models.ts';
 
-/** What a server of this module is asked, by name; the answer is what the function returns. */
+/** Functions that a parent process may call in this server, by name; the server sends what the function returns. */
 export interface HostileServerCalls {
   url(): string;
   takeLongestMs(): number;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { HostileAnswer, HostileRequest } from './hostile-request.ts';
 
-/** How much of an answer is kept; the rest is read and dropped. */
+/** Bytes of a response that are kept; the rest is read and dropped. */
 export const shownBytes: number = 64 * 1024;
 
 /** Sends a request, and resolves when its answer has ended, or the connection has. A watch ends with its headers. */
