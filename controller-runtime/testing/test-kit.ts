@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
-import type { ControllerDefinition } from '../controller/controller-definition.ts';
+import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
 import { createManager } from '../manager/manager.ts';
 import type { Manager } from '../manager/manager.ts';
 import { errorLogger } from './error-logger.ts';

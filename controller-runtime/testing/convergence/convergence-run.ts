@@ -1,7 +1,7 @@
 import { descriptorOf, apiVersionOf } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 import { listEverything } from '../../client/list-everything.ts';
-import { followedModels } from '../../controller/controller-definition.ts';
+import { followedModels } from '../../controller/definition/controller-definition.ts';
 import { FakeClock } from '../fake-clock.ts';
 import type { FailingKey } from './controller-process.ts';
 import type { ConvergenceOptions, ConvergenceServer, StartServer } from './convergence-options.ts';
