@@ -33,7 +33,7 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 import { reviewKinds } from '../reviews/review-kinds.ts';
 import { Users } from '../reviews/users.ts';
-import { openStore } from '../store/database-url.ts';
+import { openStore } from '../store/open/database-url.ts';
 import type { StoredKind } from '../store/object-key.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';

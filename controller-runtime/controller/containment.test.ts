@@ -4,7 +4,7 @@ import { controller, on, type ControllerOptions } from './definition/controller-
 import type { KeySource } from './definition/key-source.ts';
 import { createManager } from '../manager/manager.ts';
 import { eventually } from '../testing/eventually.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { FakeClient } from './fake-client.test-support.ts';
 import { Badge, Harness, Person, Team } from './harness.test-support.ts';
 

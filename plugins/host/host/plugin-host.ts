@@ -17,7 +17,7 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 import { isBegunInFolder, isFromFolder } from '../text/error-stack.ts';
 import { checkPlugin } from '../sdk/plugin.ts';
 import { PluginFleet } from '../lifecycle/plugin-fleet.ts';
-import type { PluginWishes } from '../objects/plugin-kind.ts';
+import type { PluginWishes } from '../lifecycle/plugin-state.ts';
 import { openPluginFolder } from '../package/plugin-folder.ts';
 import type { PluginInstance } from '../lifecycle/plugin-instance.ts';
 import { PluginObjects } from '../objects/plugin-objects.ts';

@@ -3,7 +3,7 @@ import { EventBus } from '../exchange/event-bus.ts';
 import { ExtensionTable } from '../exchange/extension-table.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { PluginInstance } from './plugin-instance.ts';
-import type { PluginWishes } from '../objects/plugin-kind.ts';
+import type { PluginWishes } from './plugin-state.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
 import type { PluginPhase } from './plugin-state.ts';

@@ -3,6 +3,14 @@ import type { PluginRun } from './plugin-run.ts';
 
 export type PluginPhase = 'Created' | 'Resolved' | 'Starting' | 'Started' | 'Stopping' | 'Stopped' | 'Failed';
 
+/** The part of a Plugin object's spec that the user decides. */
+export interface PluginWishes {
+  /** Default true. */
+  readonly enabled: boolean;
+  /** Any text; each time it changes, the plugin is stopped, and started from its files as they are then. */
+  readonly reload?: string;
+}
+
 /** Where a plugin stands in its life, with what is valid there. */
 export type PluginState =
   /** Its manifest has been read. */

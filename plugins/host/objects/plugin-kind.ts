@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Condition, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
 import type { HeldKind } from '../lifecycle/held-objects.ts';
-import type { PluginPhase } from '../lifecycle/plugin-state.ts';
+import type { PluginPhase, PluginWishes } from '../lifecycle/plugin-state.ts';
 import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
 /** What the manifest says of a plugin. */
@@ -17,14 +17,6 @@ export interface PluginIdentity {
   /** The domain that its models are in, or below. */
   readonly group?: string;
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
-}
-
-/** What is the user's of a plugin's spec. */
-export interface PluginWishes {
-  /** Default true. */
-  readonly enabled: boolean;
-  /** Any text; each time it changes, the plugin is stopped, and started from its files as they are then. */
-  readonly reload?: string;
 }
 
 /** All but the wishes is the manifest's, and comes back when it is changed. */

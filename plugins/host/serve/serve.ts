@@ -7,7 +7,6 @@ import { ConfigError, readConfig } from './config.ts';
 import type { ConfigSources, ServeConfig } from './config.ts';
 import { controllersPage } from '../lifecycle/controllers-page.ts';
 import { createLogger } from './create-logger.ts';
-import type { Development } from '../dev/development.ts';
 import { errorText } from '../text/error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
@@ -17,11 +16,18 @@ import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
 
+/** A plugin that its author is writing: it is compiled before the server starts, and reloaded when its files change. */
+export interface DevelopedPlugin {
+  readonly folder: string;
+  compileFirst(signal: AbortSignal): Promise<void>;
+  run(serving: { readonly server: ApiServer; readonly host: PluginHost }, signal: AbortSignal): Promise<void>;
+}
+
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** A plugin that is served besides those of the options, and reloaded when its files change. */
-  readonly development?: Development;
+  /** Served besides the plugins of the options. */
+  readonly development?: DevelopedPlugin;
 }
 
 /**
@@ -41,7 +47,7 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
 }
 
 interface ServeParts extends Pick<RunServeOptions, 'exit'> {
-  readonly development: Development | undefined;
+  readonly development: DevelopedPlugin | undefined;
 }
 
 async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
@@ -105,7 +111,7 @@ interface Serving {
   readonly server: ApiServer;
   readonly host: PluginHost;
   readonly logger: Logger;
-  readonly development: Development | undefined;
+  readonly development: DevelopedPlugin | undefined;
   readonly strict: StrictPlugins | undefined;
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
-import { apiVersionOf, descriptorOf, keyOf, silentLogger } from '../api/index.ts';
-import type { ApiObject, Clock, Logger, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../api/index.ts';
-import { shareInformers } from '../cache/shared-informers.ts';
+import { apiVersionOf, descriptorOf, keyOf, silentLogger } from '../../api/index.ts';
+import type { ApiObject, Clock, Logger, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../../api/index.ts';
+import { shareInformers } from '../../cache/shared-informers.ts';
 import type {
   AppliedObject,
   ApplyOptions,
@@ -15,8 +15,8 @@ import type {
   StatusOf,
   WatchOptions,
   WriteOptions,
-} from '../client/client.ts';
-import { ensureObject } from '../client/ensure.ts';
+} from '../../client/client.ts';
+import { ensureObject } from '../../client/ensure.ts';
 
 /** One request of a client. `ensure` is none: it is the get, create and update that it makes. */
 export interface ClientRequest {

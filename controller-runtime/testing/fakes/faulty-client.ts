@@ -1,7 +1,7 @@
-import { silentLogger } from '../api/index.ts';
-import type { Clock, Logger } from '../api/index.ts';
-import type { Client } from '../client/client.ts';
-import { systemClock } from '../clock/system-clock.ts';
+import { silentLogger } from '../../api/index.ts';
+import type { Clock, Logger } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { systemClock } from '../../clock/system-clock.ts';
 import { FaultyRequests } from './faulty-requests.ts';
 import type { ClientFault, LoggedRequest } from './faulty-requests.ts';
 import { InterceptedClient } from './intercepted-client.ts';

@@ -1,7 +1,7 @@
-import { formatKey, keyOf } from '../api/index.ts';
-import type { ApiObject, Model } from '../api/index.ts';
-import type { Client } from '../client/client.ts';
-import type { Informer, InformerHandler, InformerOptions } from '../client/informer.ts';
+import { formatKey, keyOf } from '../../api/index.ts';
+import type { ApiObject, Model } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { Informer, InformerHandler, InformerOptions } from '../../client/informer.ts';
 
 interface FollowedKind {
   readonly informer: Informer<ApiObject>;

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../api/index.ts';
+import type { Clock, Timer } from '../../api/index.ts';
 
 interface FakeTimer extends Timer {
   readonly dueMs: number;

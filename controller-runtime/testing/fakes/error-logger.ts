@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Logger } from '../api/index.ts';
+import type { Logger } from '../../api/index.ts';
 
 const oneLine = { breakLength: Infinity };
 

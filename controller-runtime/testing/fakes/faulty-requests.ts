@@ -1,5 +1,5 @@
-import { ApiError, reasonOf } from '../api/index.ts';
-import type { ApiObject, StatusReason, WatchEvent } from '../api/index.ts';
+import { ApiError, reasonOf } from '../../api/index.ts';
+import type { ApiObject, StatusReason, WatchEvent } from '../../api/index.ts';
 import { FaultyWatch } from './faulty-watch.ts';
 import type { WatchEnd } from './faulty-watch.ts';
 import { describeRequest } from './intercepted-client.ts';

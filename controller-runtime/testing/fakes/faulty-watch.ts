@@ -1,6 +1,6 @@
-import { ApiError } from '../api/index.ts';
-import type { ApiObject, WatchEvent } from '../api/index.ts';
-import { aborted, linkAbort } from '../client/abort.ts';
+import { ApiError } from '../../api/index.ts';
+import type { ApiObject, WatchEvent } from '../../api/index.ts';
+import { aborted, linkAbort } from '../../client/abort.ts';
 
 /** How a watch is ended: as by a lost connection, or by a server that no longer has the history (410). */
 export type WatchEnd = 'drop' | 'expire';

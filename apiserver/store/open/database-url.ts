@@ -1,8 +1,8 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
-import { type MysqlDatabase, parseMysqlUrl } from './mysql/mysql-url.ts';
-import { parsePostgresUrl } from './postgres/postgres-url.ts';
-import type { Store } from './store.ts';
+import { type MysqlDatabase, parseMysqlUrl } from '../mysql/mysql-url.ts';
+import { parsePostgresUrl } from '../postgres/postgres-url.ts';
+import type { Store } from '../store.ts';
 
 /** What a database URL names. Paths of a file are as given: relative ones are the process's to resolve. */
 export type DatabaseLocation =
@@ -57,14 +57,14 @@ export async function openStore(
 ): Promise<Store> {
   const location = parseDatabaseUrl(url);
   if (location.engine === 'postgres') {
-    const { createPostgresStore } = await import('./postgres/postgres-store.ts');
+    const { createPostgresStore } = await import('../postgres/postgres-store.ts');
     return createPostgresStore({ clock, uuid, url: location.url, ...options });
   }
   if (location.engine === 'mysql') {
-    const { createMysqlStore } = await import('./mysql/mysql-store.ts');
+    const { createMysqlStore } = await import('../mysql/mysql-store.ts');
     return createMysqlStore({ database: location.database, clock, logger, uuid, ...options });
   }
-  const { createSqliteStore } = await import('./sqlite/sqlite-store.ts');
+  const { createSqliteStore } = await import('../sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });
 }
 
