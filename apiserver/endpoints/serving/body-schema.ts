@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
-import { Validator } from '../../schema/validator.ts';
+import { Validator } from '../../schema/judge/validator.ts';
 
 /** Refuses a value that breaks the schema. @throws ApiError Invalid with every violation, at most 100. */
 export type BodyCheck = (value: unknown) => void;

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, GroupVersionKind, IndexSpec, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { SchemaOrigin } from '../../schema/validator.ts';
+import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import { versionsOfKind } from './kind-versions.ts';
 
 /** One registered kind. Frozen. */

@@ -1,7 +1,7 @@
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
 import { Explainer } from './explainer.ts';
-import { inTurns } from '../turns/in-turns.ts';
-import type { MeasuredWork } from '../turns/in-turns.ts';
+import { inTurns } from '../../turns/in-turns.ts';
+import type { MeasuredWork } from '../../turns/in-turns.ts';
 import { InterpretedGate } from './interpreted-gate.ts';
 import { LinearPatterns } from './linear-pattern.ts';
 import { SchemaNodes } from './schema-node.ts';
