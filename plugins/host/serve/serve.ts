@@ -17,7 +17,7 @@ import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
 
 /** A plugin that its author is writing: it is compiled before the server starts, and reloaded when its files change. */
-export interface DevelopedPlugin {
+interface DevelopedPlugin {
   readonly folder: string;
   compileFirst(signal: AbortSignal): Promise<void>;
   run(serving: { readonly server: ApiServer; readonly host: PluginHost }, signal: AbortSignal): Promise<void>;
