@@ -1,6 +1,13 @@
 // The wire vocabulary: pure, no I/O, no timers, no Node imports. Exported by name, so that nothing leaks.
 export { formatKey, keyOf, parseKey } from './object/object.ts';
-export type { ApiObject, ManagedFieldsEntry, NewObject, ObjectKey, ObjectMeta, OwnerReference } from './object/object.ts';
+export type {
+  ApiObject,
+  ManagedFieldsEntry,
+  NewObject,
+  ObjectKey,
+  ObjectMeta,
+  OwnerReference,
+} from './object/object.ts';
 export { apiVersionOf } from './model/model.ts';
 export type {
   Conversion,

@@ -1,5 +1,9 @@
 import { formatKey, keyOf, type Clock } from '../../api/index.ts';
-import type { ControllerDefinition, MappedKeys, WatchSource } from '../../controller/definition/controller-definition.ts';
+import type {
+  ControllerDefinition,
+  MappedKeys,
+  WatchSource,
+} from '../../controller/definition/controller-definition.ts';
 import type { KeySource } from '../../controller/definition/key-source.ts';
 import type { Runnable } from '../../manager/runnable.ts';
 
