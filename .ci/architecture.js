@@ -17,18 +17,18 @@ export function architecture() {
 /** A reader cannot hold more files of one folder in mind. Tests beside them are not counted. */
 const mostFiles = 25;
 
-function folders() {
+function roomPaths() {
   return doors().flatMap(({ home, rows }) => rows.map(({ folder }) => `${home}/${folder}`));
 }
 
 function staleRows() {
-  return folders()
+  return roomPaths()
     .filter((path) => !existsSync(`${root}/${path}`))
     .map((path) => `.ci/doors.yaml: there is no folder ${path}`);
 }
 
 function crowdedRooms() {
-  const counted = folders()
+  const counted = roomPaths()
     .filter((path) => existsSync(`${root}/${path}`))
     .map((path) => ({ path, files: sourceFiles(`${root}/${path}`) }));
   return counted
