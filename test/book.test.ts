@@ -18,7 +18,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${nam
 });
 const withFences = pages.filter(({ hasFences }) => hasFences);
 
-describe('The book', () => {
+describe('The book, run page by page [slow]', () => {
   /** What is wrong with each page. */
   const faults = new Map<string, readonly string[]>();
   let book: BookFolder;
@@ -64,6 +64,9 @@ describe('The book', () => {
     await skipWithoutKubectl(this);
   });
 
+});
+
+describe('The book', () => {
   it('leads somewhere by each of its links', () => {
     const broken = pages.flatMap(({ path }) => brokenLinks(join(root, path)).map((target) => `${path}: ${target}`));
     expect(broken).to.deep.equal([]);
