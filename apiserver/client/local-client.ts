@@ -37,7 +37,7 @@ import type {
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
 import type { BodySource } from '../decode/body-codec.ts';
-import { objectLimits } from '../decode/body-limits.ts';
+import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/field-manager.ts';
 import type { Writer } from '../registry/label-keys.ts';

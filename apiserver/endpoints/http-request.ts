@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
-import { objectLimits } from '../decode/body-limits.ts';
+import { objectLimits } from '../limits/body-limits.ts';
 import { readContentType } from '../decode/content-type.ts';
 import { parseJson } from '../decode/json-body.ts';
 import { readLines } from './body-lines.ts';

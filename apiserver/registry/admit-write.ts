@@ -4,7 +4,7 @@ import type { ApiObject, Clock, FieldCause, Logger } from '@homeostat/controller
 import type { Draft } from '../admission/admission.ts';
 import { callHook, HookFailure } from '../admission/call-hook.ts';
 import type { HookName, MountedHooks } from '../admission/call-hook.ts';
-import { objectLimits } from '../decode/body-limits.ts';
+import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
 import type { Entry } from '../index/entry.ts';
 import { runSteps } from '../turns/steps.ts';

@@ -1,7 +1,7 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
 import { ApiError, apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
-import { objectLimits } from '../decode/body-limits.ts';
+import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
 import { clip } from './resource-errors.ts';
 import type { Rules } from './write-request.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import { maxObjectBytes } from '../schema/object-size.ts';
+import { maxObjectBytes } from '../limits/object-size.ts';
 
 /**
  * Stored bytes hold no resourceVersion: it is the commit's revision, which is not known before the commit. It is spliced

@@ -1,6 +1,6 @@
 import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
-import { checkItems } from '../schema/check-items.ts';
+import { checkItems } from '../limits/check-items.ts';
 import { badRequest, clip } from './resource-errors.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 

@@ -1,5 +1,5 @@
 import { deepEqual } from '@homeostat/controller-runtime/api';
-import { checkItems } from './check-items.ts';
+import { checkItems } from '../limits/check-items.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 

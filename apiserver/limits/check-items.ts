@@ -1,5 +1,5 @@
-import { objectLimits } from '../decode/body-limits.ts';
-import { tooLarge } from '../decode/count-nodes.ts';
+import { objectLimits } from './body-limits.ts';
+import { tooLarge } from './count-nodes.ts';
 
 /**
  * Checks the length of a list whose items are told apart, by their keys or as a whole.
