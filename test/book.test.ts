@@ -68,7 +68,6 @@ describe('The book, run page by page [slow]', () => {
     expect(await faultsOf(plan, { folder: join(book.path, 'npm-start'), programs: book.programs })).to.deep.equal([]);
     await skipWithoutKubectl(this);
   });
-
 });
 
 describe('The book', () => {
