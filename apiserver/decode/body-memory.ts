@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MemoryBound } from './memory-bound.ts';
+import { MemoryBound } from '../limits/memory-bound.ts';
 
 /** A request, and the response to it. */
 export interface Exchange {
