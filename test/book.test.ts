@@ -23,7 +23,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${pat
 });
 const withFences = pages.filter(({ hasFences, path }) => hasFences && chosen.test(path));
 
-describe('The book', () => {
+describe('The book, run page by page [slow]', () => {
   /** What is wrong with each page. */
   const faults = new Map<string, readonly string[]>();
   let book: BookFolder;
@@ -68,7 +68,9 @@ describe('The book', () => {
     expect(await faultsOf(plan, { folder: join(book.path, 'npm-start'), programs: book.programs })).to.deep.equal([]);
     await skipWithoutKubectl(this);
   });
+});
 
+describe('The book', () => {
   it('leads somewhere by each of its links', () => {
     const broken = pages.flatMap(({ path }) => brokenLinks(join(root, path)).map((target) => `${path}: ${target}`));
     expect(broken).to.deep.equal([]);
