@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import { nextTurn } from '../turns/next-turn.ts';
 
 export interface RetryQueueOptions<T> {
   readonly clock: Clock;
@@ -97,12 +98,12 @@ export class RetryQueue<T> {
     if (next.done === true) return undefined;
     this.#waiting.delete(next.value[0]);
     this.#taken += 1;
-    if (this.#taken % handledPerTurn === 0) this.#pause = this.#nextTurn();
+    if (this.#taken % handledPerTurn === 0) this.#pause = this.#pauseForOthers();
     return next.value;
   }
 
-  async #nextTurn(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+  async #pauseForOthers(): Promise<void> {
+    await nextTurn('background');
     this.#pause = undefined;
   }
 
