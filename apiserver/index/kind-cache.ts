@@ -203,10 +203,7 @@ const namespaceIndex = new Spec({
 const slotsPerStep = 1000;
 
 // One pass for all indexes: the cost is the memory that is not in the processor's cache, once for each entry.
-function* itemsOf(
-  slots: readonly Slot[],
-  indexes: readonly KindIndex[],
-): Steps<readonly (IndexItems | undefined)[]> {
+function* itemsOf(slots: readonly Slot[], indexes: readonly KindIndex[]): Steps<readonly (IndexItems | undefined)[]> {
   const items = indexes.map((index): IndexItems | undefined =>
     isMadeOnDemand(index) && !index.isMade ? undefined : { values: [], slots: [] },
   );

@@ -58,7 +58,7 @@ describe('prepareQuery', () => {
       let isPrepared = false;
       const write = (): void => {
         turns += 1;
-        for (let write = 0; write < 40; write += 1) {
+        for (let count = 0; count < 40; count += 1) {
           const at = Math.floor(random() * (size + 200));
           if (random() < 0.3) cache.remove(`p${at}`);
           else put(cache, `p${at}`, random);

@@ -17,7 +17,8 @@ export function prepareQuery(cache: KindCache, query: Query): Promise<void> | un
 
 async function prepareRest(query: Query, first: Promise<void>): Promise<void> {
   // Another index may have been replaced while this one was made.
-  for (let missing: Promise<void> | undefined = first; missing !== undefined; missing = nextMissing(query)) await missing;
+  for (let missing: Promise<void> | undefined = first; missing !== undefined; missing = nextMissing(query))
+    await missing;
 }
 
 function nextMissing({ conditions, order }: Query): Promise<void> | undefined {

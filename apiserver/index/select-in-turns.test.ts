@@ -37,8 +37,9 @@ const others = {
   })),
 };
 
-const queries: readonly QueryOptions[] = [{}, ofRed, notRed, ofTags, ofOld, others, { ...others, ...ofOld }].flatMap((options) =>
-  [[], twoKeys, byTeam, [{ field: 'spec.tags', direction: 'desc' as const }]].map((sort) => ({ ...options, sort })),
+const queries: readonly QueryOptions[] = [{}, ofRed, notRed, ofTags, ofOld, others, { ...others, ...ofOld }].flatMap(
+  (options) =>
+    [[], twoKeys, byTeam, [{ field: 'spec.tags', direction: 'desc' as const }]].map((sort) => ({ ...options, sort })),
 );
 
 describe('selectLong', () => {
@@ -53,7 +54,10 @@ describe('selectLong', () => {
       for (const page of [{}, { count: 20 }, { offset: 100, count: 7 }, { offset: size }, { count: 0 }]) {
         const [found, expected] = [await selectLong(cache, query, page), select(cache, query, page)];
         const message = JSON.stringify([options, page]);
-        expect(found.entries.map(({ key }) => key), message).to.deep.equal(expected.entries.map(({ key }) => key));
+        expect(
+          found.entries.map(({ key }) => key),
+          message,
+        ).to.deep.equal(expected.entries.map(({ key }) => key));
         expect(found.total, message).to.equal(expected.total);
       }
     }

@@ -80,7 +80,11 @@ async function matchesAmong(
   let visited = 0;
   while (visited < entries.length && found.length < wanted) {
     await nextTurn();
-    for (const end = Math.min(entries.length, visited + perTurn); visited < end && found.length < wanted; visited += 1) {
+    for (
+      const end = Math.min(entries.length, visited + perTurn);
+      visited < end && found.length < wanted;
+      visited += 1
+    ) {
       const entry = entries[visited] as Entry;
       if (matches(query, entry)) found.push(entry);
     }
@@ -94,7 +98,7 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
   const compare = compareByOrder(rest);
   const valueOf = (entry: Entry | undefined): string | undefined =>
     entry && first?.index.sortValue(entry, first.descending);
-  for (let from = 0; from < entries.length; ) {
+  for (let from = 0; from < entries.length;) {
     const value = valueOf(entries[from]);
     let to = from + 1;
     while (to < entries.length && valueOf(entries[to]) === value) to += 1;

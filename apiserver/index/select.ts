@@ -54,7 +54,11 @@ export function select(cache: KindCache, query: Query, page: Page = {}): Selecti
 }
 
 /** How many entries {@link select} looks at, at most. */
-export function visitsOf(cache: KindCache, query: Query, { offset = 0, count = Number.POSITIVE_INFINITY }: Page): number {
+export function visitsOf(
+  cache: KindCache,
+  query: Query,
+  { offset = 0, count = Number.POSITIVE_INFINITY }: Page,
+): number {
   const plan = planOf(cache, query.conditions);
   if (query.isEmpty || plan.total === 0) return 0;
   if (query.conditions.length === 0) return Math.min(cache.size, count);

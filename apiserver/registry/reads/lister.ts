@@ -104,9 +104,9 @@ export class Lister {
       return listPage({ resource, entries, total, revision, page });
     }
     const { entries, total } = await selectInTurns(resource.cache, query, {
-        offset: (page - 1) * size,
-        count: size,
-      });
+      offset: (page - 1) * size,
+      count: size,
+    });
     return listPage({ resource, entries, total, revision, page, size });
   }
 
