@@ -1,6 +1,6 @@
 // The rooms of docs/architecture.md: each folder of source, what it is for, and what it imports, from .ci/doors.yaml.
-import { existsSync } from 'node:fs';
-import { doors } from './doors.js';
+import { existsSync, readdirSync } from 'node:fs';
+import { doors, isTestFile } from './doors.js';
 import { readCommitted, root } from './test-titles.js';
 
 export const page = 'docs/architecture.md';
@@ -11,14 +11,33 @@ const place = /<!-- rooms -->[^]*?<!-- end of rooms -->/;
 export function architecture() {
   const text = readCommitted(page);
   if (!place.test(text)) return { problems: [`${page} has no place for the rooms (<!-- rooms -->)`] };
-  return { text: text.replace(place, () => rooms()), problems: staleRows() };
+  return { text: text.replace(place, () => rooms()), problems: [...staleRows(), ...crowdedRooms()] };
+}
+
+/** A reader cannot hold more files of one folder in mind. Tests beside them are not counted. */
+const mostFiles = 25;
+
+function roomPaths() {
+  return doors().flatMap(({ home, rows }) => rows.map(({ folder }) => `${home}/${folder}`));
 }
 
 function staleRows() {
-  const paths = doors().flatMap(({ home, rows }) => rows.map(({ folder }) => `${home}/${folder}`));
-  return paths
+  return roomPaths()
     .filter((path) => !existsSync(`${root}/${path}`))
     .map((path) => `.ci/doors.yaml: there is no folder ${path}`);
+}
+
+function crowdedRooms() {
+  const counted = roomPaths()
+    .filter((path) => existsSync(`${root}/${path}`))
+    .map((path) => ({ path, files: sourceFiles(`${root}/${path}`) }));
+  return counted
+    .filter(({ files }) => files > mostFiles)
+    .map(({ path, files }) => `${path} has ${files} source files; a folder may have ${mostFiles}: divide it`);
+}
+
+function sourceFiles(folder) {
+  return readdirSync(folder).filter((name) => name.endsWith('.ts') && !isTestFile(name)).length;
 }
 
 function rooms() {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const from = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
-const to = fileURLToPath(new URL('../apiserver/dist/http/docs-assets/', import.meta.url));
+const to = fileURLToPath(new URL('../apiserver/dist/http/pages/docs-assets/', import.meta.url));
 
 mkdirSync(to, { recursive: true });
 for (const file of ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png', 'LICENSE', 'NOTICE']) {

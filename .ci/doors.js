@@ -6,15 +6,21 @@ import { load } from 'js-yaml';
 const file = '.ci/doors.yaml';
 const packages = load(readFileSync(resolve(import.meta.dirname, 'doors.yaml'), 'utf8'));
 
-/** Tests use what they test from any folder of their package. */
-const testFile = /\.(test|contract|fixture|test-support)\.ts$/;
+/** Whether a file is a test or a part of one: those use what they test from any folder of their package. */
+export function isTestFile(path) {
+  return /\.(test|contract|fixture|test-support)\.ts$/.test(path);
+}
 
-/** The package of a file and the folder in it, `.` being the package's own; undefined for files of no package in the table. */
+/** The package of a file and its folder there, `.` being the package's own; undefined for files of no package in the table. */
 function placeOf(path) {
   const home = Object.keys(packages).find((name) => path.startsWith(`${name}/`));
   if (home === undefined) return undefined;
-  const rest = path.slice(home.length + 1);
-  return { home, folder: rest.includes('/') ? rest.slice(0, rest.indexOf('/')) : '.' };
+  return { home, folder: posix.dirname(path.slice(home.length + 1)) };
+}
+
+/** Whether an entry of a row opens a folder: `registry` opens that folder alone, `registry/*` the ones in it as well. */
+function opens(entry, target) {
+  return entry === target || (entry.endsWith('/*') && `${target}/`.startsWith(entry.slice(0, -1)));
 }
 
 /** What an import means in the table: a folder of the same package, `node:`, or the name of a package or entry. */
@@ -31,14 +37,15 @@ function targetOf(path, source, home) {
 /** Why a file (a path from the root, with `/`) may not import a module; undefined when it may. */
 export function closedDoor(path, source) {
   const place = placeOf(path);
-  if (place === undefined || testFile.test(path)) return undefined;
+  if (place === undefined || isTestFile(path)) return undefined;
   const { home, folder } = place;
   const row = packages[home][folder];
   if (row === undefined)
     return `${home}/${folder} has no row in ${file}: say there what it is for and what it may import.`;
   const target = targetOf(path, source, home);
   // Another package by a relative path is refused by public-entries-only.
-  if (target === undefined || target === folder || row.imports.includes(target)) return undefined;
+  if (target === undefined || target === folder) return undefined;
+  if (row.imports.some((entry) => opens(entry, target))) return undefined;
   const from = folder === '.' ? home : `${home}/${folder}`;
   return `${from} may not import ${target}. It may import ${row.imports.join(', ')} (${file}), since this is what it is for: ${row.about}`;
 }
@@ -50,8 +57,12 @@ export function doors() {
     rows: Object.entries(rows).map(([folder, { about, imports }]) => ({
       folder,
       about,
-      folders: imports.filter((each) => each === '.' || Object.hasOwn(rows, each)),
-      modules: imports.filter((each) => each !== '.' && !Object.hasOwn(rows, each)),
+      folders: imports.filter((each) => isFolder(rows, each)),
+      modules: imports.filter((each) => !isFolder(rows, each)),
     })),
   }));
+}
+
+function isFolder(rows, entry) {
+  return Object.hasOwn(rows, entry.replace(/\/\*$/, ''));
 }

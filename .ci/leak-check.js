@@ -1,4 +1,5 @@
-// Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the run.
+// Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the run, and so does
+// a promise that is rejected while nothing handles it, even if it is handled later (Node's PromiseRejectionHandledWarning).
 // Looked at after each top-level describe, so that the failure names the culprit. With TRACE_LEAKS=1 it also says where
 // what is left was made; that costs about half of a run's speed, so it is not the default.
 import { createHook } from 'node:async_hooks';
@@ -66,9 +67,19 @@ function leakMessage(left) {
 /** mocha holds a timer for a hook once that has returned its promise: let it, so that it is in every census. */
 const mochaTimer = () => delay(0);
 
+// By promise: mocha emits each event a second time. Without this listener it would take no notice of a rejection.
+const rejections = new Map();
+const onRejection = (reason, promise) => rejections.set(promise, reason);
+
+function takeRejections() {
+  const texts = [...rejections.values()].map((reason) => (reason instanceof Error ? reason.stack : String(reason)));
+  rejections.clear();
+  return texts.map((text) => `rejected while nothing handled it: ${text}`);
+}
+
 let before = new Map();
 
-/** Waits until nothing more than before is open; throws otherwise, once for each leak. */
+/** Waits until nothing more than before is open; throws otherwise, once for each leak, and for rejections. */
 async function expectNothingLeft() {
   await mochaTimer();
   const deadlineMs = performance.now() + graceMs;
@@ -79,11 +90,14 @@ async function expectNothingLeft() {
   }
   // The lowest level so far: what one suite ends of another's must not make room for a leak of its own.
   before = census();
-  if (left.length > 0) throw new Error(leakMessage(left));
+  const problems = [...takeRejections(), ...(left.length > 0 ? [leakMessage(left)] : [])];
+  if (problems.length > 0) throw new Error(problems.join('\n'));
 }
 
 export const mochaHooks = {
   async beforeAll() {
+    // A worker of mocha removes all listeners after each file.
+    process.off('unhandledRejection', onRejection).on('unhandledRejection', onRejection);
     await mochaTimer();
     // Both are opened on first use, which would look like a leak of the suite that prints first.
     process.stdout.ref?.();

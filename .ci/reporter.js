@@ -1,14 +1,22 @@
-// mocha's dots, and at the very end one plain line that people and machines read: "412 passed, 0 failed, 3 skipped".
+// mocha's dots, and at the very end one plain line that people and machines read: "412 passed, 0 failed, 3 skipped". The line before
+// says how many slow tests were left out.
 import Mocha from 'mocha';
+import { runsSlowTests, slowTag } from './tiers.js';
 
 const { EVENT_TEST_PENDING } = Mocha.Runner.constants;
 
 export default class ClosingLineReporter extends Mocha.reporters.Dot {
   #skipped = [];
+  #slow = 0;
 
   constructor(runner, options) {
     super(runner, options);
-    runner.on(EVENT_TEST_PENDING, (test) => this.#skipped.push(test.fullTitle()));
+    runner.on(EVENT_TEST_PENDING, (test) => this.#notRun(test.fullTitle()));
+  }
+
+  #notRun(title) {
+    if (!runsSlowTests && title.includes(slowTag)) this.#slow += 1;
+    else this.#skipped.push(title);
   }
 
   /** Called by mocha when everything, root hooks included, has ended; what is handed on becomes the exit code. */
@@ -16,6 +24,7 @@ export default class ClosingLineReporter extends Mocha.reporters.Dot {
     const { passes } = this.stats;
     const skipped = this.#skipped.length;
     for (const title of this.#skipped) console.log(`  skipped: ${title}`);
+    if (this.#slow > 0) console.log(`  left out: ${this.#slow} slow tests (npm run test:all runs all tests)`);
     if (passes === 0) console.log('  no test passed: that proves nothing, and counts as a failure');
     console.log(`\n${passes} passed, ${failures} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
     exit(passes === 0 ? Math.max(failures, 1) : failures);

@@ -1,14 +1,15 @@
-// The titles of all tests, and the tags that they end with: `[spec <id>]`, or `[compat <id>, <id>]`; at a describe, for all tests
-// in it. Titles are those that mocha loads, so that generated ones count as well: it reads dist, build first.
+// The titles of all tests, and the tags that they end with: `[spec <id>]`, or `[compat <id>, <id>]`, and `[slow]`; at a describe,
+// for all tests in it. Titles are those that mocha loads, so that generated ones count as well: it reads dist, build first.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { slowTag } from './tiers.js';
 
 export const root = resolve(import.meta.dirname, '..');
 
 const tag = /\[(spec|compat) ([^\]]+)\]/g;
-const anyTag = /\[\s*(?:spec|compat)\b[^\]]*\]?/gi;
+const anyTag = /\[\s*(?:spec|compat|slow)\b[^\]]*\]?/gi;
 
 /** Every test that would run, as mocha knows it. Skipped ones prove nothing, nor does what is left of deleted files in dist. */
 export function loadedTests() {
@@ -34,7 +35,7 @@ const sourceOf = (file) =>
     .replace('/dist/', '/')
     .replace(/js$/, 'ts');
 
-const withoutTags = (title) => title.replace(tag, '').replace(/ +/g, ' ').trim();
+const withoutTags = (title) => title.replace(tag, '').replaceAll(slowTag, '').replace(/ +/g, ' ').trim();
 
 /** What each test says of each id of a family of tags. The title of a proof ends where its tag stands. */
 export function proofsOf(tests, family) {
@@ -51,7 +52,7 @@ export function proofsOf(tests, family) {
 export function malformedTags(tests) {
   const problems = tests.flatMap(({ file, fullTitle }) =>
     (withoutTags(fullTitle).match(anyTag) ?? []).map(
-      (text) => `${file}: ${text} must be [spec <id>, …] or [compat <id>, …]`,
+      (text) => `${file}: ${text} must be [spec <id>, …], [compat <id>, …] or ${slowTag}`,
     ),
   );
   return [...new Set(problems)];

@@ -1,8 +1,8 @@
 // The parts of a server without the server around them are no public entry of its package: these are compiled modules of it.
 import type * as entry from '../apiserver/index/entry.ts';
 import type * as kindCache from '../apiserver/index/kind-cache.ts';
-import type * as objectCodec from '../apiserver/registry/object-codec.ts';
-import type * as databaseUrl from '../apiserver/store/database-url.ts';
+import type * as objectCodec from '../apiserver/registry/object/object-codec.ts';
+import type * as databaseUrl from '../apiserver/store/open/database-url.ts';
 import type * as groupCommit from '../apiserver/store/group-commit.ts';
 import type * as commitStatements from '../apiserver/store/postgres/commit-statements.ts';
 import type * as postgresConnection from '../apiserver/store/postgres/postgres-connection.ts';

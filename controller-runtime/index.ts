@@ -19,8 +19,8 @@ export type {
 } from './client/client.ts';
 export { createClient } from './create-client.ts';
 export type { HttpClientOptions } from './create-client.ts';
-export { readKubeconfig } from './client/kubeconfig.ts';
-export type { KubeconfigAccess, KubeconfigOptions } from './client/kubeconfig.ts';
+export { readKubeconfig } from './client/http/kubeconfig.ts';
+export type { KubeconfigAccess, KubeconfigOptions } from './client/http/kubeconfig.ts';
 export { containLogger } from './client/contain-logger.ts';
 export { createOrUpdate } from './client/create-or-update.ts';
 export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or-update.ts';
@@ -47,9 +47,9 @@ export type { Reason, ReasonType } from './queue/reason.ts';
 export type { QueueObserver } from './queue/queue-observer.ts';
 export { WorkQueue } from './queue/work-queue.ts';
 export type { AddOptions, RetryOptions, WorkQueueOptions } from './queue/work-queue.ts';
-export { controllerFor } from './controller/controller-builder.ts';
-export type { ControllerBuilder } from './controller/controller-builder.ts';
-export { controller, on } from './controller/controller-definition.ts';
+export { controllerFor } from './controller/definition/controller-builder.ts';
+export type { ControllerBuilder } from './controller/definition/controller-builder.ts';
+export { controller, on } from './controller/definition/controller-definition.ts';
 export type {
   ControllerDefinition,
   ControllerOptions,
@@ -57,21 +57,21 @@ export type {
   MapFunction,
   MappedKeys,
   WatchSource,
-} from './controller/controller-definition.ts';
-export { poll, source } from './controller/key-source.ts';
-export type { KeySource, SourceContext } from './controller/key-source.ts';
-export { addFinalizer, removeFinalizer } from './controller/finalizers.ts';
-export type { FinalizerChange } from './controller/finalizers.ts';
+} from './controller/definition/controller-definition.ts';
+export { poll, source } from './controller/definition/key-source.ts';
+export type { KeySource, SourceContext } from './controller/definition/key-source.ts';
+export { addFinalizer, removeFinalizer } from './controller/run/finalizers.ts';
+export type { FinalizerChange } from './controller/run/finalizers.ts';
 export {
   controllerOf,
   controllerReferenceTo,
   ownerReferenceTo,
   removeOwnerReference,
   setOwnerReference,
-} from './controller/owner-references.ts';
-export type { RunRecord } from './controller/run-history.ts';
-export { parseDuration } from './controller/parse-duration.ts';
-export type { Duration } from './controller/parse-duration.ts';
+} from './controller/definition/owner-references.ts';
+export type { RunRecord } from './controller/observe/run-history.ts';
+export { parseDuration } from './controller/definition/parse-duration.ts';
+export type { Duration } from './controller/definition/parse-duration.ts';
 export {
   and,
   annotationsChanged,
@@ -80,17 +80,17 @@ export {
   not,
   or,
   resourceVersionChanged,
-} from './controller/predicates.ts';
-export type { ObjectChange, Predicate } from './controller/predicates.ts';
+} from './controller/definition/predicates.ts';
+export type { ObjectChange, Predicate } from './controller/definition/predicates.ts';
 export type {
   ReconcileContext,
   ReconcileFunction,
   ReconcileRequest,
   ReconcileResult,
   Reconciler,
-} from './controller/reconciler.ts';
+} from './controller/definition/reconciler.ts';
 export type { EventRecorder, EventType } from './events/event-recorder.ts';
-export { isTerminal, terminal } from './controller/terminal-error.ts';
+export { isTerminal, terminal } from './controller/definition/terminal-error.ts';
 export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';
 export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';

@@ -28,7 +28,7 @@ const arrive = async ({ client }: ScenarioContext): Promise<void> => {
 };
 
 describe('checkConvergence, without drawn faults', () => {
-  it('finds nothing in a controller without mistakes', async () => {
+  it('finds nothing in a controller without mistakes [slow]', async () => {
     const { runs, faults } = await check({ controllers: [host], scenario: comeAndGo });
     expect(faults).to.equal(runs - 1);
   });

@@ -44,7 +44,7 @@ const awayAndBack = async ({ client, settle }: ScenarioContext): Promise<void> =
 };
 
 describe('checkConvergence', () => {
-  it('finds what a crash between two writes leaves half done', async () => {
+  it('finds what a crash between two writes leaves half done [slow]', async () => {
     const error = await failureOf({ controllers: [halfDone], scenario: comeAndGo });
     expect(error.faults).to.deep.equal(['crash after write 1, create Badge ada']);
     expect(error.differences).to.deep.equal([
@@ -53,14 +53,14 @@ describe('checkConvergence', () => {
     await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('finds what is done on a state of the past', async () => {
+  it('finds what is done on a state of the past [slow]', async () => {
     const error = await failureOf({ controllers: [trustsItsCache], scenario: awayAndBack });
     expect(error.faults.join()).to.match(/caches \d changes behind/);
     expect(error.differences.map(({ object, path }) => `${object} ${path}`)).to.include('Badge ada spec.engraving');
     await check({ controllers: [asksFirst], scenario: awayAndBack, seeds: 40 });
   });
 
-  it('finds what is missed by who was not there', async () => {
+  it('finds what is missed by who was not there [slow]', async () => {
     const error = await failureOf({ controllers: [waitsToBeTold], scenario: comeAndGo });
     expect(error.faults.join()).to.match(/crash|another leader/);
     expect(error.message).to.include('Badge bob: ought not to be there');
@@ -118,7 +118,7 @@ describe('checkConvergence', () => {
       await check({ controllers: [wholeOrAgain], scenario: comeAndGo, invariants, seeds: 10 });
     });
 
-    it('are asked while faults befall the controllers, too', async () => {
+    it('are asked while faults befall the controllers, too [slow]', async () => {
       const invariants = {
         'whoever was engraved has a badge': async (client: Client) => {
           const { items } = await client.list(Person, { labelSelector: 'engraved=yes' });

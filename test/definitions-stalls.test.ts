@@ -71,7 +71,7 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
   ['a violation everywhere', definitionOf(withProperties(4900, () => ({ uniqueItems: true })))],
 ];
 
-describe('the event loop is not held', () => {
+describe('the event loop is not held [slow]', () => {
   let limitMs: number;
 
   before(() => {

@@ -43,7 +43,7 @@ describe('controllers of plugins on a shared database', () => {
     return eventually(() => greetingOf(client, name), { timeoutMs: 15_000, describe: `a greeting of ${name}` });
   };
 
-  it('work in one replica, and within the lease in another when that one is killed', async () => {
+  it('work in one replica, and within the lease in another when that one is killed [slow]', async () => {
     const start = async (name: string): Promise<Client> => {
       const replica = await KillableServer.run(program, database.url, name);
       replicas.push(replica);

@@ -113,7 +113,7 @@ describe('streams of endpoints', () => {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes < nextSample) continue;
-      nextSample += 16 * mebibyte;
+      nextSample += 64 * mebibyte;
       // A turn of the event loop with nobody reading: time for a producer to run ahead.
       for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       peak = Math.max(peak, heldBytes() - before);

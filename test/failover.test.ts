@@ -19,7 +19,7 @@ const lastName = 'last';
 /** Bytes of each object that is there, by name. */
 type Present = ReadonlyMap<string, string>;
 
-describe('an API server on a PostgreSQL primary with a synchronous standby', () => {
+describe('an API server on a PostgreSQL primary with a synchronous standby [slow]', () => {
   let cluster: PostgresCluster;
   let server: TestServer | undefined;
 

@@ -38,7 +38,7 @@ async function list(url: string): Promise<readonly ThingJson[]> {
   return ((await (await fetch(url + thingsPath)).json()) as { items: ThingJson[] }).items;
 }
 
-describe('garbage collection across SIGKILL', () => {
+describe('garbage collection across SIGKILL [slow]', () => {
   let folder: string;
   let server: KillableServer | undefined;
 

@@ -29,7 +29,7 @@ function limitNow(): number {
   return maxStallMs * machineSlowness();
 }
 
-describe('hostile requests', () => {
+describe('hostile requests [slow]', () => {
   let server: HostileProcess;
   let heldAtStart: number;
 

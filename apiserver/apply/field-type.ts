@@ -1,4 +1,4 @@
-import { checkItems } from '../schema/check-items.ts';
+import { checkItems } from '../limits/check-items.ts';
 import type { FieldShape, Shape } from '../schema/shape.ts';
 import { itemElement } from './path-element.ts';
 

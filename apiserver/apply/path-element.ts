@@ -1,4 +1,4 @@
-import type { Identity } from '../schema/distinct.ts';
+import type { Identity } from '../schema/judge/distinct.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventKind, eventsGroupKind } from './event-kinds.ts';
 import { leaseKind } from './lease-kind.ts';
-import type { KindStrategy } from '../registry/kind-strategy.ts';
+import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 import { isNamespaceKind, namespaceKind } from './namespace-kind.ts';
 import { serviceKind } from './service-kind.ts';
 import { namespaceStrategy } from './namespace-strategy.ts';

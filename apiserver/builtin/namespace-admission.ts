@@ -1,12 +1,12 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
-import { brokenObject } from '../registry/broken-object.ts';
-import { liveClaim } from '../registry/live-claim.ts';
-import type { CreationRule } from '../registry/live-claim.ts';
-import { notFound, resourceName } from '../registry/resource-errors.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import { notReady } from '../registry/resource.ts';
+import { brokenObject } from '../registry/object/broken-object.ts';
+import { liveClaim } from '../registry/kinds/live-claim.ts';
+import type { CreationRule } from '../registry/kinds/live-claim.ts';
+import { notFound, resourceName } from '../registry/object/resource-errors.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { notReady } from '../registry/kinds/resource.ts';
 import { namespaceKind } from './namespace-kind.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { checkDnsLabel, defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { liveIndex } from '../registry/live-claim.ts';
+import { liveIndex } from '../registry/kinds/live-claim.ts';
 
 /** `v1 Namespace`: where objects of Namespaced kinds live. */
 export interface NamespaceObject extends ApiObject {

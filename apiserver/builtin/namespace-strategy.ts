@@ -1,6 +1,6 @@
 import { ApiError, checkDnsLabel } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import type { KindStrategy } from '../registry/kind-strategy.ts';
+import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 import { defaultNamespace, namespaceFinalizer } from './namespace-kind.ts';
 import type { NamespaceObject } from './namespace-kind.ts';
 

@@ -10,11 +10,11 @@ import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/a
 import { isBroken } from '../index/broken-entry.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
-import type { Lister, Selection, SelectionRequest } from '../registry/lister.ts';
-import type { Resource } from '../registry/resource.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import type { Revisions } from '../registry/revisions.ts';
-import { translate } from '../registry/watch-translation.ts';
+import type { Lister, Selection, SelectionRequest } from '../registry/reads/lister.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { Revisions } from '../registry/history/revisions.ts';
+import { translate } from '../registry/follow/watch-translation.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export interface LocalBackingParts<T extends ApiObject> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Resource } from '../registry/resource.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { LocalWatchParts } from './local-watch.ts';
 

@@ -2,12 +2,12 @@ import { ApiError, parseFieldSelector, parseLabelSelector } from '@homeostat/con
 import type { ApiObject, WatchEvent } from '@homeostat/controller-runtime/api';
 import type { WatchOptions } from '@homeostat/controller-runtime';
 import type { Entry } from '../index/entry.ts';
-import type { Lister, Selection } from '../registry/lister.ts';
-import type { Resource } from '../registry/resource.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import { parseRevision } from '../registry/revisions.ts';
-import type { Revisions } from '../registry/revisions.ts';
-import { translate } from '../registry/watch-translation.ts';
+import type { Lister, Selection } from '../registry/reads/lister.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { parseRevision } from '../registry/history/revisions.ts';
+import type { Revisions } from '../registry/history/revisions.ts';
+import { translate } from '../registry/follow/watch-translation.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export interface LocalWatchParts {

@@ -3,7 +3,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../index/entry.ts';
-import { decodeObject } from '../registry/object-codec.ts';
+import { decodeObject } from '../registry/object/object-codec.ts';
 
 /** Parsed objects take about this many times their JSON. */
 const parsedFactor = 4;

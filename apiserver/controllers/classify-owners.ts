@@ -1,5 +1,5 @@
 import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
-import type { Resource } from '../registry/resource.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
 
 /** What an object's owners are, which decides whether it may stay. */
 export type Owners =

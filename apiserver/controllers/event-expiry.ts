@@ -1,11 +1,11 @@
 import { isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { eventKind, eventsGroupKind } from '../builtin/event-kinds.ts';
-import { decodeObject } from '../registry/object-codec.ts';
+import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { Resource } from '../registry/resource.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import { formatTime } from '../registry/time.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { formatTime } from '../registry/object/time.ts';
 
 /** An hour, as kube-apiserver's `--event-ttl`. */
 export const defaultEventTtlMs = 3_600_000;

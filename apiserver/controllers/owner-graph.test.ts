@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Entry } from '../index/entry.ts';
-import type { Resource } from '../registry/resource.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
 import { OwnerGraph } from './owner-graph.ts';
 
 const resource = { keyPrefix: '/registry/g/things/', model: { scope: 'Cluster' } } as Resource;

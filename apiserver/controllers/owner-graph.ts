@@ -1,5 +1,5 @@
 import type { Entry } from '../index/entry.ts';
-import type { Resource } from '../registry/resource.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
 
 /** An object, by its place. */
 export interface Node {

@@ -1,8 +1,8 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import type { Resource } from '../registry/resource.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import { UnservedLog } from '../registry/unserved-log.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { UnservedLog } from '../registry/kinds/unserved-log.ts';
 import type { Store } from '../store/store.ts';
 import { UnservedDependents } from './unserved-dependents.ts';
 

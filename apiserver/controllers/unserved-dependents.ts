@@ -1,7 +1,7 @@
 import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
-import { decodeObject } from '../registry/object-codec.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import type { UnservedLog } from '../registry/unserved-log.ts';
+import { decodeObject } from '../registry/object/object-codec.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { UnservedLog } from '../registry/kinds/unserved-log.ts';
 import { kindNameOf, kindOfKey } from '../store/object-key.ts';
 import { SharedRead } from '../store/shared-read.ts';
 import type { Row, Store } from '../store/store.ts';

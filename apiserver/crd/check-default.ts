@@ -1,8 +1,8 @@
 import { DefaultSizes } from '../schema/check-defaults.ts';
-import { Explainer } from '../schema/explainer.ts';
-import type { LinearPatterns } from '../schema/linear-pattern.ts';
+import { Explainer } from '../schema/judge/explainer.ts';
+import type { LinearPatterns } from '../schema/judge/linear-pattern.ts';
 import { Pruner } from '../schema/pruner.ts';
-import { SchemaNodes } from '../schema/schema-node.ts';
+import { SchemaNodes } from '../schema/judge/schema-node.ts';
 import type { ShapeBuilder } from '../schema/shape.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './violations.ts';

@@ -1,8 +1,8 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import { liveClaim } from '../registry/live-claim.ts';
-import type { CreationRule } from '../registry/live-claim.ts';
-import { notServed } from '../registry/resource.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
+import { liveClaim } from '../registry/kinds/live-claim.ts';
+import type { CreationRule } from '../registry/kinds/live-claim.ts';
+import { notServed } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { definitionModel } from './definition-model.ts';
 import { definitionOf } from './served-definitions.ts';
 

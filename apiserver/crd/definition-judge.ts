@@ -1,6 +1,6 @@
 import { deepEqual } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { KindJudge } from '../registry/kind-judge.ts';
+import type { KindJudge } from '../registry/rules/kind-judge.ts';
 import { stepsOf } from '../turns/in-turns.ts';
 import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkChange, checkDefinitionWrite } from './check-definition-write.ts';

@@ -1,6 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { liveIndex } from '../registry/live-claim.ts';
+import { liveIndex } from '../registry/kinds/live-claim.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
 const text = { type: 'string' } as const;

@@ -1,4 +1,4 @@
-import { LinearPatterns } from '../schema/linear-pattern.ts';
+import { LinearPatterns } from '../schema/judge/linear-pattern.ts';
 import { estimateStates } from '../schema/pattern-size.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './violations.ts';

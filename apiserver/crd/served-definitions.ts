@@ -1,9 +1,9 @@
 import { ModelError } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { versionsOfKind } from '../registry/kind-versions.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import type { Resource } from '../registry/resource.ts';
-import type { SchemeManager } from '../registry/scheme-manager.ts';
+import { versionsOfKind } from '../registry/kinds/kind-versions.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { inTurns } from '../turns/in-turns.ts';
 import type { MeasuredWork } from '../turns/in-turns.ts';

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { decodeProtobufObject } from '../protobuf/decode-object.ts';
 import type { Message } from '../protobuf/message.ts';
-import { objectLimits } from './body-limits.ts';
-import { checkCounts } from './count-nodes.ts';
+import { objectLimits } from '../limits/body-limits.ts';
+import { checkCounts } from '../limits/count-nodes.ts';
 import { parseJson } from './json-body.ts';
 import { parseYaml } from './yaml-body.ts';
 

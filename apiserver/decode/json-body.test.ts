@@ -1,8 +1,8 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { uncountedLength } from './body-limits.ts';
-import type { BodyLimits } from './body-limits.ts';
+import { uncountedLength } from '../limits/body-limits.ts';
+import type { BodyLimits } from '../limits/body-limits.ts';
 import { parseJson } from './json-body.ts';
 
 const limits = { maxDepth: 64 };

@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import { uncountedLength } from './body-limits.ts';
-import type { BodyLimits } from './body-limits.ts';
-import { NodeCount } from './count-nodes.ts';
+import { uncountedLength } from '../limits/body-limits.ts';
+import type { BodyLimits } from '../limits/body-limits.ts';
+import { NodeCount } from '../limits/count-nodes.ts';
 import { describeJsonProblem } from './json-problem.ts';
 import { hasLoneSurrogate } from './json-value.ts';
 

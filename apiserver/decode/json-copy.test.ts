@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { objectLimits } from './body-limits.ts';
+import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject } from './json-copy.ts';
 
 describe('copyAsJsonObject', () => {

@@ -1,5 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { BodyLimits } from './body-limits.ts';
+import type { BodyLimits } from '../limits/body-limits.ts';
 import { isIllFormed } from './json-value.ts';
 
 /**

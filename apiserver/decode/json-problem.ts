@@ -1,5 +1,5 @@
-import { formatPath } from '../schema/field-path.ts';
-import type { PathSegment } from '../schema/field-path.ts';
+import { formatPath } from '../schema/judge/field-path.ts';
+import type { PathSegment } from '../schema/judge/field-path.ts';
 import { isIllFormed } from './json-value.ts';
 
 // Each matches at one place only (flag y), so that a long text is never searched.

@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { constructFromEvents, CORE_SCHEMA, defineMappingTag, EVENT_ID, parseEvents, YAMLException } from 'js-yaml';
 import type { Event } from 'js-yaml';
-import type { BodyLimits } from './body-limits.ts';
+import type { BodyLimits } from '../limits/body-limits.ts';
 import { LineIndex } from './line-index.ts';
 import { startOf } from './yaml-places.ts';
 import { copyAsJson } from './yaml-value.ts';

@@ -1,7 +1,7 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import { EVENT_ID, YAMLException } from 'js-yaml';
 import type { Event } from 'js-yaml';
-import type { BodyLimits } from './body-limits.ts';
+import type { BodyLimits } from '../limits/body-limits.ts';
 import { LineIndex } from './line-index.ts';
 import { constructYaml, parseYamlEvents } from './yaml-body.ts';
 import type { YamlDocument } from './yaml-body.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import { formatPath } from '../schema/field-path.ts';
-import type { PathSegment } from '../schema/field-path.ts';
+import { formatPath } from '../schema/judge/field-path.ts';
+import type { PathSegment } from '../schema/judge/field-path.ts';
 import { isIllFormed } from './json-value.ts';
 
 /** Most characters and values that a document may hold with its aliases written out: the limit of a body, 3 MiB. */

@@ -1,6 +1,6 @@
 // What authors of endpoints need. It loads no server: requests and answers are described here, and made where they are served.
-export { accept, contentType, predicate } from './predicates.ts';
-export type { Mismatch, RequestPredicate } from './predicates.ts';
+export { accept, contentType, predicate } from './routes/predicates.ts';
+export type { Mismatch, RequestPredicate } from './routes/predicates.ts';
 export {
   ApiVersion,
   DeleteMapping,
@@ -10,14 +10,14 @@ export {
   PutMapping,
   RequestMapping,
   RestController,
-} from './controller-decorators.ts';
-export type { ControllerDecorator, MappingDecorator } from './controller-decorators.ts';
-export type { AnyClass, MappingOptions } from './controller-metadata.ts';
-export { consoleGroup, publicGroup, userGroup } from './group-names.ts';
-export { route, RouteBuilder } from './route-builder.ts';
-export type { RouteArguments } from './route-builder.ts';
-export type { AfterFunction, BeforeFunction, ErrorFunction, FilterFunction } from './filters.ts';
-export type { EndpointResponse, HandlerFunction, RouteMethod, RouteOptions, RouterFunction } from './router.ts';
-export type { ServerRequest } from './server-request.ts';
-export { ServerResponse } from './server-response.ts';
-export type { Pieces, ResponseBody, ServerEvent } from './server-response.ts';
+} from './routes/controller-decorators.ts';
+export type { ControllerDecorator, MappingDecorator } from './routes/controller-decorators.ts';
+export type { AnyClass, MappingOptions } from './routes/controller-metadata.ts';
+export { consoleGroup, publicGroup, userGroup } from './routes/group-names.ts';
+export { route, RouteBuilder } from './routes/route-builder.ts';
+export type { RouteArguments } from './routes/route-builder.ts';
+export type { AfterFunction, BeforeFunction, ErrorFunction, FilterFunction } from './routes/filters.ts';
+export type { EndpointResponse, HandlerFunction, RouteMethod, RouteOptions, RouterFunction } from './routes/router.ts';
+export type { ServerRequest } from './routes/server-request.ts';
+export { ServerResponse } from './routes/server-response.ts';
+export type { Pieces, ResponseBody, ServerEvent } from './routes/server-response.ts';

@@ -1,8 +1,8 @@
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
-import { wantsProblem } from './accept.ts';
-import { shortPath } from './refusal-log.ts';
+import { wantsProblem } from './request/accept.ts';
+import { shortPath } from './request/refusal-log.ts';
 
 /**
  * The first middleware: whatever is thrown behind it becomes a Status (or RFC 9457) response. An error that is no ApiError is

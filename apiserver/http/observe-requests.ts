@@ -3,10 +3,10 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { failSpan, inSpan, metricsContentType } from '@homeostat/controller-runtime/telemetry';
 import type { Counter, Family, Histogram, Metrics, Span, SpanOptions } from '@homeostat/controller-runtime/telemetry';
 import type { Context, Middleware } from 'koa';
-import { requireRead } from './cacheable-answer.ts';
-import { withoutTrailingSlash } from './health.ts';
-import { requestVerb } from './request-verb.ts';
-import type { ResourcePath } from './resource-path.ts';
+import { requireRead } from './response/cacheable-answer.ts';
+import { withoutTrailingSlash } from './pages/health.ts';
+import { requestVerb } from './request/request-verb.ts';
+import type { ResourcePath } from './request/resource-path.ts';
 
 /** Seconds; Kubernetes' own, and finer ones at the lower end. */
 const buckets = [

@@ -1,6 +1,6 @@
 import { apiVersionOf, compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import type { EndpointRoute } from '../endpoints/serving/endpoint-route.ts';
 
 /** What a server has to show. */
 export interface ApiSurface {

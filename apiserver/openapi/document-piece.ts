@@ -1,5 +1,5 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import type { EndpointRoute } from '../endpoints/serving/endpoint-route.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { ComponentNames } from './component-names.ts';
 import { endpointFragment } from './endpoint-paths.ts';

@@ -1,4 +1,4 @@
-import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import type { EndpointRoute } from '../endpoints/serving/endpoint-route.ts';
 import { expect } from 'chai';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { endpointFragment } from './endpoint-paths.ts';

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
-import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import type { EndpointRoute } from '../endpoints/serving/endpoint-route.ts';
 import { allSteps } from '../turns/steps.ts';
 import type { Fragment, Method, OpenApiSchema, Operation, Parameter, PathItem } from './open-api.ts';
 import { methods } from './open-api.ts';

@@ -1,10 +1,10 @@
 import { AbstractExtension, defineModel, GVK, Schema } from '@homeostat/controller-runtime/api';
 import type { Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { EndpointRoute } from '../endpoints/endpoint-route.ts';
+import type { EndpointRoute } from '../endpoints/serving/endpoint-route.ts';
 import { OpenApiDocuments } from './open-api-documents.ts';
 import type { ApiSurface } from './api-surface.ts';
 import type { OpenApiDocument } from './open-api.ts';
-import { SchemeManager } from '../registry/scheme-manager.ts';
+import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
 /** The spec's example: it refers to itself. */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { objectLimits } from '../decode/body-limits.ts';
+import { objectLimits } from '../limits/body-limits.ts';
 import { malformed } from './malformed.ts';
 import { readFields } from './wire-fields.ts';
 import type { WireField } from './wire-fields.ts';

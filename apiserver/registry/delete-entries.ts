@@ -2,8 +2,8 @@ import { isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
 import type { ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { Registry } from './registry.ts';
-import type { WriteOptions } from './write-options.ts';
-import type { Resource } from './resource.ts';
+import type { WriteOptions } from './writes/write-options.ts';
+import type { Resource } from './kinds/resource.ts';
 
 export interface DeleteEntriesOptions {
   /** Deletions at the same time: the queue of writes is bounded, and others use it as well. */

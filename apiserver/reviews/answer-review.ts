@@ -1,5 +1,5 @@
 import type { ApiError, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { invalid } from '../registry/resource-errors.ts';
+import { invalid } from '../registry/object/resource-errors.ts';
 import {
   localSubjectAccessReview,
   selfSubjectAccessReview,

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { compileSchema } from './compile-schema.ts';
-import { formats } from './formats.ts';
+import { formats } from './judge/formats.ts';
 import { unknownFieldMessage } from './warnings.ts';
 
 const text: JsonSchema = { type: 'string' };

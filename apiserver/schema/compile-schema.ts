@@ -4,8 +4,8 @@ import { DefaultFiller } from './defaults.ts';
 import { Pruner } from './pruner.ts';
 import { ShapeBuilder } from './shape.ts';
 import type { Shape } from './shape.ts';
-import { Validator } from './validator.ts';
-import type { SchemaOrigin } from './validator.ts';
+import { Validator } from './judge/validator.ts';
+import type { SchemaOrigin } from './judge/validator.ts';
 
 /**
  * The schema's part of a write: defaults, then pruning, then validation, each on the outcome of the one before. Objects

@@ -1,5 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import { maxObjectBytes } from './object-size.ts';
+import { maxObjectBytes } from '../limits/object-size.ts';
 import type { Shape } from './shape.ts';
 
 type Fields = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { metadataFieldNames, ownerReferenceFieldNames } from '@homeostat/controller-runtime/api';
-import { formatPath } from './field-path.ts';
-import type { PathSegment } from './field-path.ts';
+import { formatPath } from './judge/field-path.ts';
+import type { PathSegment } from './judge/field-path.ts';
 import type { Shape } from './shape.ts';
 
 type Fields = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
-import type { Identity } from './distinct.ts';
-import { componentOf, identityOfItems } from './translate-schema.ts';
+import type { Identity } from './judge/distinct.ts';
+import { componentOf, identityOfItems } from './judge/translate-schema.ts';
 
 /** `anything`: it stays as it is. `metadata`: its fields are known by their names, whatever the schema says. */
 export type FieldShape = Shape | 'anything' | 'metadata';

@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import { resourceName } from '../registry/resource-errors.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import type { SchemeManager } from '../registry/scheme-manager.ts';
+import { resourceName } from '../registry/object/resource-errors.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 import { kindNameOf, kindNamePrefix } from '../store/object-key.ts';
 import type { StoredKind } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';

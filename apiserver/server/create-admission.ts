@@ -1,7 +1,7 @@
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
 import type { RegistryOptions } from '../registry/registry.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { RequiredClaim } from '../store/store.ts';
 
 /** What has a say in the creation of an object beside its kind's own rules. */

@@ -1,8 +1,8 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
-import { EndpointTable } from '../endpoints/endpoint-table.ts';
-import type { GeneratedKind } from '../endpoints/mount.ts';
-import { versionsOfKind } from '../registry/kind-versions.ts';
-import type { Registration, SchemeManager } from '../registry/scheme-manager.ts';
+import { EndpointTable } from '../endpoints/serving/endpoint-table.ts';
+import type { GeneratedKind } from '../endpoints/serving/mount.ts';
+import { versionsOfKind } from '../registry/kinds/kind-versions.ts';
+import type { Registration, SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
 /** A kind and an endpoint never share a path, whichever comes first. */
 export function createEndpoints(

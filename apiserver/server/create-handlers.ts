@@ -1,11 +1,11 @@
 import { BodyCodec } from '../decode/body-codec.ts';
-import { AnswerMemory } from '../http/answer-memory.ts';
-import { ResourceHandler } from '../http/resource-handler.ts';
-import { TrustedProxies } from '../http/trusted-proxies.ts';
-import { WatchHandler } from '../http/watch-handler.ts';
-import type { Lister } from '../registry/lister.ts';
+import { AnswerMemory } from '../http/response/answer-memory.ts';
+import { ResourceHandler } from '../http/objects/resource-handler.ts';
+import { TrustedProxies } from '../http/request/trusted-proxies.ts';
+import { WatchHandler } from '../http/watch/watch-handler.ts';
+import type { Lister } from '../registry/reads/lister.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { Revisions } from '../registry/revisions.ts';
+import type { Revisions } from '../registry/history/revisions.ts';
 import type { Settings } from './api-server-options.ts';
 
 export interface Handlers {

@@ -10,8 +10,8 @@ import { importObjects } from '../backup/import-objects.ts';
 import { Snapshot } from '../backup/snapshot.ts';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { writeExport } from '../backup/write-export.ts';
-import { openStore, parseDatabaseUrl } from '../store/database-url.ts';
-import type { DatabaseLocation } from '../store/database-url.ts';
+import { openStore, parseDatabaseUrl } from '../store/open/database-url.ts';
+import type { DatabaseLocation } from '../store/open/database-url.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ImportDatabaseOptions {

@@ -1,5 +1,5 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
-import type { HealthCheck } from '../http/health.ts';
+import type { HealthCheck } from '../http/pages/health.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 
 /** A failure is remembered for so long, or until something goes well: only who is asked again can tell that it is over. */

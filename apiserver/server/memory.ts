@@ -1,12 +1,12 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
-import { Compactor } from '../registry/compactor.ts';
-import type { Retention } from '../registry/compactor.ts';
-import { Follower } from '../registry/follower.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import { Revisions } from '../registry/revisions.ts';
-import { UnservedLog } from '../registry/unserved-log.ts';
+import { Compactor } from '../registry/history/compactor.ts';
+import type { Retention } from '../registry/history/compactor.ts';
+import { Follower } from '../registry/follow/follower.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { Revisions } from '../registry/history/revisions.ts';
+import { UnservedLog } from '../registry/kinds/unserved-log.ts';
 import { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';

@@ -1,5 +1,5 @@
 import { AdmissionTable } from '../admission/admission-table.ts';
-import type { SchemeManager } from '../registry/scheme-manager.ts';
+import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
 /** The hooks of plugins for the kinds that are registered. */
 export function openAdmissions(schemes: SchemeManager): AdmissionTable {

@@ -1,6 +1,6 @@
 import { builtinKinds } from '../builtin/builtin-kinds.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
-import type { SchemeManager } from '../registry/scheme-manager.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
 export interface BuiltinParts {
   readonly schemes: SchemeManager;

@@ -3,7 +3,7 @@ import { defineModel, IndexSpec, simpleAttribute } from '@homeostat/controller-r
 import type { ApiError, ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { serviceOwner } from '../registry/scheme-manager.ts';
+import { serviceOwner } from '../registry/kinds/scheme-manager.ts';
 import type { Change } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';

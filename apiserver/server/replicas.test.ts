@@ -3,7 +3,7 @@ import { defineModel, IndexSpec, simpleAttribute } from '@homeostat/controller-r
 import type { ApiObject, ModelDescriptor, WatchEvent } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { serviceOwner } from '../registry/scheme-manager.ts';
+import { serviceOwner } from '../registry/kinds/scheme-manager.ts';
 import { StoreError } from '../store/store-error.ts';
 import { startOn } from './api-server.ts';
 import type { ApiServerOptions } from './api-server-options.ts';

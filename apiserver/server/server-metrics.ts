@@ -1,8 +1,8 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
-import type { WatchHandler } from '../http/watch-handler.ts';
-import { resourceName } from '../registry/resource-errors.ts';
-import type { ResourceTable } from '../registry/resource-table.ts';
+import type { WatchHandler } from '../http/watch/watch-handler.ts';
+import { resourceName } from '../registry/object/resource-errors.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Store } from '../store/store.ts';
 
 /** Seconds. An fsync takes a tenth of a millisecond to tens of them. */

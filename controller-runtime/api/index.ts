@@ -1,7 +1,14 @@
 // The wire vocabulary: pure, no I/O, no timers, no Node imports. Exported by name, so that nothing leaks.
-export { formatKey, keyOf, parseKey } from './object.ts';
-export type { ApiObject, ManagedFieldsEntry, NewObject, ObjectKey, ObjectMeta, OwnerReference } from './object.ts';
-export { apiVersionOf } from './model.ts';
+export { formatKey, keyOf, parseKey } from './object/object.ts';
+export type {
+  ApiObject,
+  ManagedFieldsEntry,
+  NewObject,
+  ObjectKey,
+  ObjectMeta,
+  OwnerReference,
+} from './object/object.ts';
+export { apiVersionOf } from './model/model.ts';
 export type {
   Conversion,
   Converted,
@@ -12,12 +19,12 @@ export type {
   ModelVersion,
   PrinterColumn,
   ScaleSubresource,
-} from './model.ts';
-export { invalid } from './model-validation.ts';
-export type { FieldViolation, ModelValidation } from './model-validation.ts';
-export { IndexSpec } from './index-spec.ts';
-export type { IndexAttribute, IndexSpecOptions } from './index-spec.ts';
-export type { JsonSchema } from './json-schema.ts';
+} from './model/model.ts';
+export { invalid } from './model/model-validation.ts';
+export type { FieldViolation, ModelValidation } from './model/model-validation.ts';
+export { IndexSpec } from './model/index-spec.ts';
+export type { IndexAttribute, IndexSpecOptions } from './model/index-spec.ts';
+export type { JsonSchema } from './schema/json-schema.ts';
 export {
   ApiError,
   isAlreadyExists,
@@ -30,19 +37,19 @@ export {
   isNotFound,
   reasonOf,
   reasonOfCode,
-} from './errors.ts';
-export type { ApiErrorOptions } from './errors.ts';
-export { statusCodes } from './status.ts';
-export type { CauseReason, FieldCause, Status, StatusReason } from './status.ts';
-export type { Requirement, Selector, SelectorOperator } from './selector.ts';
-export type { ObjectList, WatchEvent } from './watch-event.ts';
-export type { Clock, Timer } from './clock.ts';
-export { formatLeaderEpoch, leaderHeader, parseLeaderEpoch } from './leader-epoch.ts';
-export type { LeaderEpoch } from './leader-epoch.ts';
-export { formatPreconditions, parsePreconditions, preconditionsHeader } from './preconditions.ts';
-export type { Preconditions } from './preconditions.ts';
-export { silentLogger } from './logger.ts';
-export type { Logger } from './logger.ts';
+} from './errors/errors.ts';
+export type { ApiErrorOptions } from './errors/errors.ts';
+export { statusCodes } from './errors/status.ts';
+export type { CauseReason, FieldCause, Status, StatusReason } from './errors/status.ts';
+export type { Requirement, Selector, SelectorOperator } from './selector/selector.ts';
+export type { ObjectList, WatchEvent } from './object/watch-event.ts';
+export type { Clock, Timer } from './base/clock.ts';
+export { formatLeaderEpoch, leaderHeader, parseLeaderEpoch } from './base/leader-epoch.ts';
+export type { LeaderEpoch } from './base/leader-epoch.ts';
+export { formatPreconditions, parsePreconditions, preconditionsHeader } from './object/preconditions.ts';
+export type { Preconditions } from './object/preconditions.ts';
+export { silentLogger } from './base/logger.ts';
+export type { Logger } from './base/logger.ts';
 export {
   checkDnsLabel,
   checkDnsSubdomain,
@@ -50,45 +57,45 @@ export {
   checkName,
   checkQualifiedName,
   generateName,
-} from './names.ts';
-export type { NameFormat } from './names.ts';
-export { checkAnnotations, checkLabels } from './labels.ts';
-export { validateMetadata } from './metadata.ts';
-export type { MetadataRules } from './metadata.ts';
-export { metadataFieldNames, metadataShapeErrors, ownerReferenceFieldNames } from './metadata-shape.ts';
-export { forbiddenValue, invalidValue, quoteValue, requiredValue } from './field-cause.ts';
-export { parseFieldSelector, parseLabelSelector } from './parse-selector.ts';
-export { formatSelector } from './format-selector.ts';
-export { matchesLabels, matchesValues } from './match-selector.ts';
-export { applyMergePatch, strategicMergeDirective } from './merge-patch.ts';
-export { applyJsonPatch } from './json-patch.ts';
-export { setCondition } from './conditions.ts';
-export type { Condition, NewCondition } from './conditions.ts';
-export { deepEqual } from './json-equal.ts';
-export { AbstractExtension } from './abstract-extension.ts';
-export { GVK } from './gvk.ts';
-export type { GvkDecorator } from './gvk.ts';
-export type { GvkOptions, ResourceOptions } from './gvk-options.ts';
-export { Schema } from './schema.ts';
-export type { SchemaDecorator } from './schema.ts';
-export type { AnyClass, ClassReference, SchemaAttributes } from './schema-attributes.ts';
-export { defineModel } from './define-model.ts';
-export type { KnownKeywords } from './known-keywords.ts';
-export type { IndexDeclaration, ModelOptions, ObjectOf, PathIndex } from './define-model.ts';
-export type { FieldPath } from './field-path.ts';
-export type { FromSchema } from './from-schema.ts';
-export { defineVersions } from './define-versions.ts';
-export type { VersionOptions } from './define-versions.ts';
-export { declarationStackOf } from './declaration-stack.ts';
-export { descriptorOf } from './descriptor.ts';
-export { checkDescriptor } from './check-descriptor.ts';
-export type { DescriptorRules } from './check-descriptor.ts';
-export { unknownKeyOf } from './unknown-key.ts';
-export { ModelError } from './model-error.ts';
-export { metadataSymbol } from './model-metadata.ts';
-export { IndexSpecs } from './index-specs.ts';
-export { defaultIndexes } from './default-indexes.ts';
-export { IndexAttributeFactory, multiValueAttribute, simpleAttribute } from './index-attribute.ts';
-export { pathAttribute } from './path-index.ts';
-export { JsonPath } from './json-path.ts';
-export { compareCodePoints } from './code-point-order.ts';
+} from './object/names.ts';
+export type { NameFormat } from './object/names.ts';
+export { checkAnnotations, checkLabels } from './object/labels.ts';
+export { validateMetadata } from './model/metadata.ts';
+export type { MetadataRules } from './model/metadata.ts';
+export { metadataFieldNames, metadataShapeErrors, ownerReferenceFieldNames } from './object/metadata-shape.ts';
+export { forbiddenValue, invalidValue, quoteValue, requiredValue } from './errors/field-cause.ts';
+export { parseFieldSelector, parseLabelSelector } from './selector/parse-selector.ts';
+export { formatSelector } from './selector/format-selector.ts';
+export { matchesLabels, matchesValues } from './selector/match-selector.ts';
+export { applyMergePatch, strategicMergeDirective } from './patch/merge-patch.ts';
+export { applyJsonPatch } from './patch/json-patch.ts';
+export { setCondition } from './object/conditions.ts';
+export type { Condition, NewCondition } from './object/conditions.ts';
+export { deepEqual } from './base/json-equal.ts';
+export { AbstractExtension } from './define/abstract-extension.ts';
+export { GVK } from './define/gvk.ts';
+export type { GvkDecorator } from './define/gvk.ts';
+export type { GvkOptions, ResourceOptions } from './model/gvk-options.ts';
+export { Schema } from './define/schema.ts';
+export type { SchemaDecorator } from './define/schema.ts';
+export type { AnyClass, ClassReference, SchemaAttributes } from './define/schema-attributes.ts';
+export { defineModel } from './define/define-model.ts';
+export type { KnownKeywords } from './schema/known-keywords.ts';
+export type { IndexDeclaration, ModelOptions, ObjectOf, PathIndex } from './define/define-model.ts';
+export type { FieldPath } from './object/field-path.ts';
+export type { FromSchema } from './define/from-schema.ts';
+export { defineVersions } from './define/define-versions.ts';
+export type { VersionOptions } from './define/define-versions.ts';
+export { declarationStackOf } from './define/declaration-stack.ts';
+export { descriptorOf } from './define/descriptor.ts';
+export { checkDescriptor } from './define/check-descriptor.ts';
+export type { DescriptorRules } from './define/check-descriptor.ts';
+export { unknownKeyOf } from './base/unknown-key.ts';
+export { ModelError } from './errors/model-error.ts';
+export { metadataSymbol } from './define/model-metadata.ts';
+export { IndexSpecs } from './indexes/index-specs.ts';
+export { defaultIndexes } from './indexes/default-indexes.ts';
+export { IndexAttributeFactory, multiValueAttribute, simpleAttribute } from './indexes/index-attribute.ts';
+export { pathAttribute } from './indexes/path-index.ts';
+export { JsonPath } from './base/json-path.ts';
+export { compareCodePoints } from './base/code-point-order.ts';

@@ -1,6 +1,6 @@
-import { AbstractExtension } from './abstract-extension.ts';
-import { GVK } from './gvk.ts';
-import { Schema } from './schema.ts';
+import { AbstractExtension } from './define/abstract-extension.ts';
+import { GVK } from './define/gvk.ts';
+import { Schema } from './define/schema.ts';
 
 /** The spec's example model, revision 2.15 (2.7): the nested Person is a reference to the class itself. */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })

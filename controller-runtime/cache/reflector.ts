@@ -2,7 +2,7 @@ import { isExpired } from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, WatchEvent } from '../api/index.ts';
 import type { Client, ListOptions } from '../client/client.ts';
 import { listEverything } from '../client/list-everything.ts';
-import { ReconnectDelay } from '../client/reconnect-delay.ts';
+import { ReconnectDelay } from '../client/http/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
 
 /** A watch that ends sooner, with nothing in it, is taken for a failure: it would be opened again and again. */

@@ -6,7 +6,7 @@ import { silentLogger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { Badge, Person, person } from '../client/example-person.fixture.ts';
 import type { Informer } from '../client/informer.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { eventually } from '../testing/eventually.ts';
 import { ScriptedSource } from './scripted-source.fixture.ts';
 import { shareInformers } from './shared-informers.ts';

@@ -1,5 +1,5 @@
 import type { Timer } from '../api/index.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 
 /** A fake clock that a test can ask which waits were begun, so as to move time only once one has. */
 export class RecordingClock extends FakeClock {

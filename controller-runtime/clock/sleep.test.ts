@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { sleep } from './sleep.ts';
 
 describe('sleep', () => {

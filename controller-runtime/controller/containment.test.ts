@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { ReconcileResult } from './reconciler.ts';
-import { controller, on, type ControllerOptions } from './controller-definition.ts';
-import type { KeySource } from './key-source.ts';
+import type { ReconcileResult } from './definition/reconciler.ts';
+import { controller, on, type ControllerOptions } from './definition/controller-definition.ts';
+import type { KeySource } from './definition/key-source.ts';
 import { createManager } from '../manager/manager.ts';
 import { eventually } from '../testing/eventually.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { FakeClient } from './fake-client.test-support.ts';
 import { Badge, Harness, Person, Team } from './harness.test-support.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { ApiError } from '../api/index.ts';
-import { controller, on, type ControllerOptions } from './controller-definition.ts';
-import { controllerFor } from './controller-builder.ts';
+import { controller, on, type ControllerOptions } from './definition/controller-definition.ts';
+import { controllerFor } from './definition/controller-builder.ts';
 import { Badge, Harness, Person, Team } from './harness.test-support.ts';
-import { terminal } from './terminal-error.ts';
+import { terminal } from './definition/terminal-error.ts';
 
 type Options = ControllerOptions<Person>;
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ApiError } from '../api/index.ts';
-import { controller } from './controller-definition.ts';
+import { controller } from './definition/controller-definition.ts';
 import { Badge, Harness, Person } from './harness.test-support.ts';
 
 interface Act {

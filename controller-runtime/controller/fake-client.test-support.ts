@@ -17,7 +17,7 @@ import {
 } from '../api/index.ts';
 import type { Client, DeleteOptions, Patch, PatchOptions, StatusOf } from '../client/client.ts';
 import { FakeInformer } from './fake-informer.test-support.ts';
-import { kindIdOf, kindIdOfObject } from './kind-id.ts';
+import { kindIdOf, kindIdOfObject } from './definition/kind-id.ts';
 
 interface Body extends ApiObject {
   readonly status?: unknown;

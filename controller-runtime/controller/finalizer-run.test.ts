@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { controller, type ControllerOptions } from './controller-definition.ts';
+import { controller, type ControllerOptions } from './definition/controller-definition.ts';
 import { Harness, Person } from './harness.test-support.ts';
 
 const finalizer = 'people.example.com/person';

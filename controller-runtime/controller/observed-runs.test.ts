@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { eventModel } from '../events/event-model.ts';
-import { controller, type ControllerOptions } from './controller-definition.ts';
+import { controller, type ControllerOptions } from './definition/controller-definition.ts';
 import { Harness, Person } from './harness.test-support.ts';
-import { RunHistory } from './run-history.ts';
-import { terminal } from './terminal-error.ts';
+import { RunHistory } from './observe/run-history.ts';
+import { terminal } from './definition/terminal-error.ts';
 
 describe('what is told of runs', () => {
   let harness: Harness | undefined;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { controller, type ControllerOptions } from './controller-definition.ts';
+import { controller, type ControllerOptions } from './definition/controller-definition.ts';
 import { Badge, Harness, Person } from './harness.test-support.ts';
-import { generationChanged } from './predicates.ts';
+import { generationChanged } from './definition/predicates.ts';
 
 describe('what a controller writes', () => {
   let harness: Harness | undefined;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ApiError } from '../api/index.ts';
-import { controller, type ControllerOptions } from './controller-definition.ts';
+import { controller, type ControllerOptions } from './definition/controller-definition.ts';
 import { Badge, Harness, Person } from './harness.test-support.ts';
-import type { ReconcileResult } from './reconciler.ts';
+import type { ReconcileResult } from './definition/reconciler.ts';
 
 describe('a run', () => {
   let harness: Harness | undefined;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RequestOptions } from '../client/client.ts';
-import { controller, on } from './controller-definition.ts';
+import { controller, on } from './definition/controller-definition.ts';
 import { Badge, Harness, Person } from './harness.test-support.ts';
 
 const verbs = [

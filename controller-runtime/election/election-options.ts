@@ -1,5 +1,5 @@
 import { checkName } from '../api/index.ts';
-import { parseDuration, type Duration } from '../controller/parse-duration.ts';
+import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
 
 /** How one of several processes is chosen: by a Lease (`coordination.k8s.io/v1`) that it holds and keeps renewing. */
 export interface LeaderElectionOptions {

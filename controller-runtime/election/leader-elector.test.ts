@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ApiError, isFormerLeader } from '../api/index.ts';
 import { createRecordingLogger } from '../client/recording-logger.fixture.ts';
 import { FakeClient } from '../controller/fake-client.test-support.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { electionSettings, type LeaderElectionOptions } from './election-options.ts';
 import { LeaderElector } from './leader-elector.ts';
 import { Lease, type LeaseSpec } from './lease.ts';

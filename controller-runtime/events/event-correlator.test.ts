@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
 
 const object = { apiVersion: 'people.example.com/v1', kind: 'Person', name: 'ann', uid: 'u1', resourceVersion: '7' };

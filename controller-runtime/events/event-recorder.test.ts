@@ -3,7 +3,7 @@ import { ApiError, type ApiObject } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { createRecordingLogger } from '../client/recording-logger.fixture.ts';
 import { eventually } from '../testing/eventually.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { EventWriter } from './event-recorder.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- bodies are the wire's

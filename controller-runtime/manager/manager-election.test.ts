@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ApiError, isFormerLeader } from '../api/index.ts';
-import { controller } from '../controller/controller-definition.ts';
+import { controller } from '../controller/definition/controller-definition.ts';
 import { Badge, Harness, Person } from '../controller/harness.test-support.ts';
 import { Lease, type LeaseSpec } from '../election/lease.ts';
 import type { Runnable } from './runnable.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { controller } from '../controller/controller-definition.ts';
+import { controller } from '../controller/definition/controller-definition.ts';
 import { Badge, Harness, Person } from '../controller/harness.test-support.ts';
 import type { Runnable } from './runnable.ts';
 

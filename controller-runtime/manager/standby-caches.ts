@@ -1,8 +1,8 @@
 import type { ApiObject, Clock, Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import type { Informer } from '../client/informer.ts';
-import type { ControllerDefinition } from '../controller/controller-definition.ts';
-import { followCache, informersOf, waitFor } from '../controller/follow-caches.ts';
+import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
+import { followCache, informersOf, waitFor } from '../controller/sources/follow-caches.ts';
 import { startPart, stopPart, stopParts, type Part } from './part.ts';
 
 export interface StandbyParts {

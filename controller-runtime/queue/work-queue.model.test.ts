@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { maxReasons, type Reason, type ReasonType } from './reason.ts';
 import { WorkQueue } from './work-queue.ts';
 

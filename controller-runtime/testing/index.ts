@@ -13,17 +13,17 @@ export type {
   StartServer,
 } from './convergence/convergence-options.ts';
 export type { Difference } from './convergence/state-difference.ts';
-export { errorLogger } from './error-logger.ts';
+export { errorLogger } from './fakes/error-logger.ts';
 export { eventually } from './eventually.ts';
 export type { EventuallyOptions } from './eventually.ts';
-export { FakeClock } from './fake-clock.ts';
+export { FakeClock } from './fakes/fake-clock.ts';
 export { createFaultInjectingFetch } from './fault-injecting-fetch.ts';
 export type { Fault, FaultInjectingFetch, RecordedRequest } from './fault-injecting-fetch.ts';
-export { createFaultyClient } from './faulty-client.ts';
-export type { FaultyClient, FaultyClientOptions } from './faulty-client.ts';
-export type { ClientFault, LoggedRequest } from './faulty-requests.ts';
-export type { ClientRequest } from './intercepted-client.ts';
-export { seededRandom } from './seeded-random.ts';
+export { createFaultyClient } from './fakes/faulty-client.ts';
+export type { FaultyClient, FaultyClientOptions } from './fakes/faulty-client.ts';
+export type { ClientFault, LoggedRequest } from './fakes/faulty-requests.ts';
+export type { ClientRequest } from './fakes/intercepted-client.ts';
+export { seededRandom } from './fakes/seeded-random.ts';
 export { settle } from './settle.ts';
 export type { Participant, SettleOptions } from './settle.ts';
 export { createTestKit } from './test-kit.ts';

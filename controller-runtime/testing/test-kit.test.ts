@@ -4,9 +4,9 @@ import { ScriptedSource } from '../cache/scripted-source.fixture.ts';
 import { silentLogger, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { Person, person } from '../client/example-person.fixture.ts';
-import { controller } from '../controller/controller-definition.ts';
+import { controller } from '../controller/definition/controller-definition.ts';
 import { capturedStderr } from './captured-stderr.fixture.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from './fakes/fake-clock.ts';
 import { createTestKit } from './test-kit.ts';
 import type { TestKit } from './test-kit.ts';
 

@@ -1,10 +1,10 @@
 import type { Clock, Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
-import type { ControllerDefinition } from '../controller/controller-definition.ts';
+import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
 import { createManager } from '../manager/manager.ts';
 import type { Manager } from '../manager/manager.ts';
-import { errorLogger } from './error-logger.ts';
-import { FollowedKinds } from './followed-kinds.ts';
+import { errorLogger } from './fakes/error-logger.ts';
+import { FollowedKinds } from './fakes/followed-kinds.ts';
 import { settle } from './settle.ts';
 import type { Participant, SettleOptions } from './settle.ts';
 

@@ -1,15 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkKindNames, checkPartName } from './check-names.ts';
+import { checkKindNames, checkPartName } from './names/check-names.ts';
 import { addToIndex } from './index-module.ts';
-import { kebabCase, pluralOf } from './names.ts';
-import { ScaffoldError } from './scaffold-error.ts';
+import { kebabCase, pluralOf } from './names/names.ts';
+import { ScaffoldError } from './names/scaffold-error.ts';
 import { controllerFiles, controllerVariable } from './templates/controller-files.ts';
 import { endpointFiles, endpointVariable } from './templates/endpoint-files.ts';
 import { kindFiles } from './templates/kind-files.ts';
-import type { PartType } from './part-type.ts';
-import { writeNewFiles } from './write-new-files.ts';
-import type { Files } from './write-new-files.ts';
+import type { PartType } from './names/part-type.ts';
+import { writeNewFiles } from './names/write-new-files.ts';
+import type { Files } from './names/write-new-files.ts';
 
 /** What to add, and to which plugin. */
 export interface AddPartOptions {

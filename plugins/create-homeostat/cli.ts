@@ -3,7 +3,7 @@ import { basename, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { createPlugin } from './create-plugin.ts';
 import type { CreatePluginOptions } from './create-plugin.ts';
-import { ScaffoldError } from './scaffold-error.ts';
+import { ScaffoldError } from './names/scaffold-error.ts';
 
 /** What a command line was given wrong. */
 const usageExitCode = 2;

@@ -1,11 +1,11 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { addPart } from './add-part.ts';
-import { checkKindNames, checkPluginGroup, checkPluginName } from './check-names.ts';
-import { kebabCase, pluralOf } from './names.ts';
-import { ScaffoldError } from './scaffold-error.ts';
+import { checkKindNames, checkPluginGroup, checkPluginName } from './names/check-names.ts';
+import { kebabCase, pluralOf } from './names/names.ts';
+import { ScaffoldError } from './names/scaffold-error.ts';
 import { pluginFiles, tools } from './templates/plugin-files.ts';
-import { writeNewFiles } from './write-new-files.ts';
+import { writeNewFiles } from './names/write-new-files.ts';
 
 export interface CreatePluginOptions {
   /** Made when it is not there; has to be empty, but for `.git`. */

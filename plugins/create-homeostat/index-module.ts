@@ -1,6 +1,6 @@
-import { markerOf } from './part-type.ts';
-import type { PartType } from './part-type.ts';
-import { ScaffoldError } from './scaffold-error.ts';
+import { markerOf } from './names/part-type.ts';
+import type { PartType } from './names/part-type.ts';
+import { ScaffoldError } from './names/scaffold-error.ts';
 
 export interface IndexEntry {
   readonly type: PartType;

@@ -1,6 +1,6 @@
 // What `homeostat new` shares with `npm create homeostat`: the same parts, by the same rules.
 export { addPart } from './add-part.ts';
 export type { AddedPart, AddPartOptions } from './add-part.ts';
-export type { PartType } from './part-type.ts';
-export { checkPluginGroup, checkPluginName } from './check-names.ts';
-export { ScaffoldError } from './scaffold-error.ts';
+export type { PartType } from './names/part-type.ts';
+export { checkPluginGroup, checkPluginName } from './names/check-names.ts';
+export { ScaffoldError } from './names/scaffold-error.ts';

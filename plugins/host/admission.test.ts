@@ -5,11 +5,11 @@ import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { admit, BasePlugin, definePlugin, invalid, reasonOf } from './index.ts';
 import type { AdmissionHooks, CreateAdmission, PluginContext } from './index.ts';
-import { PluginFleet } from './plugin-fleet.ts';
-import { sourceNeeding } from './plugin-source.fixture.ts';
-import type { Plugin } from './plugin.ts';
+import { PluginFleet } from './lifecycle/plugin-fleet.ts';
+import { sourceNeeding } from './package/plugin-source.fixture.ts';
+import type { Plugin } from './sdk/plugin.ts';
 import { widgetModel } from './widget.fixture.ts';
-import { SettingsObjects } from './settings-objects.ts';
+import { SettingsObjects } from './settings/settings-objects.ts';
 import type { Widget } from './widget.fixture.ts';
 
 const widget = widgetModel();

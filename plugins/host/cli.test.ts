@@ -9,9 +9,9 @@ import type { AddressInfo } from 'node:net';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hostVersion } from './host-version.ts';
-import { makeFolder, makePlugin, removeFolders } from './plugin-folder.fixture.ts';
-import { pluginKind } from './plugin-kind.ts';
+import { hostVersion } from './text/host-version.ts';
+import { makeFolder, makePlugin, removeFolders } from './package/plugin-folder.fixture.ts';
+import { pluginKind } from './objects/plugin-kind.ts';
 
 const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
 

@@ -1,10 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { PartType } from 'create-homeostat';
-import { addPlugin } from './plugin-cli.ts';
-import type { PluginAction } from './plugin-cli.ts';
-import { hostVersion } from './host-version.ts';
-import { environmentName, serveOptions } from './serve-options.ts';
-import type { ServeOption, ServeOptionName } from './serve-options.ts';
+import { addPlugin } from './commands/plugin-cli.ts';
+import type { PluginAction } from './commands/plugin-cli.ts';
+import { hostVersion } from './text/host-version.ts';
+import { environmentName, serveOptions } from './serve/serve-options.ts';
+import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
 /** What the command line was given wrong (as of the shell's own commands). */
 const usageExitCode = 2;
@@ -23,7 +23,7 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
   let exitCode = 0;
   const program = createProgram({
     serve: async (flags) => {
-      const { runServe } = await import('./serve.ts');
+      const { runServe } = await import('./serve/serve.ts');
       exitCode = await runServe({ flags, environment, exit });
     },
     dev: async (flags, folder) => {
@@ -31,23 +31,23 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
       exitCode = await runDev({ flags, environment, exit, folder });
     },
     new: async (part) => {
-      const { runNew } = await import('./new-command.ts');
+      const { runNew } = await import('./commands/new-command.ts');
       exitCode = await runNew(part);
     },
     export: async (flags) => {
-      const { runExport } = await import('./export-command.ts');
+      const { runExport } = await import('./commands/export-command.ts');
       exitCode = await runExport({ flags, environment });
     },
     import: async (flags, file) => {
-      const { runImport } = await import('./import-command.ts');
+      const { runImport } = await import('./commands/import-command.ts');
       exitCode = await runImport({ flags, environment, file });
     },
     kubeconfig: async (flags, options) => {
-      const { runKubeconfig } = await import('./kubeconfig.ts');
+      const { runKubeconfig } = await import('./commands/kubeconfig.ts');
       exitCode = await runKubeconfig({ flags, environment, ...options });
     },
     plugin: async (flags, verb, operand) => {
-      const { runPlugin } = await import('./plugin-command.ts');
+      const { runPlugin } = await import('./commands/plugin-command.ts');
       exitCode = await runPlugin({ flags, environment, verb, ...(operand === undefined ? {} : { operand }) });
     },
   });

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { appendFile, cp, mkdir, readdir, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeFolder, removeFolders } from './plugin-folder.fixture.ts';
+import { makeFolder, removeFolders } from './package/plugin-folder.fixture.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const needless = /\.(?:test|contract|fixture|test-support)\.|\.(?:map|d\.ts|tsbuildinfo)$/;

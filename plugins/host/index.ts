@@ -1,17 +1,17 @@
 // All that the author of a plugin needs, from one import. It loads no server and no database driver.
-export { admit } from './admit.ts';
-export { BasePlugin, definePlugin } from './plugin.ts';
-export { defineExtensionPoint } from './extension-point.ts';
+export { admit } from './sdk/admit.ts';
+export { BasePlugin, definePlugin } from './sdk/plugin.ts';
+export { defineExtensionPoint } from './sdk/extension-point.ts';
 export type {
   Contribution,
   Contributions,
   ExtensionPoint,
   ExtensionPointOptions,
   PluginExtensions,
-} from './extension-point.ts';
-export { defineEvent } from './plugin-events.ts';
-export type { PluginEvents, SharedEvent } from './plugin-events.ts';
-export type { PluginSettings, SettingsValues } from './plugin-settings.ts';
+} from './sdk/extension-point.ts';
+export { defineEvent } from './sdk/plugin-events.ts';
+export type { PluginEvents, SharedEvent } from './sdk/plugin-events.ts';
+export type { PluginSettings, SettingsValues } from './sdk/plugin-settings.ts';
 export type {
   Plugin,
   PluginAdmission,
@@ -21,7 +21,7 @@ export type {
   PluginDefinition,
   PluginEndpoints,
   PluginSchemeManager,
-} from './plugin.ts';
+} from './sdk/plugin.ts';
 export type {
   Admission,
   AdmissionCall,

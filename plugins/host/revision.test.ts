@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { makePlugin, removeFolders } from './plugin-folder.fixture.ts';
+import { makePlugin, removeFolders } from './package/plugin-folder.fixture.ts';
 import { startTestServer } from './testing/index.ts';
 import { flatModel, wrappedModel } from './thing-models.fixture.ts';
 

@@ -53,7 +53,7 @@ function report(violations: readonly Violation[], { history, faults }: Run): str
 }
 
 function checkSetup({ title, engine, replicas, faults }: Setup): void {
-  describe(`the history of ${title} in trouble`, () => {
+  describe(`the history of ${title} in trouble [slow]`, () => {
     let database: HistoryDatabase;
     before(async function create() {
       database = await createDatabase(engine, this);
@@ -75,7 +75,7 @@ checkSetup(setups.oneOnPostgres);
 checkSetup(setups.threeOnPostgres);
 checkSetup(setups.threeOnMysql);
 
-describe('the history of servers with a planted bug', () => {
+describe('the history of servers with a planted bug [slow]', () => {
   /** Records until the history breaks the guarantee: on a busy machine a run may be too short to meet the bug. */
   async function expectBroken(
     context: Mocha.Context,

@@ -81,7 +81,7 @@ async function plantStaleReads(): Promise<void> {
 
 async function plantUnaskedReads(): Promise<void> {
   type Reach = (resourceVersion: string | undefined) => Promise<void> | undefined;
-  const { Revisions } = await load<{ Revisions: { prototype: { reach: Reach } } }>('registry/revisions.js');
+  const { Revisions } = await load<{ Revisions: { prototype: { reach: Reach } } }>('registry/history/revisions.js');
   const { reach } = Revisions.prototype;
   Revisions.prototype.reach = function askNobody(resourceVersion) {
     return resourceVersion === undefined ? undefined : reach.call(this, resourceVersion);

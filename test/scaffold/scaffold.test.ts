@@ -30,7 +30,7 @@ const olderCompiler = createRequire(import.meta.url).resolve('typescript/bin/tsc
 /** Installing, compiling and testing, several times over, beside other tests. */
 const timeoutMs = 240_000;
 
-describe('npm create homeostat', function () {
+describe('npm create homeostat [slow]', function () {
   this.timeout(timeoutMs);
   let folder: string;
   let packed: readonly PackedPackage[];

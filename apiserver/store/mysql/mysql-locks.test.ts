@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { MysqlConnection } from './mysql-connection.ts';
 import { administer, describeWithMysql, dropDatabases, freshDatabase, storeOn } from './mysql.test-support.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
-import { openStore } from '../database-url.ts';
+import { openStore } from '../open/database-url.ts';
 import { create, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { databaseOf, PostgresTestServer, runOn, withCounterLocked } from './postgres-database.test-support.ts';
 import { migrations } from './postgres-schema.ts';
 import { createPostgresStore } from './postgres-store.ts';
-import { openStore } from '../database-url.ts';
+import { openStore } from '../open/database-url.ts';
 import { create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 
 describe('PostgresStore at its start', () => {

@@ -7,7 +7,7 @@ import { drawFaults } from './drawn-faults.ts';
 import { noFaults, sweptFaults } from './fault-plan.ts';
 import type { FaultPlan, RunExtent } from './fault-plan.ts';
 import type { FinalState } from './final-state.ts';
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '../fakes/seeded-random.ts';
 import { smallerPlans } from './smaller-plans.ts';
 import { differencesOf } from './state-difference.ts';
 

@@ -1,8 +1,8 @@
 import type { ApiObject, Model, ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
-import type { ControllerDefinition } from '../../controller/controller-definition.ts';
+import type { ControllerDefinition } from '../../controller/definition/controller-definition.ts';
 import type { Runnable } from '../../manager/runnable.ts';
-import type { FakeClock } from '../fake-clock.ts';
+import type { FakeClock } from '../fakes/fake-clock.ts';
 
 /** What a scenario does its deeds with. */
 export interface ScenarioContext {

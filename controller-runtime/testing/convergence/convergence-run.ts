@@ -1,8 +1,8 @@
 import { descriptorOf, apiVersionOf } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 import { listEverything } from '../../client/list-everything.ts';
-import { followedModels } from '../../controller/controller-definition.ts';
-import { FakeClock } from '../fake-clock.ts';
+import { followedModels } from '../../controller/definition/controller-definition.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 import type { FailingKey } from './controller-process.ts';
 import type { ConvergenceOptions, ConvergenceServer, StartServer } from './convergence-options.ts';
 import { FaultDriver, kindIn } from './fault-driver.ts';
@@ -11,7 +11,7 @@ import { finalStateOf } from './final-state.ts';
 import type { FinalState } from './final-state.ts';
 import { Invariants } from './invariants.ts';
 import { KindHistory } from './kind-history.ts';
-import { seededRandom, seededUuid } from '../seeded-random.ts';
+import { seededRandom, seededUuid } from '../fakes/seeded-random.ts';
 
 export interface RunParts {
   readonly options: ConvergenceOptions;

@@ -1,6 +1,10 @@
 import { formatKey, keyOf, type Clock } from '../../api/index.ts';
-import type { ControllerDefinition, MappedKeys, WatchSource } from '../../controller/controller-definition.ts';
-import type { KeySource } from '../../controller/key-source.ts';
+import type {
+  ControllerDefinition,
+  MappedKeys,
+  WatchSource,
+} from '../../controller/definition/controller-definition.ts';
+import type { KeySource } from '../../controller/definition/key-source.ts';
 import type { Runnable } from '../../manager/runnable.ts';
 
 /** Notes which mappings, sources and runnables have failed, and not succeeded since. */

@@ -1,4 +1,4 @@
-import type { ClientRequest } from '../intercepted-client.ts';
+import type { ClientRequest } from '../fakes/intercepted-client.ts';
 
 /** How the controllers come back after a crash, or a change of leaders. */
 export interface Restart {

@@ -1,10 +1,10 @@
 import { formatKey } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
-import type { ControllerDefinition } from '../../controller/controller-definition.ts';
-import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../../controller/reconciler.ts';
-import type { FaultyRequests } from '../faulty-requests.ts';
-import { describeRequest } from '../intercepted-client.ts';
-import type { ClientRequest } from '../intercepted-client.ts';
+import type { ControllerDefinition } from '../../controller/definition/controller-definition.ts';
+import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../../controller/definition/reconciler.ts';
+import type { FaultyRequests } from '../fakes/faulty-requests.ts';
+import { describeRequest } from '../fakes/intercepted-client.ts';
+import type { ClientRequest } from '../fakes/intercepted-client.ts';
 
 type Run<R extends ReconcileRequest> = (request: R) => ReconcileResult | Promise<ReconcileResult>;
 type Method = (...args: readonly unknown[]) => unknown;

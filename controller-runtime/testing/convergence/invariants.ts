@@ -1,7 +1,7 @@
 import type { Clock } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
-import { describeRequest, InterceptedClient } from '../intercepted-client.ts';
-import type { ClientRequest } from '../intercepted-client.ts';
+import { describeRequest, InterceptedClient } from '../fakes/intercepted-client.ts';
+import type { ClientRequest } from '../fakes/intercepted-client.ts';
 import type { ConvergenceOptions } from './convergence-options.ts';
 
 export interface InvariantParts {

@@ -1,5 +1,5 @@
-import { camelCase, kebabCase } from '../names.ts';
-import type { Files } from '../write-new-files.ts';
+import { camelCase, kebabCase } from '../names/names.ts';
+import type { Files } from '../names/write-new-files.ts';
 
 export interface ControllerNames {
   /** Of the controller. */

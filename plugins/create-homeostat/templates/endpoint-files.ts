@@ -1,5 +1,5 @@
-import { camelCase } from '../names.ts';
-import type { Files } from '../write-new-files.ts';
+import { camelCase } from '../names/names.ts';
+import type { Files } from '../names/write-new-files.ts';
 
 export interface EndpointNames {
   readonly name: string;

@@ -1,6 +1,6 @@
-import type { KindNames } from '../check-names.ts';
-import { kebabCase } from '../names.ts';
-import type { Files } from '../write-new-files.ts';
+import type { KindNames } from '../names/check-names.ts';
+import { kebabCase } from '../names/names.ts';
+import type { Files } from '../names/write-new-files.ts';
 
 /** A kind and its test. */
 export function kindFiles(names: KindNames): Files {

@@ -1,7 +1,7 @@
-import type { KindNames } from '../check-names.ts';
-import { kebabCase } from '../names.ts';
-import { markerOf } from '../part-type.ts';
-import type { Files } from '../write-new-files.ts';
+import type { KindNames } from '../names/check-names.ts';
+import { kebabCase } from '../names/names.ts';
+import { markerOf } from '../names/part-type.ts';
+import type { Files } from '../names/write-new-files.ts';
 
 export interface PluginNames extends KindNames {
   readonly name: string;

@@ -1,7 +1,7 @@
-import { errorText } from '../error-text.ts';
-import { stderr } from '../line-output.ts';
-import { runServe } from '../serve.ts';
-import type { RunServeOptions } from '../serve.ts';
+import { errorText } from '../text/error-text.ts';
+import { stderr } from '../text/line-output.ts';
+import { runServe } from '../serve/serve.ts';
+import type { RunServeOptions } from '../serve/serve.ts';
 import { Development } from './development.ts';
 
 export interface RunDevOptions extends RunServeOptions {

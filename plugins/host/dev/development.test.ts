@@ -4,8 +4,8 @@ import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder, makePlugin, removeFolders } from '../plugin-folder.fixture.ts';
-import { PluginHost } from '../plugin-host.ts';
+import { makeFolder, makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
+import { PluginHost } from '../host/plugin-host.ts';
 import { Development } from './development.ts';
 
 const runtime = import.meta.resolve('homeostat');

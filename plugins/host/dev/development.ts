@@ -1,11 +1,11 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { errorText, errorTextWithPlace } from '../error-text.ts';
-import type { PluginManifest } from '../manifest.ts';
-import { findMain, openPluginFolder } from '../plugin-folder.ts';
-import type { PluginHost } from '../plugin-host.ts';
-import type { PluginSource } from '../plugin-source.ts';
+import { errorText, errorTextWithPlace } from '../text/error-text.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import { findMain, openPluginFolder } from '../package/plugin-folder.ts';
+import type { PluginHost } from '../host/plugin-host.ts';
+import type { PluginSource } from '../package/plugin-source.ts';
 import { compilerOf } from './compiler.ts';
 import type { Compile } from './compiler.ts';
 import { describeKinds, kindsOf } from './describe-kinds.ts';

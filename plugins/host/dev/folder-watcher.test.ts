@@ -2,7 +2,7 @@ import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder, removeFolders } from '../plugin-folder.fixture.ts';
+import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { FolderWatcher } from './folder-watcher.ts';
 import { watchedFiles } from './watched-files.ts';
 

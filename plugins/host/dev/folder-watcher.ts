@@ -1,7 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pause } from '../pause.ts';
+import { pause } from '../text/pause.ts';
 
 export interface FolderWatcherOptions {
   readonly folder: string;

@@ -3,18 +3,18 @@ import type { ApiServer, OwnedScheme } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
 import { ignoreNotFound } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { checkDeclaredObjects } from '../check-declared-objects.ts';
-import type { CheckedObjects } from '../check-declared-objects.ts';
-import { withDeadline } from '../deadline.ts';
-import { declarationError } from '../declaration-mistake.ts';
-import { isDeclaredObject } from '../declared-object.ts';
-import type { DeclaredObject } from '../declared-object.ts';
-import { hostVersion } from '../host-version.ts';
-import { checkRequires } from '../manifest.ts';
-import { withModelPlace } from '../model-place.ts';
-import { checkPlugin, isPluginClass } from '../plugin.ts';
-import { pluginDeadlineMs } from '../plugin-run.ts';
-import type { PluginSource } from '../plugin-source.ts';
+import { checkDeclaredObjects } from '../declared/check-declared-objects.ts';
+import type { CheckedObjects } from '../declared/check-declared-objects.ts';
+import { withDeadline } from '../text/deadline.ts';
+import { declarationError } from '../declared/declaration-mistake.ts';
+import { isDeclaredObject } from '../declared/declared-object.ts';
+import type { DeclaredObject } from '../declared/declared-object.ts';
+import { hostVersion } from '../text/host-version.ts';
+import { checkRequires } from '../manifest/manifest.ts';
+import { withModelPlace } from '../text/model-place.ts';
+import { checkPlugin, isPluginClass } from '../sdk/plugin.ts';
+import { pluginDeadlineMs } from '../lifecycle/plugin-run.ts';
+import type { PluginSource } from '../package/plugin-source.ts';
 
 export interface TryPluginOptions {
   /** The server that the version before runs on: nothing is changed there. */

@@ -5,12 +5,12 @@ import type { Client, ControllerDefinition } from '@homeostat/controller-runtime
 import type { Model } from '@homeostat/controller-runtime/api';
 import { errorLogger, settle } from '@homeostat/controller-runtime/testing';
 import type { SettleOptions } from '@homeostat/controller-runtime/testing';
-import { pluginHostOptions } from '../awaited-kinds.ts';
-import { controllersPage } from '../controllers-page.ts';
-import { PluginHost } from '../plugin-host.ts';
-import type { PluginHostOptions, PluginStatus } from '../plugin-host.ts';
-import { pluginSource } from '../plugin-source.ts';
-import type { Plugin } from '../plugin.ts';
+import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
+import { controllersPage } from '../lifecycle/controllers-page.ts';
+import { PluginHost } from '../host/plugin-host.ts';
+import type { PluginHostOptions, PluginStatus } from '../host/plugin-host.ts';
+import { pluginSource } from '../package/plugin-source.ts';
+import type { Plugin } from '../sdk/plugin.ts';
 
 /**
  * Those of the API server, with other defaults: `database` (`memory:`), `port` (a free one), and `logger` (prints errors to

@@ -1,0 +1,100 @@
+import type { ServerResponse as Outgoing } from 'node:http';
+import { encodeJson } from './encode-json.ts';
+import type { StoredBytes } from './encode-json.ts';
+import { eventFrame } from './event-frame.ts';
+import { isFraming, isServerResponse } from '../routes/server-response.ts';
+import type { Pieces, ResponseBody, ServerEvent } from '../routes/server-response.ts';
+
+type HeaderValue = string | readonly string[];
+
+/** Pieces, and how each goes out. */
+export interface PieceSource {
+  readonly pieces: Pieces<unknown>;
+  readonly encode: (piece: unknown) => Uint8Array | string;
+  /** To end early leaves the reader with what it has; else the connection is cut, so that nobody takes a part for the whole. */
+  readonly mayEndEarly: boolean;
+}
+
+/** An answer that is ready to be written: nothing about it can fail any more but what is made while it is sent. */
+export interface Answer {
+  readonly statusCode: number;
+  readonly headers: readonly (readonly [name: string, value: HeaderValue])[];
+  readonly body: string | Uint8Array | PieceSource | undefined;
+}
+
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** @throws TypeError when it is no response, or its value cannot be written as JSON. */
+export function prepareAnswer(response: unknown, storedBytes: StoredBytes): Answer {
+  if (isServerResponse(response)) {
+    const { statusCode, headers, body } = response;
+    return { statusCode, headers: Object.entries(headers), body: prepareBody(body, storedBytes) };
+  }
+  if (response instanceof Response) return prepareResponse(response);
+  throw new TypeError('a handler must answer a ServerResponse, or a Response of the platform');
+}
+
+function prepareBody(body: ResponseBody, storedBytes: StoredBytes): Answer['body'] {
+  switch (body.kind) {
+    case 'none':
+      return undefined;
+    case 'text':
+      return body.text;
+    case 'bytes':
+      return body.bytes;
+    case 'json':
+      return encodeJson(body.value, storedBytes);
+    case 'stream':
+      return { pieces: body.pieces, encode: rawPiece, mayEndEarly: false };
+    case 'ndjson':
+      return { pieces: body.pieces, encode: (value) => jsonLine(value, storedBytes), mayEndEarly: false };
+    case 'sse':
+      return { pieces: body.pieces, encode: (event) => eventFrame(event as ServerEvent), mayEndEarly: true };
+  }
+}
+
+function prepareResponse(response: Response): Answer {
+  const { status, headers, body } = response;
+  if (status < 200) throw new TypeError('the Response of a handler is that of an error');
+  const cookies = headers.getSetCookie();
+  const others = [...headers].filter(([name]) => !isFraming(name) && name !== 'set-cookie');
+  return {
+    statusCode: status,
+    headers: cookies.length === 0 ? others : [...others, ['set-cookie', cookies]],
+    body: body === null ? undefined : { pieces: body, encode: rawPiece, mayEndEarly: false },
+  };
+}
+
+function rawPiece(piece: unknown): Uint8Array | string {
+  if (typeof piece === 'string' || piece instanceof Uint8Array) return piece;
+  throw new TypeError('the pieces of a stream must be bytes or texts');
+}
+
+function jsonLine(value: unknown, storedBytes: StoredBytes): Uint8Array | string {
+  const json = encodeJson(value, storedBytes);
+  return typeof json === 'string' ? `${json}\n` : Buffer.concat([json, newline]);
+}
+
+const newline = Buffer.from('\n');
+
+/** Sets the headers, but for the length of a whole body. */
+export function setHead(outgoing: Outgoing, { statusCode, headers }: Answer): void {
+  outgoing.statusCode = statusCode;
+  // As for objects: what changes is not to be kept, and what is one client's not to be shared.
+  outgoing.setHeader('Cache-Control', 'no-cache, private');
+  for (const [name, value] of headers) outgoing.setHeader(name, value);
+}
+
+/** Whether pieces may follow the head. */
+export function takesBody(outgoing: Outgoing): boolean {
+  return outgoing.req.method !== 'HEAD' && !isBodiless(outgoing.statusCode);
+}
+
+/** To 204, 205 and 304 there is neither a body nor a length. */
+export function isBodiless(statusCode: number): boolean {
+  return bodiless.has(statusCode);
+}
+
+export function isPieces(body: Answer['body']): body is PieceSource {
+  return typeof body === 'object' && !(body instanceof Uint8Array);
+}

@@ -1,0 +1,34 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
+import { Validator } from '../../schema/judge/validator.ts';
+
+/** Refuses a value that breaks the schema. @throws ApiError Invalid with every violation, at most 100. */
+export type BodyCheck = (value: unknown) => void;
+
+const compiled = new WeakMap<JsonSchema, BodyCheck>();
+
+/**
+ * The check of a schema; compiled once for each schema object.
+ * @throws Error that says why the schema cannot be used: a reference, since there are no components; a pattern that RE2 cannot hold.
+ */
+export function bodyCheck(schema: JsonSchema): BodyCheck {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const check = compile(schema);
+  compiled.set(schema, check);
+  return check;
+}
+
+function compile(schema: JsonSchema): BodyCheck {
+  const validator = new Validator({ root: schema, components: {}, origin: 'code' });
+  return (value) => {
+    const causes = validator.violations(value);
+    if (causes.length > 0) throw invalidBody(causes);
+  };
+}
+
+function invalidBody(causes: readonly FieldCause[]): ApiError {
+  const violations = causes.map(({ field, message }) => (field === undefined ? message : `${field}: ${message}`));
+  const text = violations.length === 1 ? violations[0] : `[${violations.join(', ')}]`;
+  return new ApiError('Invalid', `the body is invalid: ${text}`, { causes });
+}

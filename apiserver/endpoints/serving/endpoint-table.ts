@@ -1,0 +1,261 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+import { bodyCheck } from './body-schema.ts';
+import { readController } from '../routes/controller-routes.ts';
+import type { Controller } from '../routes/controller-routes.ts';
+import { EndpointOwner } from './endpoint-owner.ts';
+import type { EndpointOwnerOptions } from './endpoint-owner.ts';
+import type { EndpointRoute } from './endpoint-route.ts';
+import { findRoute } from '../routes/find-route.ts';
+import type { RouteResult } from '../routes/find-route.ts';
+import { checkGroup, checkVersion, parseGroupVersion } from './group-rules.ts';
+import type { GroupRules } from './group-rules.ts';
+import { HttpRequest } from './http-request.ts';
+import { collidesWith, Mount, mountEntry, routeKey } from './mount.ts';
+import type { GeneratedKind, MountedEntry } from './mount.ts';
+import { splitPath } from '../routes/path-pattern.ts';
+import type { PatternSegment } from '../routes/path-pattern.ts';
+import type { RequestSource } from './request-source.ts';
+import { definitionOf } from '../routes/router.ts';
+import type { RouterEntry, RouterFunction } from '../routes/router.ts';
+
+/** A router that `route(…)…build()` made, a class that bears `@RestController`, or an instance of one. */
+export type Endpoint = RouterFunction | (new () => object) | object;
+
+export interface EndpointTableOptions {
+  readonly serviceDomain: string;
+  /** The kinds that are registered. */
+  readonly kinds: () => readonly GeneratedKind[];
+  readonly logger: Logger;
+}
+
+/** The endpoints of one plugin. Requests for them are answered with 503 until they are opened. */
+export interface OwnedEndpoints {
+  /**
+   * Adds a router, a controller's class, or an instance of one. A controller without `@ApiVersion` is ignored, with a warning.
+   * @throws Error when it is none of these, its group is reserved or another plugin's, or a path is taken: by a kind, or
+   * by another plugin's route. Then nothing of it is added.
+   */
+  add(endpoint: Endpoint): void;
+  /** From now on requests are handled. */
+  open(): void;
+  /** Takes all of them back: their paths are not found any more, signals of handlers abort, streams end. */
+  close(): void;
+}
+
+/** The endpoints of plugins. */
+export interface Endpoints {
+  /** What a plugin adds its endpoints with. @throws Error while one of that name has them. */
+  forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
+  /** Every route with a path of its own, in the order of registration. The same array until something changes. */
+  routes(): readonly EndpointRoute[];
+}
+
+/** Entries and the group and version they go under. */
+interface Placed {
+  readonly groupVersion: string;
+  readonly entries: readonly RouterEntry[];
+}
+
+/** The endpoints of plugins (spec 4.3): which there are, whose they are, and which one a request is for. */
+export class EndpointTable implements Endpoints {
+  readonly #options: EndpointTableOptions;
+  readonly #mounts = new Map<string, Mount>();
+  readonly #owners = new Map<string, EndpointOwner>();
+  #routes: readonly EndpointRoute[] | undefined;
+
+  constructor(options: EndpointTableOptions) {
+    this.#options = options;
+  }
+
+  forOwner(name: string, options: EndpointOwnerOptions = {}): OwnedEndpoints {
+    if (this.#owners.has(name)) throw new Error(`"${name}" has endpoints already`);
+    const owner = new EndpointOwner(name, options);
+    this.#owners.set(name, owner);
+    return Object.freeze<OwnedEndpoints>({
+      add: (endpoint) => this.#add(owner, endpoint),
+      open: () => {
+        owner.isOpen = true;
+      },
+      close: () => this.#remove(owner),
+    });
+  }
+
+  routes(): readonly EndpointRoute[] {
+    this.#routes ??= Object.freeze([...this.#mounts.values()].flatMap(({ entries }) => entries.flatMap(describe)));
+    return this.#routes;
+  }
+
+  /** Refuses a kind one of whose generated paths is an endpoint's. @throws Error that names both. */
+  checkKind(kind: GeneratedKind): void {
+    const taken = this.#mounts.get(mountKey(kind))?.entries.find((entry) => collidesWith(entry, kind));
+    if (taken !== undefined) throw collision(taken, kind);
+  }
+
+  /** Whose a request is; undefined when its path is nobody's. @throws ApiError BadRequest for a path that is not well encoded. */
+  find(method: string, source: RequestSource): RouteResult<MountedEntry> | undefined {
+    if (this.#mounts.size === 0 || !source.path.startsWith('/apis/')) return undefined;
+    const segments = splitPath(source.path);
+    if (segments === undefined || segments.length <= mountLength) return undefined;
+    const mount = this.#mounts.get(`${segments[1]}/${segments[2]}`);
+    if (mount === undefined) return undefined;
+    const candidates = mount.candidates(segments.length - mountLength);
+    return findRoute(candidates, { request: new HttpRequest(source), method, segments, offset: mountLength });
+  }
+
+  /** Ends answers that are being streamed: the server stops. */
+  stopStreams(reason: Error): void {
+    for (const owner of this.#owners.values()) owner.stopStreams(reason);
+  }
+
+  /** All of an endpoint, or, when anything is wrong, nothing. */
+  #add(owner: EndpointOwner, endpoint: unknown): void {
+    if (this.#owners.get(owner.name) !== owner)
+      throw new Error(`the endpoints of "${owner.name}" have been taken back`);
+    const placed = this.#place(owner, endpoint);
+    if (placed === undefined) return;
+    const { groupVersion, entries } = placed;
+    const mounted = entries.map((entry) => mountEntry(groupVersion, owner, entry));
+    for (const entry of mounted) this.#check(groupVersion, entry);
+    const mount = this.#mounts.get(groupVersion) ?? new Mount(groupVersion);
+    mount.entries = [...mount.entries, ...mounted];
+    this.#mounts.set(groupVersion, mount);
+    this.#routes = undefined;
+  }
+
+  #place(owner: EndpointOwner, endpoint: unknown): Placed | undefined {
+    const router = definitionOf(endpoint);
+    if (router === undefined) return this.#placeController(owner, endpoint);
+    if (owner.revision === '2.9')
+      throw new Error('revision 2.9 knows no functional endpoints: declare a controller with @ApiVersion');
+    if (router.groupVersion === undefined)
+      throw new Error("a router needs a group and a version: begin it with route('<group>/<version>')");
+    const groupVersion = this.#checkedGroupVersion(owner, 'the router', router.groupVersion);
+    return { groupVersion, entries: router.entries };
+  }
+
+  #placeController(owner: EndpointOwner, endpoint: unknown): Placed | undefined {
+    const controller = readController(endpoint);
+    if (controller === undefined) throw new TypeError(describeStranger(endpoint));
+    const { className, apiVersion } = controller;
+    if (apiVersion === undefined) {
+      const message = `the controller ${className} of plugin "${owner.name}" bears no @ApiVersion and is ignored`;
+      this.#options.logger.warn({ plugin: owner.name, controller: className }, message);
+      return undefined;
+    }
+    if (owner.revision === '2.9') return this.#placeBelowPlugin(owner, controller, apiVersion);
+    const groupVersion = this.#checkedGroupVersion(owner, `@ApiVersion of ${className}`, apiVersion);
+    return { groupVersion, entries: controller.routes() };
+  }
+
+  /** Revision 2.9: `/apis/plugin.api.<service domain>/<version>/plugins/<plugin>/…`. */
+  #placeBelowPlugin(owner: EndpointOwner, controller: Controller, apiVersion: string): Placed {
+    const version = named(`@ApiVersion of ${controller.className}`, () => checkVersion(apiVersion));
+    const prefix: readonly PatternSegment[] = [
+      { kind: 'literal', text: 'plugins' },
+      { kind: 'literal', text: owner.name },
+    ];
+    const entries = controller
+      .routes()
+      .map((entry) => Object.freeze({ ...entry, segments: Object.freeze([...prefix, ...entry.segments]) }));
+    return { groupVersion: `plugin.api.${this.#options.serviceDomain}/${version}`, entries };
+  }
+
+  #checkedGroupVersion(owner: EndpointOwner, what: string, groupVersion: string): string {
+    return named(what, () => {
+      const { group, version } = parseGroupVersion(groupVersion);
+      checkGroup(group, {
+        serviceDomain: this.#options.serviceDomain,
+        ownGroup: owner.group,
+        foreign: this.#foreignGroups(owner),
+      });
+      return `${group}/${version}`;
+    });
+  }
+
+  #foreignGroups(owner: EndpointOwner): GroupRules['foreign'] {
+    const manifests = [...this.#owners.values()].flatMap(({ name, group }) =>
+      group === undefined ? [] : [{ group, owner: name }],
+    );
+    return [...manifests, ...this.#options.kinds()].filter((each) => each.owner !== owner.name && each.group !== '');
+  }
+
+  #check(groupVersion: string, entry: MountedEntry): void {
+    const { definition, owner, label } = entry;
+    if (definition.kind === 'route') {
+      if (definition.segments.length === 0) throw new Error(`${label} is the path of discovery: give it a path below`);
+      checkBody(entry);
+    }
+    const kind = this.#options.kinds().find((each) => mountKey(each) === groupVersion && collidesWith(entry, each));
+    if (kind !== undefined) throw collision(entry, kind);
+    const key = routeKey(entry);
+    const twin = this.#mounts
+      .get(groupVersion)
+      ?.entries.find((other) => other.owner !== owner && key !== undefined && routeKey(other) === key);
+    if (twin !== undefined)
+      throw new Error(`${label} of "${owner.name}" is taken: "${twin.owner.name}" has ${twin.label}`);
+  }
+
+  #remove(owner: EndpointOwner): void {
+    if (this.#owners.get(owner.name) !== owner) return;
+    this.#owners.delete(owner.name);
+    for (const [groupVersion, mount] of this.#mounts) {
+      const left = mount.entries.filter((entry) => entry.owner !== owner);
+      if (left.length === 0) this.#mounts.delete(groupVersion);
+      else if (left.length < mount.entries.length) mount.entries = left;
+    }
+    this.#routes = undefined;
+    owner.stopAll(new Error(`the plugin "${owner.name}" has been stopped`));
+  }
+}
+
+/** Segments before those of the routes: apis, group, version. */
+const mountLength = 3;
+
+function mountKey({ group, version }: { readonly group: string; readonly version: string }): string {
+  return `${group}/${version}`;
+}
+
+function describe({ definition, path, owner }: MountedEntry): readonly EndpointRoute[] {
+  if (definition.kind === 'function') return [];
+  const { summary, body, query, response } = definition.options;
+  return [
+    Object.freeze({
+      method: definition.method,
+      path,
+      owner: owner.name,
+      ...(summary === undefined ? {} : { summary }),
+      ...(body === undefined ? {} : { body }),
+      ...(query === undefined ? {} : { query }),
+      ...(response === undefined ? {} : { response }),
+    }),
+  ];
+}
+
+/** A body's schema that cannot be used is told now, not at the first request. */
+function checkBody({ definition, label }: MountedEntry): void {
+  if (definition.kind !== 'route' || definition.options.body === undefined) return;
+  const { body } = definition.options;
+  named(`the schema of the body of ${label}`, () => bodyCheck(body));
+}
+
+function collision(entry: MountedEntry, kind: GeneratedKind): Error {
+  const generated = `/apis/${mountKey(kind)}/${kind.plural}`;
+  return new Error(
+    `${entry.label} of "${entry.owner.name}" collides with the generated path ${generated} of ${kind.kind} of "${kind.owner}": use another group, such as api.${kind.group}`,
+  );
+}
+
+function describeStranger(value: unknown): string {
+  if (typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value)))
+    return "an endpoint is a function without a group and a version: build a router with route('<group>/<version>')";
+  const name = typeof value === 'function' ? `the class ${value.name}` : 'an endpoint';
+  return `${name} is neither a router nor a controller: a router is what build() answers, a controller bears @RestController and @ApiVersion`;
+}
+
+function named<T>(what: string, check: () => T): T {
+  try {
+    return check();
+  } catch (cause) {
+    throw new Error(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}

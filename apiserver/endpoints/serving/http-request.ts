@@ -1,0 +1,134 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { objectLimits } from '../../limits/body-limits.ts';
+import { readContentType } from '../../decode/content-type.ts';
+import { parseJson } from '../../decode/json-body.ts';
+import { readLines } from './body-lines.ts';
+import type { BodyLine } from './body-lines.ts';
+import { bodyCheck } from './body-schema.ts';
+import type { RequestSource } from './request-source.ts';
+import type { ServerRequest } from '../routes/server-request.ts';
+
+type Variables = Readonly<Record<string, string>>;
+type Attributes = Readonly<Record<string, unknown>>;
+
+const nothing: Readonly<Record<string, never>> = Object.freeze(Object.create(null) as Record<string, never>);
+
+/** A view of a request that came over HTTP. */
+export class HttpRequest implements ServerRequest {
+  readonly pathVariables: Variables;
+  readonly attributes: Attributes;
+  readonly #source: RequestSource;
+
+  constructor(source: RequestSource, pathVariables: Variables = nothing, attributes: Attributes = nothing) {
+    this.#source = source;
+    this.pathVariables = pathVariables;
+    this.attributes = attributes;
+    Object.freeze(this);
+  }
+
+  get method(): string {
+    return this.#source.incoming.method ?? '';
+  }
+
+  get path(): string {
+    return this.#source.path;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#source.headers;
+  }
+
+  get signal(): AbortSignal {
+    return this.#source.signal;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#source.incoming.socket.remoteAddress;
+  }
+
+  get body(): AsyncIterable<Uint8Array> {
+    return this.#source.stream();
+  }
+
+  header(name: string): string | undefined {
+    return this.#source.header(name.toLowerCase());
+  }
+
+  query(name: string): string | undefined {
+    return this.#source.query.get(name) ?? undefined;
+  }
+
+  queryAll(name: string): readonly string[] {
+    return this.#source.query.getAll(name);
+  }
+
+  pathVariable(name: string): string {
+    const value = Object.hasOwn(this.pathVariables, name) ? this.pathVariables[name] : undefined;
+    if (value === undefined) throw new TypeError(`the path of this route has no variable "${name}"`);
+    return value;
+  }
+
+  async json<T = unknown>(schema?: JsonSchema): Promise<T> {
+    const type = readContentType(this.header('content-type') ?? '');
+    // A missing type is JSON, as for objects.
+    if (type !== '' && type !== 'application/json' && !type.endsWith('+json')) throw notJson();
+    return parse<T>(await this.text(), schema);
+  }
+
+  async text(): Promise<string> {
+    readContentType(this.header('content-type') ?? '');
+    const bytes = await this.#source.bytes();
+    if (!isUtf8(bytes)) throw new ApiError('BadRequest', 'the body is not valid UTF-8');
+    return bytes.toString('utf8');
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    return Uint8Array.from(await this.#source.bytes());
+  }
+
+  async *ndjson<T = unknown>(schema?: JsonSchema): AsyncGenerator<T> {
+    for await (const line of readLines(this.#source.stream())) yield parseLine<T>(line, schema);
+  }
+
+  withAttributes(attributes: Attributes): ServerRequest {
+    return new HttpRequest(this.#source, this.pathVariables, merged(this.attributes, attributes));
+  }
+
+  withPathVariables(variables: Variables): ServerRequest {
+    return new HttpRequest(this.#source, merged(this.pathVariables, variables), this.attributes);
+  }
+}
+
+Object.freeze(HttpRequest.prototype);
+
+function merged<T>(
+  known: Readonly<Record<string, T>>,
+  added: Readonly<Record<string, T>>,
+): Readonly<Record<string, T>> {
+  return Object.freeze(Object.assign(Object.create(null) as Record<string, T>, known, added));
+}
+
+function parse<T>(text: string, schema: JsonSchema | undefined): T {
+  const value = parseJson(text, objectLimits);
+  if (schema !== undefined) bodyCheck(schema)(value);
+  return value as T;
+}
+
+function parseLine<T>({ text, number }: BodyLine, schema: JsonSchema | undefined): T {
+  try {
+    return parse<T>(text, schema);
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    const { reason, message, causes } = error;
+    throw new ApiError(reason, `line ${number}: ${message}`, { causes, cause: error });
+  }
+}
+
+function notJson(): ApiError {
+  return new ApiError(
+    'UnsupportedMediaType',
+    'the body of the request was in an unknown format - accepted media types include: application/json',
+  );
+}

@@ -1,0 +1,94 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import { exportMediaType } from '../../backup/export-format.ts';
+import { Snapshot } from '../../backup/snapshot.ts';
+import { writeExport } from '../../backup/write-export.ts';
+import type { Store } from '../../store/store.ts';
+
+/** A client that takes nothing for so long has gone, or keeps others from an export. */
+const stallMs = 60_000;
+
+export interface ExportHandlerParts {
+  readonly store: Store;
+  readonly epoch: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `GET /export`: all objects as of one revision, as fast as the client takes them. One at a time; more get 429. */
+export class ExportHandler {
+  readonly #parts: ExportHandlerParts;
+  #response: ServerResponse | undefined;
+
+  constructor(parts: ExportHandlerParts) {
+    this.#parts = parts;
+  }
+
+  /** All that was acknowledged before the call is in the export. Rejects before the answer begins; after that, it is cut off. */
+  async handle(context: Context): Promise<void> {
+    if (this.#response?.closed === false) {
+      throw new ApiError('TooManyRequests', 'an export is under way, please try again later', {
+        retryAfterSeconds: 10,
+      });
+    }
+    const { res: response } = context;
+    this.#response = response;
+    const body = Readable.from(this.#send(await this.#begin(), response));
+    context.status = 200;
+    context.set('Content-Type', exportMediaType);
+    context.set('Cache-Control', 'no-store');
+    context.body = body;
+  }
+
+  /** Cuts off the export that is under way. */
+  close(): void {
+    this.#response?.destroy();
+  }
+
+  async #begin(): Promise<AsyncGenerator<string, void, undefined>> {
+    const { store, epoch, clock, logger } = this.#parts;
+    try {
+      return writeExport(await Snapshot.of(store), { epoch, nowMs: clock.now() });
+    } catch (err) {
+      logger.error({ err }, 'an export could not begin');
+      throw new ApiError('ServiceUnavailable', 'the database cannot be read at the moment', {
+        cause: err,
+        retryAfterSeconds: 1,
+      });
+    }
+  }
+
+  async *#send(lines: AsyncGenerator<string, void, undefined>, response: ServerResponse): AsyncGenerator<string> {
+    const { clock, logger } = this.#parts;
+    try {
+      for (;;) {
+        const { value, done } = await this.#next(lines);
+        if (done === true) return;
+        const timer = clock.setTimeout(() => {
+          logger.warn({ stallMs }, 'an export was cut off: its client took nothing');
+          response.destroy();
+        }, stallMs);
+        try {
+          yield value;
+        } finally {
+          clock.clearTimeout(timer);
+        }
+      }
+    } finally {
+      await lines.return();
+    }
+  }
+
+  /** What fails here is the database; that a client has gone shows elsewhere. */
+  async #next(lines: AsyncGenerator<string, void, undefined>): Promise<IteratorResult<string, void>> {
+    try {
+      return await lines.next();
+    } catch (err) {
+      this.#parts.logger.error({ err }, 'an export was cut off');
+      throw err;
+    }
+  }
+}

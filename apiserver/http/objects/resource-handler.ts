@@ -1,0 +1,288 @@
+import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { BodyCodec } from '../../decode/body-codec.ts';
+import { isReadOnly } from '../../builtin/service-kind.ts';
+import { deleteEntries } from '../../registry/delete-entries.ts';
+import { resourceName } from '../../registry/object/resource-errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { WriteOptions } from '../../registry/writes/write-options.ts';
+import { isHidden } from '../../registry/writes/write-result.ts';
+import type { WriteResult } from '../../registry/writes/write-result.ts';
+import type { Lister } from '../../registry/reads/lister.ts';
+import type { ListPage } from '../../registry/reads/list-page.ts';
+import type { Resource } from '../../registry/kinds/resource.ts';
+import type { ObjectView } from '../../views/object-view.ts';
+import type { Format } from '../request/accept.ts';
+import type { AnswerMemory } from '../response/answer-memory.ts';
+import { readApplyOptions, readDeleteOptions, readWriteOptions } from '../request/write-options.ts';
+import { readListOptions } from '../request/list-options.ts';
+import { listPieces, sendPieces, sendStoredList, sendYamlPieces, yamlPieces } from '../response/list-stream.ts';
+import { messageOf } from '../../protobuf/object-messages.ts';
+import { methodNotAllowed, pathNotFound } from '../request/path-errors.ts';
+import { readAppliedBody, readObjectBody } from '../request/object-body.ts';
+import { applyType, patchTypes, readPatch } from '../request/patch-body.ts';
+import { readPreconditionsHeader } from '../request/preconditions-header.ts';
+import { firstOf } from '../request/query.ts';
+import { mediaTypeOf } from '../request/request-body.ts';
+import { isWatchRequest } from '../request/request-verb.ts';
+import { readView } from '../request/requested-view.ts';
+import type { ResourcePath } from '../request/resource-path.ts';
+import { typedBody } from '../request/typed-body.ts';
+import { subresourcesOf, verbsOf } from '../request/verbs.ts';
+import { sendBytes, setWarnings, setYaml } from '../response/responses.ts';
+import { ScaleHandler } from './scale-handler.ts';
+import type { WatchHandler } from '../watch/watch-handler.ts';
+
+export interface ResourceHandlerParts {
+  readonly registry: Registry;
+  readonly lister: Lister;
+  readonly watches: WatchHandler;
+  readonly bodies: BodyCodec;
+  readonly memory: AnswerMemory;
+  readonly clock: Clock;
+}
+
+interface Call {
+  readonly context: Context;
+  readonly path: ResourcePath;
+  readonly resource: Resource;
+  readonly format: Format;
+  /** The form that the client asked for; undefined: the objects themselves. */
+  readonly view?: ObjectView;
+}
+
+const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
+
+/** Of objects; `readPatch` does not read what is applied. */
+const objectPatchTypes = [...patchTypes, applyType];
+
+/** Of a collection. */
+const deletedAtOnce = 1000;
+
+/** A verb on a path becomes one call of the registry, and its result an answer. */
+export class ResourceHandler {
+  readonly #parts: ResourceHandlerParts;
+  readonly #scales: ScaleHandler;
+
+  constructor(parts: ResourceHandlerParts) {
+    this.#parts = parts;
+    this.#scales = new ScaleHandler(parts.registry, parts.bodies);
+  }
+
+  handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
+    const { deprecation } = resource;
+    if (deprecation !== undefined) setWarnings(context, [deprecation]);
+    if (isReadOnly(resource.model) && !isRead(context)) throw methodNotAllowed(context, resource.model);
+    if (isWatchRequest(context, path)) return this.#parts.watches.handle(context, path, resource);
+    // Before anything is done: a client that cannot read the answer must not cause a write.
+    const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
+    if (path.name === undefined) return this.#onCollection(call);
+    if (path.subresource !== undefined && !hasSubresource(resource, path.subresource)) throw pathNotFound();
+    const key = keyAt(path, path.name);
+    const { scale } = resource.model;
+    if (path.subresource === 'scale' && scale !== undefined)
+      return this.#scales.handle({ context, resource, key, format: call.format, paths: scale });
+    return this.#onObject(call, key);
+  }
+
+  #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
+    const isList = path.name === undefined && context.method !== 'POST';
+    return readView(context, { model, formats: objectFormats, isList, clock: this.#parts.clock });
+  }
+
+  #onCollection(call: Call): Promise<void> | void {
+    switch (call.context.method) {
+      case 'GET':
+      case 'HEAD':
+        return this.#list(call);
+      case 'POST':
+        return this.#create(call);
+      case 'DELETE':
+        return this.#deleteCollection(call);
+      default:
+        throw methodNotAllowed(call.context, call.resource.model);
+    }
+  }
+
+  #onObject(call: Call, key: ObjectKey): Promise<void> {
+    const { method } = call.context;
+    const { subresource } = call.path;
+    if (subresource === 'finalize' && method !== 'PUT') throw methodNotAllowed(call.context, call.resource.model);
+    if (method === 'GET' || method === 'HEAD') return this.#get(call, key);
+    if (method === 'PUT') return this.#update(call, key);
+    if (method === 'PATCH') return this.#patch(call, key);
+    if (method === 'DELETE' && subresource === undefined) return this.#delete(call, key);
+    throw methodNotAllowed(call.context, call.resource.model);
+  }
+
+  async #get(call: Call, key: ObjectKey): Promise<void> {
+    const { context, resource } = call;
+    const entry = await this.#parts.registry.get(resource, key, firstOf(context.query, 'resourceVersion'));
+    await this.#sendObject(call, entry.bytes);
+  }
+
+  async #list(call: Call): Promise<void> {
+    const { context, path, resource } = call;
+    setWarnings(context, missingFrom(resource, path.namespace));
+    const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
+    this.#parts.memory.hold(context.res, memoryOf(list));
+    this.#sendList(call, list);
+  }
+
+  async #create(call: Call): Promise<void> {
+    const { context, path, resource } = call;
+    const options = readWriteOptions(context, 'CreateOptions');
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
+    const written = await withWarnings(context, options, (warned) =>
+      this.#parts.registry.create(resource, body, withNamespace(path, warned)),
+    );
+    context.status = 201;
+    context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
+    await this.#answer(call, written);
+  }
+
+  async #update(call: Call, key: ObjectKey): Promise<void> {
+    const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
+    const { context, resource } = call;
+    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
+    const written = await withWarnings(context, options, (warned) =>
+      this.#parts.registry.update(resource, key, body, warned),
+    );
+    await this.#answer(call, written);
+  }
+
+  async #patch(call: Call, key: ObjectKey): Promise<void> {
+    if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
+    const read = { ...readWriteOptions(call.context, 'PatchOptions'), ...readPreconditionsHeader(call.context) };
+    const options = withSubresource(call.path, read);
+    const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.patch(call.resource, key, patch, warned),
+    );
+    await this.#answer(call, written);
+  }
+
+  async #apply(call: Call, key: ObjectKey): Promise<void> {
+    const options = withSubresource(call.path, readApplyOptions(call.context));
+    const body = await readAppliedBody(call.context, this.#parts.bodies);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.apply(call.resource, key, body, warned),
+    );
+    if (written.outcome === 'created') call.context.status = 201;
+    await this.#answer(call, written);
+  }
+
+  async #delete(call: Call, key: ObjectKey): Promise<void> {
+    const options = await readDeleteOptions(call.context, this.#parts.bodies);
+    const written = await withWarnings(call.context, options, (warned) =>
+      this.#parts.registry.delete(call.resource, key, warned),
+    );
+    if (!isHidden(written)) return this.#answer(call, written);
+    setWarnings(call.context, written.warnings);
+    const status = deleted(call.resource, written);
+    sendBytes(call.context, Buffer.from(JSON.stringify(status)), call.format);
+  }
+
+  async #deleteCollection(call: Call): Promise<void> {
+    const { context, path, resource } = call;
+    if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
+    const options = await readDeleteOptions(context, this.#parts.bodies);
+    const request = withNamespace(path, readListOptions(context.query));
+    const list = await this.#parts.lister.list(resource, request);
+    const { entries } = list;
+    await deleteEntries(
+      this.#parts.registry,
+      { resource, entries },
+      { atOnce: deletedAtOnce, optionsOf: () => options },
+    );
+    // What was deleted has left memory, and may have left the history.
+    this.#parts.memory.count(context.res, bytesOf(entries));
+    this.#sendList(call, list, () => undefined);
+  }
+
+  #answer(call: Call, written: WriteResult): void | Promise<void> {
+    setWarnings(call.context, written.warnings);
+    return this.#sendObject(call, written.bytes);
+  }
+
+  #sendObject({ context, format, view }: Call, bytes: Buffer): void | Promise<void> {
+    const shown = view === undefined ? bytes : view.ofObject(bytes);
+    if (format !== 'yaml') return sendBytes(context, shown, format);
+    const yaml = this.#parts.bodies.toYaml(shown, 'document');
+    return yaml instanceof Promise ? yaml.then((text) => setYaml(context, text)) : setYaml(context, yaml);
+  }
+
+  #sendList({ context, format, view }: Call, list: ListPage, check = (): void => list.checkKept()): void {
+    const shown = view?.ofList(list.envelope()) ?? ({ head: list.envelope(), field: 'items' } as const);
+    const text = { ...shown, entries: list.entries, check };
+    if (format === 'yaml') return sendYamlPieces(context, yamlPieces(text, this.#parts.bodies));
+    if (view === undefined) sendStoredList(context, text);
+    else sendPieces(context, listPieces(text));
+  }
+}
+
+/** Runs a write. The response to a refused write has the warnings of the write as well, as with Kubernetes. */
+async function withWarnings<T extends WriteOptions>(
+  context: Context,
+  options: T,
+  write: (options: T & WriteOptions) => Promise<WriteResult>,
+): Promise<WriteResult> {
+  const warnings: string[] = [];
+  try {
+    return await write({ ...options, warnings });
+  } catch (error) {
+    setWarnings(context, warnings);
+    throw error;
+  }
+}
+
+/** What is kept for a list alone, in bytes. What its pieces take is counted when they are sent. */
+function memoryOf({ entries, isStored }: ListPage): number {
+  return isStored ? 0 : bytesOf(entries);
+}
+
+function bytesOf(entries: ListPage['entries']): number {
+  return entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
+}
+
+function isRead({ method }: Context): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** Names in one warning: clients show it to people. */
+const maxNamed = 5;
+
+/** What a list has to say of stored objects that it leaves out because they cannot be read. */
+function missingFrom({ cache, model }: Resource, namespace: string | undefined): readonly string[] {
+  if (cache.broken.size === 0) return [];
+  const broken = [...cache.broken.values()].filter((entry) => namespace === undefined || entry.namespace === namespace);
+  if (broken.length === 0) return [];
+  const names = broken.slice(0, maxNamed).map(({ key }) => `"${key}"`);
+  const more = broken.length > maxNamed ? ', …' : '';
+  return [
+    `not listed, since they cannot be read: ${broken.length} of ${resourceName(model)}: ${names.join(', ')}${more}`,
+  ];
+}
+
+function keyAt(path: ResourcePath, name: string): ObjectKey {
+  return path.namespace === undefined ? { name } : { name, namespace: path.namespace };
+}
+
+function withNamespace<T extends object>(path: ResourcePath, options: T): T & { namespace?: string } {
+  return path.namespace === undefined ? options : { ...options, namespace: path.namespace };
+}
+
+function withSubresource<T extends WriteOptions>(path: ResourcePath, options: T): T & WriteOptions {
+  const { subresource } = path;
+  return subresource === 'status' || subresource === 'finalize' ? { ...options, subresource } : options;
+}
+
+function hasSubresource({ model }: Resource, name: string): boolean {
+  return subresourcesOf(model).some((subresource) => subresource.name === name);
+}
+
+function deleted({ model }: Resource, { object }: WriteResult): Status {
+  const { name, uid } = object.metadata;
+  const details = { name, group: model.group, kind: model.plural, uid };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}

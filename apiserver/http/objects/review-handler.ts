@@ -1,0 +1,79 @@
+import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { BodyCodec } from '../../decode/body-codec.ts';
+import { messageOf } from '../../protobuf/object-messages.ts';
+import { badRequest, clip, invalid } from '../../registry/object/resource-errors.ts';
+import { answerReview } from '../../reviews/answer-review.ts';
+import type { ReviewSpec } from '../../reviews/answer-review.ts';
+import { reviewKinds } from '../../reviews/review-kinds.ts';
+import type { Users } from '../../reviews/users.ts';
+import { compileSchema } from '../../schema/compile-schema.ts';
+import { negotiate } from '../request/accept.ts';
+import { methodNotAllowed } from '../request/path-errors.ts';
+import { readObjectBody } from '../request/object-body.ts';
+import type { ResourcePath } from '../request/resource-path.ts';
+import { sendBytes } from '../response/responses.ts';
+import { typedBody } from '../request/typed-body.ts';
+import { readWriteOptions } from '../request/write-options.ts';
+
+interface ReviewBody {
+  readonly apiVersion?: unknown;
+  readonly kind?: unknown;
+  readonly metadata?: unknown;
+  readonly spec?: ReviewSpec;
+}
+
+/** A review in a POST, answered with its status. */
+export class ReviewHandler {
+  readonly #users: Users;
+  readonly #bodies: BodyCodec;
+
+  constructor(users: Users, bodies: BodyCodec) {
+    this.#users = users;
+    this.#bodies = bodies;
+  }
+
+  /** The kind of review at a path, if it is one. */
+  find({ group, version, plural, name }: ResourcePath): ModelDescriptor | undefined {
+    if (name !== undefined) return undefined;
+    return reviewKinds.find((each) => each.plural === plural && each.group === group && each.version === version);
+  }
+
+  async handle(context: Context, path: ResourcePath, model: ModelDescriptor): Promise<void> {
+    if (context.method !== 'POST') throw methodNotAllowed(context, model);
+    const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem']);
+    readWriteOptions(context, 'CreateOptions');
+    const sent = await readObjectBody(context, this.#bodies, messageOf(model));
+    const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
+    const { spec = {}, metadata = {} } = readReview(model, body);
+    const status = answerReview(model, spec, { users: this.#users, namespace: path.namespace });
+    const answer = { kind: model.kind, apiVersion: apiVersionOf(model), metadata, spec, status };
+    context.status = 201;
+    sendBytes(context, Buffer.from(JSON.stringify(answer)), format);
+  }
+}
+
+function readReview(model: ModelDescriptor, body: unknown): ReviewBody {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
+  }
+  const review = body as ReviewBody;
+  checkField('apiVersion', review.apiVersion, apiVersionOf(model));
+  checkField('kind', review.kind, model.kind);
+  const [wrong] = metadataShapeErrors(review.metadata ?? {});
+  if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`, [wrong]);
+  // Compiled when it is first needed: most servers never are asked for most reviews.
+  const schema = compileSchema(model);
+  schema.applyDefaults(body);
+  schema.prune(body);
+  const causes = schema.validate(body);
+  if (causes.length > 0) throw invalid(model, '', causes);
+  return review;
+}
+
+function checkField(field: 'apiVersion' | 'kind', value: unknown, expected: string): void {
+  if (value === expected) return;
+  const given = typeof value === 'string' ? clip(value) : '';
+  throw badRequest(`${field}: the data has "${given}", and the path is that of "${expected}"`);
+}

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { send } from '@fastify/send';
+import type { SendResult } from '@fastify/send';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import { isUnreachable } from '../../assets/asset-folder.ts';
+import type { AssetFile, AssetFolder } from '../../assets/asset-folder.ts';
+import type { AssetTable } from '../../assets/asset-table.ts';
+import { splitPath } from '../../endpoints/routes/path-pattern.ts';
+import { requireRead } from '../response/cacheable-answer.ts';
+import { pathNotFound } from '../request/path-errors.ts';
+
+/** What a request asks of a folder. */
+interface AssetRequest {
+  readonly folder: AssetFolder;
+  /** Decoded, without the slash at the end. */
+  readonly segments: readonly string[];
+  readonly hasTrailingSlash: boolean;
+}
+
+/** `/plugins/<name>/assets/…`: the static files of plugins, while they run. */
+export function assetRoutes(assets: AssetTable): Middleware {
+  return async function answerAsset(context, next) {
+    const request = readRequest(context.path, assets);
+    if (request === undefined) {
+      await next();
+      return;
+    }
+    requireRead(context);
+    await answer(context, request);
+  };
+}
+
+function readRequest(path: string, assets: AssetTable): AssetRequest | undefined {
+  const [first, name = '', third, ...segments] = splitPath(path) ?? [];
+  if (first !== 'plugins' || third !== 'assets') return undefined;
+  const folder = assets.find(name);
+  return folder === undefined ? undefined : { folder, segments, hasTrailingSlash: path.endsWith('/') };
+}
+
+async function answer(context: Context, { folder, segments, hasTrailingSlash }: AssetRequest): Promise<void> {
+  const found = await folder.find(segments);
+  if (found?.kind === 'folder' && !hasTrailingSlash) {
+    // What its page refers to is below it.
+    context.redirect(`${context.path}/${context.search}`);
+    return;
+  }
+  const isFile = found?.kind === 'file' && !hasTrailingSlash;
+  const file = isFile ? found : await folder.find([...segments, 'index.html']);
+  if (file?.kind !== 'file') throw pathNotFound();
+  await sendFile(context, folder, file);
+}
+
+async function sendFile(context: Context, folder: AssetFolder, { segments, tag }: AssetFile): Promise<void> {
+  const path = segments.map(encodeURIComponent).join('/');
+  const found = await send(context.req, path, {
+    root: folder.root,
+    index: false,
+    cacheControl: false,
+    contentType: false,
+    etag: false,
+  });
+  if (found.type !== 'file') {
+    found.stream.destroy();
+    refuse(context, found);
+    return;
+  }
+  const hasContent = context.method === 'GET' && found.statusCode !== 304;
+  if (hasContent) await opened(found.stream);
+  context.status = found.statusCode;
+  context.set(found.headers);
+  context.set('ETag', tag);
+  context.set('Cache-Control', 'no-cache, private');
+  context.set('Content-Security-Policy', policyOf(segments.at(-1) ?? ''));
+  if (context.fresh) context.status = 304;
+  else setType(context, segments.at(-1) ?? '');
+  if (hasContent && context.status !== 304) context.body = folder.track(found.stream);
+  else found.stream.destroy();
+}
+
+/** Before anything is said of a file: it may not be readable, or just have gone. */
+async function opened(stream: Readable): Promise<void> {
+  try {
+    await once(stream, 'open');
+  } catch (error) {
+    throw isUnreachable(error) ? pathNotFound() : error;
+  }
+}
+
+/** A page may do what its own files say; nothing inline runs, no other site is asked, and none may frame it. */
+const pagePolicy = [
+  "default-src 'self'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "style-src 'self' 'unsafe-inline'",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'self'",
+].join('; ');
+
+/** An image that is opened by itself is a document: it runs no script, and belongs to no origin. */
+const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+function policyOf(name: string): string {
+  const isImage = ['.svg', '.svgz', '.xml'].includes(extname(name).toLowerCase());
+  return isImage ? imagePolicy : pagePolicy;
+}
+
+/** koa takes the type back when it knows no such ending. */
+function setType(context: Context, name: string): void {
+  context.type = extname(name);
+  if (context.type === '') context.type = 'bin';
+}
+
+/** A file that has just gone, or a condition or a range that does not hold. Two of these codes belong to no reason. */
+function refuse(context: Context, { statusCode, headers }: SendResult): void {
+  const message = refusals[statusCode];
+  if (message === undefined) throw pathNotFound();
+  const range = headers['Content-Range'];
+  if (range !== undefined) context.set('Content-Range', range);
+  context.status = statusCode;
+  context.set('Content-Type', 'application/json');
+  const status = { ...new ApiError('BadRequest', message).toStatus(), code: statusCode };
+  context.body = Buffer.from(JSON.stringify(status));
+}
+
+const refusals: Readonly<Record<number, string>> = {
+  412: 'the file is not the one of If-Match or If-Unmodified-Since',
+  416: 'the file has no such range',
+};

@@ -1,0 +1,33 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import { requireRead } from '../response/cacheable-answer.ts';
+import type { DebugPage } from './debug-page.ts';
+import { withoutTrailingSlash } from './health.ts';
+import { integerOf } from '../request/query.ts';
+import { sendJson } from '../response/responses.ts';
+
+const defaultLimit = 500;
+/** More is asked for by mistake; it gets this many. */
+const maxLimit = 10_000;
+
+/** Names are made of these characters, so that nothing else of a path gets further. */
+const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/.-]{1,512}))?$/;
+
+/** Pages come and go while the server runs: they are looked up at each request. */
+export function debugRoutes(pages: readonly DebugPage[]): Middleware {
+  return function answerDebug(context, next) {
+    if (!context.path.startsWith('/debug/')) return next();
+    const [, name, item] = pagePath.exec(withoutTrailingSlash(context.path)) ?? [];
+    const page = pages.find((each) => each.name === name);
+    if (page === undefined) return next();
+    requireRead(context);
+    const answer = item === undefined ? page.index() : page.item(item, readLimit(context));
+    if (answer === undefined) throw new ApiError('NotFound', `${page.name} "${item}" not found`);
+    sendJson(context, answer);
+    return undefined;
+  };
+}
+
+function readLimit(context: Context): number {
+  return Math.min(integerOf(context.query, 'limit', 1) ?? defaultLimit, maxLimit);
+}

@@ -1,0 +1,96 @@
+import { apiVersionOf, compareCodePoints } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { pathNotFound } from '../request/path-errors.ts';
+import { subresourcesOf, verbsOf } from '../request/verbs.ts';
+import { compareVersions } from '../../registry/kinds/version-priority.ts';
+
+type Models = readonly ModelDescriptor[];
+
+/** `GET /api`: the core group's versions. */
+export function coreVersions(models: Models): object {
+  return { kind: 'APIVersions', versions: versionsOf(models, ''), serverAddressByClientCIDRs: [] };
+}
+
+/** `GET /apis`: every group with its versions (the legacy form of discovery, which all clients read). */
+export function groupList(models: Models): object {
+  const groups = groupNames(models).map((group) => groupOf(models, group));
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+}
+
+/** `GET /apis/<group>`; 404 for a group without models. */
+export function apiGroup(models: Models, group: string): object {
+  if (group === '' || versionsOf(models, group).length === 0) throw pathNotFound();
+  return { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(models, group) };
+}
+
+/** `GET /apis/<group>/<version>`, and `/api/<version>`: its resources. */
+export function resourceList(models: Models, group: string, version: string): object {
+  const found = modelsOf(models, group, version);
+  if (found.length === 0) throw pathNotFound();
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: apiVersionOf({ group, version }),
+    resources: found.flatMap(resourcesOf),
+  };
+}
+
+/** What lies below `/` because of the models. */
+export function groupPaths(models: Models): readonly string[] {
+  const core = versionsOf(models, '').map((version) => `/api/${version}`);
+  const named = groupNames(models).flatMap((group) => [
+    `/apis/${group}`,
+    ...versionsOf(models, group).map((version) => `/apis/${group}/${version}`),
+  ]);
+  return [...core, ...named];
+}
+
+/** Names of the groups that `/apis` lists, in order. */
+export function groupNames(models: Models): readonly string[] {
+  const names = models.map(({ group }) => group).filter((group) => group !== '');
+  return [...new Set(names)].sort(compareCodePoints);
+}
+
+/** Versions of a group, the preferred one first. */
+export function versionsOf(models: Models, group: string): readonly string[] {
+  const versions = models.filter((model) => model.group === group).map(({ version }) => version);
+  return [...new Set(versions)].sort(compareVersions);
+}
+
+/** The models of a group version, in order: the same documents whatever came first. */
+export function modelsOf(models: Models, group: string, version: string): Models {
+  return models
+    .filter((model) => model.group === group && model.version === version)
+    .sort((a, b) => compareCodePoints(a.plural, b.plural));
+}
+
+function groupOf(models: Models, group: string): object {
+  const versions = versionsOf(models, group).map((version) => ({
+    groupVersion: apiVersionOf({ group, version }),
+    version,
+  }));
+  return { name: group, versions, preferredVersion: versions[0] };
+}
+
+/** Short names and categories of a model, where it has some. */
+export function nicknamesOf({ shortNames, categories }: ModelDescriptor): object {
+  return {
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+  };
+}
+
+function resourcesOf(model: ModelDescriptor): object[] {
+  const { plural, singular, kind } = model;
+  const namespaced = model.scope === 'Namespaced';
+  return [
+    { name: plural, singularName: singular, namespaced, kind, verbs: verbsOf(model), ...nicknamesOf(model) },
+    ...subresourcesOf(model).map(({ name, verbs, responseKind = { kind } }) => ({
+      name: `${plural}/${name}`,
+      singularName: '',
+      namespaced,
+      ...responseKind,
+      verbs,
+    })),
+  ];
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Middleware } from 'koa';
+import { builtinKinds } from '../../builtin/builtin-kinds.ts';
+import { tagOfKind } from '../../openapi/model-paths.ts';
+import { reviewKinds } from '../../reviews/review-kinds.ts';
+import { requireRead, sendCacheable } from '../response/cacheable-answer.ts';
+import type { CacheableAnswer } from '../response/cacheable-answer.ts';
+import { docsInitializer, docsPage, docsPolicy } from './docs-page.ts';
+import type { DocsKinds } from './docs-page.ts';
+import { withoutTrailingSlash } from './health.ts';
+
+/** Kinds that every server has, and this folder cannot import. */
+const definitionKind = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition' };
+
+const script = 'text/javascript; charset=utf-8';
+
+type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
+
+/** Every path there is, and where its bytes come from: no path of a request reaches the disk. */
+const filesOf = (kinds: DocsKinds): Files => ({
+  '/docs': () => answerOf('text/html; charset=utf-8', docsPage),
+  '/docs/initializer.js': () => answerOf(script, docsInitializer(kinds)),
+  '/docs/swagger-ui-bundle.js': () => fileOf(script, './docs-assets/swagger-ui-bundle.js'),
+  '/docs/swagger-ui.css': () => fileOf('text/css; charset=utf-8', './docs-assets/swagger-ui.css'),
+  '/docs/favicon-32x32.png': () => fileOf('image/png', './docs-assets/favicon-32x32.png'),
+});
+
+/** `/docs`, the page that shows `/openapi.json`: Swagger UI, which the build puts beside this file. Files are read once, when they are asked for. */
+export function docsRoutes(serviceDomain: string): Middleware {
+  const files = filesOf({ serviceDomain, builtIn: [...builtinKinds, ...reviewKinds, definitionKind].map(tagOfKind) });
+  const read = new Map<string, CacheableAnswer>();
+  return async function answerDocs(context, next) {
+    const path = withoutTrailingSlash(context.path);
+    const make = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (make === undefined) {
+      await next();
+      return;
+    }
+    requireRead(context);
+    const answer = read.get(path) ?? (await make());
+    read.set(path, answer);
+    context.set('Content-Security-Policy', docsPolicy);
+    context.set('Referrer-Policy', 'no-referrer');
+    sendCacheable(context, answer);
+  };
+}
+
+async function fileOf(type: string, file: string): Promise<CacheableAnswer> {
+  return answerOf(type, await readFile(new URL(file, import.meta.url)));
+}
+
+async function answerOf(type: string, content: string | Buffer): Promise<CacheableAnswer> {
+  const bytes = Buffer.from(content);
+  return { bytes, type, tag: createHash('sha256').update(bytes).digest('hex') };
+}

@@ -1,0 +1,116 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import { isBodiless } from '../../endpoints/serving/answer.ts';
+import type { Answer } from '../../endpoints/serving/answer.ts';
+import { asApiError, EndpointCall, internalError, logFailure } from '../../endpoints/serving/endpoint-call.ts';
+import type { CallSurroundings } from '../../endpoints/serving/endpoint-call.ts';
+import type { EndpointTable } from '../../endpoints/serving/endpoint-table.ts';
+import type { RouteResult } from '../../endpoints/routes/find-route.ts';
+import type { MountedEntry } from '../../endpoints/serving/mount.ts';
+import type { Mismatch } from '../../endpoints/routes/predicates.ts';
+import { RequestSource } from '../../endpoints/serving/request-source.ts';
+import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
+
+export interface EndpointParts extends CallSurroundings {
+  readonly endpoints: EndpointTable;
+  readonly stopping: () => boolean;
+}
+
+type Found = Extract<RouteResult<MountedEntry>, { readonly kind: 'found' }>;
+
+/** The endpoints of plugins (spec 4.3). Generated paths come first. */
+export function endpointRoutes(parts: EndpointParts): Middleware {
+  return function routeEndpoint(context, next) {
+    const { path, querystring: queryString, req: incoming, res: outgoing } = context;
+    const source = new RequestSource({ incoming, outgoing, path, queryString });
+    const result = parts.endpoints.find(context.method, source);
+    if (result === undefined) return next();
+    if (parts.stopping()) throw unavailable('the server is shutting down');
+    if (result.kind === 'found') return callEndpoint(context, result, { ...parts, source });
+    throw refusalOf(context, result, parts);
+  };
+}
+
+function callEndpoint(
+  context: Context,
+  { entry, handler, request }: Found,
+  parts: EndpointParts & { readonly source: RequestSource },
+): Promise<void> | void {
+  const { owner } = entry;
+  if (!owner.isOpen) throw unavailable(`the plugin "${owner.name}" is starting`);
+  const { source } = parts;
+  const call = new EndpointCall(
+    { entry, handler, request, source, outgoing: context.res, requestId: requestIdOf(context) },
+    parts,
+  );
+  const answer = call.answer();
+  if (answer instanceof Promise) return answer.then((ready) => sendAnswer(context, call, ready));
+  return sendAnswer(context, call, answer);
+}
+
+/** Whole bodies are koa's to send, with the other answers of this turn. */
+function sendAnswer(context: Context, call: EndpointCall, answer: Answer | undefined): void {
+  const whole = answer === undefined ? undefined : call.begin(answer);
+  if (whole === undefined) context.respond = false;
+  else sendWhole(context, whole);
+}
+
+function sendWhole(context: Context, body: string | Uint8Array): void {
+  const { res, response } = context;
+  const isEmpty = body.length === 0 || isBodiless(res.statusCode);
+  if (isEmpty) return sendEmpty(context);
+  // Said anew, or koa would take it for its own default.
+  response.status = res.statusCode;
+  response.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}
+
+/** Not by koa, which would give it a type, and end the connection behind a 205 (whose length has to be said: RFC 9110, 15.3.6). */
+function sendEmpty(context: Context): void {
+  const { res } = context;
+  context.respond = false;
+  if (res.statusCode !== 204 && res.statusCode !== 304) res.setHeader('Content-Length', 0);
+  res.end();
+}
+
+function refusalOf(
+  context: Context,
+  result: Exclude<RouteResult<MountedEntry>, { readonly kind: 'found' }>,
+  { logger }: EndpointParts,
+): ApiError {
+  switch (result.kind) {
+    case 'method':
+      return refuseMethod(context, withHead(result.allowed));
+    case 'mismatch':
+      return mismatchError(result.mismatch);
+    case 'failed': {
+      const requestId = requestIdOf(context);
+      const known = asApiError(result.error);
+      if (known !== undefined) return known;
+      logFailure(logger, { ...result, requestId }, { err: result.error, message: 'a predicate of an endpoint failed' });
+      return internalError(requestId);
+    }
+  }
+}
+
+/** HEAD goes with GET. */
+function withHead(methods: readonly string[]): readonly string[] {
+  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
+}
+
+function mismatchError({ reason, types }: Mismatch): ApiError {
+  if (reason === 'NotFound') return pathNotFound();
+  const list = types.join(', ');
+  const message =
+    reason === 'NotAcceptable'
+      ? `only the following media types are accepted: ${list}`
+      : `the body of the request was in an unknown format - accepted media types include: ${list}`;
+  return new ApiError(reason, message);
+}
+
+function requestIdOf(context: Context): string {
+  return String(context.state['requestId']);
+}
+
+function unavailable(message: string): ApiError {
+  return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,89 @@
+import { ApiError, parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
+import type { ListRequest } from '../../registry/reads/lister.ts';
+import { parseSort } from '../../registry/object/sort-term.ts';
+import { parseRevision } from '../../registry/history/revisions.ts';
+import { allOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
+import type { Query } from './query.ts';
+
+/** Selection and order of a list or watch. 400 on what cannot be parsed. */
+export function readSelection(query: Query): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
+  return {
+    labelSelector: parseLabelSelector(allOf(query, 'labelSelector')),
+    fieldSelector: parseFieldSelector(allOf(query, 'fieldSelector')),
+  };
+}
+
+/** Everything that a list can be asked (objects-and-http "Lists"). */
+export function readListOptions(query: Query): ListRequest {
+  const page = readPage(query);
+  const chunk = readChunk(query);
+  if (page !== undefined && chunk !== undefined) {
+    throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
+  }
+  const resourceVersion = firstOf(query, 'resourceVersion');
+  return {
+    sort: parseSort(allOf(query, 'sort').filter((term) => term !== '')),
+    ...readSelection(query),
+    ...(page === undefined ? {} : { page }),
+    ...(chunk === undefined ? {} : { chunk }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...readMatch(query, resourceVersion),
+  };
+}
+
+function readPage(query: Query): ListRequest['page'] {
+  const page = integerOf(query, 'page', 1);
+  const size = integerOf(query, 'size', 0);
+  return page === undefined && size === undefined ? undefined : { page: page ?? 1, size: size ?? 0 };
+}
+
+function readChunk(query: Query): ListRequest['chunk'] {
+  const limit = readLimit(query);
+  const token = firstOf(query, 'continue');
+  if (limit === undefined && token === undefined) return undefined;
+  return { limit: limit ?? 0, ...(token === undefined ? {} : { token }) };
+}
+
+/** A limit below 0 is no limit, as with kube-apiserver. */
+function readLimit(query: Query): number | undefined {
+  return /^-\d{1,15}$/.test(firstOf(query, 'limit') ?? '') ? 0 : integerOf(query, 'limit', 0);
+}
+
+function readMatch(query: Query, resourceVersion: string | undefined): Pick<ListRequest, 'exact'> {
+  const options = 'ListOptions';
+  const match = choiceOf(query, { name: 'resourceVersionMatch', supported: ['Exact', 'NotOlderThan'], options });
+  const token = firstOf(query, 'continue');
+  if (firstOf(query, 'sendInitialEvents') !== undefined) {
+    throw refuse(options, 'sendInitialEvents', {
+      reason: 'FieldValueForbidden',
+      message: 'Forbidden: sendInitialEvents is forbidden for list',
+    });
+  }
+  if (token !== undefined && resourceVersion !== undefined && resourceVersion !== '0') {
+    throw new ApiError('BadRequest', 'specifying resource version is not allowed when using continue');
+  }
+  if (resourceVersion !== undefined) parseRevision(resourceVersion);
+  // Kubernetes' old rule: a chunk from a given revision without a match is exactly from it.
+  const legacyExact = firstOf(query, 'limit') !== undefined && resourceVersion !== undefined && resourceVersion !== '0';
+  if (match === undefined) return legacyExact && readLimit(query) !== 0 ? { exact: true } : {};
+  const forbidden = forbiddenMatch(match, resourceVersion, token);
+  if (forbidden !== undefined) {
+    throw refuse(options, 'resourceVersionMatch', {
+      reason: 'FieldValueForbidden',
+      message: `Forbidden: ${forbidden}`,
+    });
+  }
+  return match === 'Exact' ? { exact: true } : {};
+}
+
+function forbiddenMatch(
+  match: string,
+  resourceVersion: string | undefined,
+  token: string | undefined,
+): string | undefined {
+  if (token !== undefined) return 'resourceVersionMatch is forbidden when continue is provided';
+  if (resourceVersion === undefined) return 'resourceVersionMatch is forbidden unless resourceVersion is provided';
+  if (match === 'Exact' && resourceVersion === '0')
+    return 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"';
+  return undefined;
+}

@@ -1,0 +1,37 @@
+import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { BodyCodec } from '../../decode/body-codec.ts';
+import { readBody } from '../../decode/read-body.ts';
+import type { PatchBody } from '../../registry/writes/write-options.ts';
+import { unsupported } from './object-body.ts';
+import { mediaTypeOf } from './request-body.ts';
+
+const strategicType = 'application/strategic-merge-patch+json';
+
+/** Server-side apply. */
+export const applyType = 'application/apply-patch+yaml';
+
+export const patchTypes: readonly string[] = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  strategicType,
+];
+
+/**
+ * A patch by its media type; a strategic merge patch is taken as a merge patch where it is one. A 415 names what the path
+ * `takes`.
+ */
+export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
+  const type = mediaTypeOf(context);
+  if (!patchTypes.includes(type)) throw unsupported(takes);
+  const body = await bodies.decode(await readBody(context.req), 'json');
+  const isLarge = body.isLarge === true;
+  const patch = body();
+  if (type === 'application/json-patch+json') return { type: 'json', operations: patch, isLarge };
+  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) {
+    throw new ApiError('BadRequest', 'error decoding patch: a merge patch must be an object');
+  }
+  const directive = type === strategicType ? strategicMergeDirective(patch) : undefined;
+  if (directive !== undefined) throw unsupported(takes.filter((each) => each !== strategicType));
+  return { type: 'merge', patch, isLarge };
+}

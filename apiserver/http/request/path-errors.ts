@@ -1,0 +1,54 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { ApiErrorOptions, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import { clip, resourceName } from '../../registry/object/resource-errors.ts';
+import { parseResourcePath } from './resource-path.ts';
+import { subresourcesOf, verbsOf } from './verbs.ts';
+
+/** What a verb is over HTTP. */
+const methodsOfVerbs: Readonly<Record<'collection' | 'object', Readonly<Record<string, readonly string[]>>>> = {
+  collection: { list: ['GET', 'HEAD'], create: ['POST'], deletecollection: ['DELETE'] },
+  object: { get: ['GET', 'HEAD'], update: ['PUT'], patch: ['PATCH'], delete: ['DELETE'] },
+};
+
+/** 405 of a path of a kind. */
+export function methodNotAllowed(context: Context, model: ModelDescriptor): ApiError {
+  const { group, plural } = model;
+  const details = { group, kind: plural };
+  return notAllowed(
+    context,
+    { on: `resources of kind "${resourceName(model)}"`, allowed: allowedAt(context.path, model) },
+    { details },
+  );
+}
+
+/** 405 of any other path. */
+export function refuseMethod(context: Context, allowed: readonly string[]): never {
+  throw notAllowed(context, { on: clip(context.path), allowed });
+}
+
+/** Says what is allowed, as such an answer has to (RFC 9110, 15.5.6). */
+function notAllowed(
+  context: Context,
+  { on, allowed }: { readonly on: string; readonly allowed: readonly string[] },
+  options?: ApiErrorOptions,
+): ApiError {
+  context.set('Allow', allowed.join(', '));
+  const method = context.method.toLowerCase().slice(0, 16);
+  return new ApiError('MethodNotAllowed', `${method} is not supported on ${on}`, options);
+}
+
+function allowedAt(path: string, model: ModelDescriptor): readonly string[] {
+  const { name, subresource } = parseResourcePath(path) ?? {};
+  const verbs =
+    subresource === undefined
+      ? verbsOf(model)
+      : (subresourcesOf(model).find((each) => each.name === subresource)?.verbs ?? []);
+  const methods = methodsOfVerbs[name === undefined ? 'collection' : 'object'];
+  return Object.entries(methods).flatMap(([verb, of]) => (verbs.includes(verb) ? of : []));
+}
+
+/** 404 of a path that is nobody's. */
+export function pathNotFound(): ApiError {
+  return new ApiError('NotFound', 'the server could not find the requested resource');
+}

@@ -1,0 +1,66 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import { columnsOf } from '../../views/columns-of.ts';
+import { MetadataView } from '../../views/metadata-view.ts';
+import type { MetaVersion, ObjectView } from '../../views/object-view.ts';
+import { includedObjects, TableView } from '../../views/table-view.ts';
+import type { IncludedObject } from '../../views/table-view.ts';
+import { negotiate } from './accept.ts';
+import type { Format } from './accept.ts';
+import { firstOf, quote } from './query.ts';
+import type { Query } from './query.ts';
+
+interface Shape {
+  readonly kind: 'Table' | 'Metadata';
+  readonly version: MetaVersion;
+}
+
+type Shapes = Readonly<Record<string, Shape>>;
+
+const tables: Shapes = {
+  'table.v1.meta.k8s.io': { kind: 'Table', version: 'v1' },
+  'table.v1beta1.meta.k8s.io': { kind: 'Table', version: 'v1beta1' },
+};
+
+// Of an object, and of each event of a watch.
+const objectShapes: Shapes = {
+  ...tables,
+  'partialobjectmetadata.v1.meta.k8s.io': { kind: 'Metadata', version: 'v1' },
+  'partialobjectmetadata.v1beta1.meta.k8s.io': { kind: 'Metadata', version: 'v1beta1' },
+};
+
+const listShapes: Shapes = {
+  ...tables,
+  'partialobjectmetadatalist.v1.meta.k8s.io': { kind: 'Metadata', version: 'v1' },
+  'partialobjectmetadatalist.v1beta1.meta.k8s.io': { kind: 'Metadata', version: 'v1beta1' },
+};
+
+export interface ViewRequest {
+  readonly model: ModelDescriptor;
+  /** What the answer can be written in. */
+  readonly formats: readonly Format[];
+  readonly isList: boolean;
+  readonly clock: Clock;
+}
+
+/** How an answer is written, and the form that the client asked for, if any. 406 when there is none that both know. */
+export function readView(
+  { headers, query }: Context,
+  { model, formats, isList, clock }: ViewRequest,
+): { readonly format: Format; readonly view?: ObjectView } {
+  const { format, shape } = negotiate(headers.accept, formats, isList ? listShapes : objectShapes);
+  if (shape === undefined) return { format };
+  const { kind, version } = shape;
+  if (kind === 'Metadata') return { format, view: new MetadataView(version) };
+  const includeObject = readIncludeObject(query);
+  return { format, view: new TableView({ columns: columnsOf(model), version, includeObject, now: () => clock.now() }) };
+}
+
+function readIncludeObject(query: Query): IncludedObject {
+  const asked = firstOf(query, 'includeObject') ?? 'Metadata';
+  const found = includedObjects.find((value) => value === asked);
+  if (found !== undefined) return found;
+  const message = `includeObject: Unsupported value: ${quote(asked)}: supported values: ${includedObjects.join(', ')}`;
+  throw new ApiError('BadRequest', message);
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { parseResourcePath } from './resource-path.ts';
+
+interface RequestInfo {
+  readonly url: string;
+  readonly verb: string;
+  readonly group?: string;
+  readonly version?: string;
+  readonly namespace?: string;
+  readonly resource?: string;
+  readonly subresource?: string;
+  readonly name?: string;
+}
+
+const file = new URL('../../../../test/vectors/request-info.json', import.meta.url);
+const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: readonly RequestInfo[] };
+
+/** Recorded paths that this server answers otherwise, each with its reason. */
+function deviation({ url }: RequestInfo): string | undefined {
+  if (url.includes('/proxy')) return 'nothing is proxied';
+  if (url.includes('/subpath')) return 'no subresource has a path of its own';
+  return undefined;
+}
+
+describe('parseResourcePath', () => {
+  for (const recorded of cases.filter((each) => each.resource !== undefined && deviation(each) === undefined)) {
+    it(`reads ${recorded.url} as Kubernetes does`, () => {
+      const path = parseResourcePath(recorded.url.split('?')[0] as string);
+      expect(path?.group).to.equal(recorded.group);
+      expect(path?.version).to.equal(recorded.version);
+      expect(path?.plural).to.equal(recorded.resource);
+      expect(path?.name ?? '').to.equal(recorded.name);
+      expect(path?.subresource ?? '').to.equal(recorded.subresource);
+      // `/namespaces/<ns>` is the Namespace itself: the recording names it in both fields.
+      if (recorded.resource !== 'namespaces') expect(path?.namespace ?? '').to.equal(recorded.namespace);
+    });
+  }
+
+  it('ignores one trailing slash, and no more', () => {
+    expect(parseResourcePath('/apis/g.io/v1/things/')).to.include({ plural: 'things' });
+    expect(parseResourcePath('/apis/g.io/v1/things//')).to.equal(undefined);
+  });
+
+  it('takes an empty segment for nobody’s path', () => {
+    expect(parseResourcePath('/apis//v1/things')).to.equal(undefined);
+    expect(parseResourcePath('//apis/g.io/v1/things')).to.equal(undefined);
+  });
+
+  it('decodes segments, so that an encoded slash stays inside its segment', () => {
+    expect(parseResourcePath('/apis/g.io/v1/things/..%2f..')).to.include({ plural: 'things', name: '../..' });
+  });
+
+  it('refuses what is not percent-encoded UTF-8 with 400', () => {
+    expect(() => parseResourcePath('/apis/g.io/v1/things/%ff'))
+      .to.throw()
+      .with.property('reason', 'BadRequest');
+  });
+
+  it('knows the old watch paths', () => {
+    expect(parseResourcePath('/apis/g.io/v1/watch/things')).to.include({ plural: 'things', watch: true });
+    expect(parseResourcePath('/apis/g.io/v1/watch/things/a')).to.include({ plural: 'things', name: 'a', watch: true });
+  });
+
+  it('leaves discovery, and paths that are too deep, to others', () => {
+    for (const path of [
+      '/',
+      '/apis',
+      '/apis/g.io',
+      '/apis/g.io/v1',
+      '/api',
+      '/api/v1',
+      '/apis/g.io/v1/things/a/status/more',
+    ]) {
+      expect(parseResourcePath(path), path).to.equal(undefined);
+    }
+  });
+
+  it('refuses a namespace that is more than one segment, and takes any other', () => {
+    for (const odd of ['a%2Fb', '.', '..', 'a%25b']) {
+      expect(parseResourcePath(`/apis/g.io/v1/namespaces/${odd}/things`), odd).to.equal(undefined);
+    }
+    expect(parseResourcePath('/apis/g.io/v1/namespaces/Not_Valid/things')).to.include({ namespace: 'Not_Valid' });
+  });
+});

@@ -1,0 +1,37 @@
+import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isNamespaceKind } from '../../builtin/namespace-kind.ts';
+import { isReadOnly } from '../../builtin/service-kind.ts';
+import { isReview } from '../../reviews/review-kinds.ts';
+
+const readVerbs = ['get', 'list', 'watch'];
+
+const objectVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** A subresource, and what can be done with it. */
+export interface Subresource {
+  readonly name: string;
+  readonly verbs: readonly string[];
+  /** What it answers, where that is not the object. */
+  readonly responseKind?: GroupVersionKind;
+}
+
+const status: Subresource = { name: 'status', verbs: ['get', 'patch', 'update'] };
+
+const scale: Subresource = {
+  name: 'scale',
+  verbs: status.verbs,
+  responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+};
+
+/** What can be done with the objects of a kind. Namespaces are deleted one by one. */
+export function verbsOf(model: ModelDescriptor): readonly string[] {
+  if (isReview(model)) return ['create'];
+  if (isReadOnly(model)) return readVerbs;
+  return isNamespaceKind(model) ? objectVerbs.filter((verb) => verb !== 'deletecollection') : objectVerbs;
+}
+
+export function subresourcesOf(model: ModelDescriptor): readonly Subresource[] {
+  if (isReview(model) || isReadOnly(model)) return [];
+  if (isNamespaceKind(model)) return [{ name: 'finalize', verbs: ['update'] }, status];
+  return model.scale === undefined ? [status] : [status, scale];
+}

@@ -1,0 +1,140 @@
+import type { Context } from 'koa';
+import type { BodyCodec } from '../../decode/body-codec.ts';
+import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
+import type { Pieces } from './piece-stream.ts';
+import { sendBytes, setYaml } from './responses.ts';
+
+/** A list: a JSON object whose last field is an array with an item for each entry. */
+export interface ListText {
+  /** All other fields. At least one. */
+  readonly head: object;
+  readonly field: 'items' | 'rows';
+  readonly entries: readonly { readonly bytes: Buffer }[];
+  /** The JSON of an item, of the JSON of its object. Default: the object itself. */
+  readonly itemOf?: (object: Buffer) => Buffer;
+  /** Called before each piece. Throws when the rest can no longer be sent. */
+  readonly check?: () => void;
+}
+
+/**
+ * The JSON of a list in pieces. A piece ends when it, or the objects that it was made of, exceed {@link pieceBytes}: making
+ * one holds the event loop for a few milliseconds at most, however large the list is. Large items are not copied.
+ */
+export function* listPieces({ head, field, entries, itemOf = asStored, check }: ListText): Generator<Buffer, void> {
+  let parts = [openingOf(head, field)];
+  let bytes = 0;
+  for (const [index, entry] of entries.entries()) {
+    // There is something: no piece may be empty, since a stream would wait for the one after it.
+    if (bytes >= pieceBytes) {
+      yield Buffer.concat(parts);
+      check?.();
+      parts = [];
+      bytes = 0;
+    }
+    if (index > 0) parts.push(comma);
+    const item = itemOf(entry.bytes);
+    bytes += Math.max(item.length, entry.bytes.length);
+    if (item.length < pieceBytes) {
+      parts.push(item);
+      continue;
+    }
+    yield Buffer.concat(parts);
+    yield* cutIntoPieces(item);
+    check?.();
+    parts = [];
+    bytes = 0;
+  }
+  parts.push(tail);
+  yield Buffer.concat(parts);
+}
+
+/** The same as YAML, in as large pieces. */
+export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer | Promise<Buffer>, void> {
+  const { head, field, entries, itemOf = asStored, check } = text;
+  const isEmpty = entries.length === 0;
+  const start = Buffer.from(JSON.stringify(isEmpty ? { ...head, [field]: [] } : head));
+  yield codec.toYaml(start, 'document');
+  if (!isEmpty) yield Buffer.from(`${field}:\n`);
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for (const [index, entry] of entries.entries()) {
+    const item = itemOf(entry.bytes);
+    parts.push(parts.length === 0 ? opening : comma, item);
+    bytes += Math.max(item.length, entry.bytes.length);
+    if (bytes < pieceBytes && index < entries.length - 1) continue;
+    yield codec.toYaml(Buffer.concat([...parts, closing]), 'items');
+    check?.();
+    parts = [];
+    bytes = 0;
+  }
+}
+
+/** A list whose items are the objects themselves. Up to 1 MiB it is sent whole, which takes half of the work. */
+export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>): void {
+  const { head, field, entries } = text;
+  const start = openingOf(head, field);
+  let length = start.length + Math.max(0, entries.length - 1) + tail.length;
+  for (const { bytes } of entries) length += bytes.length;
+  if (length > wholeBytes) return sendPieces(context, listPieces(text), length);
+  const parts = [start];
+  for (const { bytes } of entries) {
+    if (parts.length > 1) parts.push(comma);
+    parts.push(bytes);
+  }
+  parts.push(tail);
+  sendBytes(context, Buffer.concat(parts, length), 'json');
+}
+
+/**
+ * Sends JSON that is made in pieces. A text that fits into one piece is sent whole; otherwise the client's reading sets the pace.
+ * `length` is the length of the whole in bytes, known where the pieces are copies of stored bytes; without it the response is chunked.
+ */
+export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, length?: number): void {
+  if (context.response.status === 404) context.status = 200;
+  context.set('Cache-Control', 'no-cache, private');
+  // Not context.type: it would add a charset, which JSON has none of.
+  context.set('Content-Type', 'application/json');
+  const first = pieces.next().value ?? Buffer.alloc(0);
+  const second = pieces.next();
+  if (second.done === true) {
+    context.body = first;
+    return;
+  }
+  const isCopied = length !== undefined;
+  context.body = new PieceStream(together([first, second.value], pieces), isCopied ? copiesPerTurn : 1);
+  if (isCopied) context.length = length;
+}
+
+function* together<Piece>(made: readonly Piece[], rest: Iterator<Piece, void>): Generator<Piece, void> {
+  yield* made;
+  yield* { [Symbol.iterator]: () => rest };
+}
+
+function openingOf(head: object, field: string): Buffer {
+  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${field}":[`);
+}
+
+function asStored(object: Buffer): Buffer {
+  return object;
+}
+
+/** Sends YAML that is made in pieces. YAML that is made at once, as for short lists, is sent whole. */
+export function sendYamlPieces(context: Context, pieces: Pieces): void {
+  const made: Buffer[] = [];
+  for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {
+    const { done, value } = pieces.next();
+    if (done === true) return setYaml(context, Buffer.concat(made));
+    if (value instanceof Promise) {
+      // A HEAD request, or a refusal, never reads the stream.
+      value.catch(() => undefined);
+      return setYaml(context, new PieceStream(together([...made, value], pieces)));
+    }
+    made.push(value);
+  }
+  setYaml(context, new PieceStream(together(made, pieces)));
+}
+
+const opening = Buffer.from('[');
+const closing = Buffer.from(']');
+const comma = Buffer.from(',');
+const tail = Buffer.from(']}');

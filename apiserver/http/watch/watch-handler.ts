@@ -1,0 +1,202 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { Lister } from '../../registry/reads/lister.ts';
+import type { Resource } from '../../registry/kinds/resource.ts';
+import { afterwards } from '../../turns/steps.ts';
+import { parseRevision } from '../../registry/history/revisions.ts';
+import type { Revisions } from '../../registry/history/revisions.ts';
+import { FlushCycle } from './flush-cycle.ts';
+import { readSelection } from '../request/list-options.ts';
+import { booleanOf, choiceOf, firstOf, integerOf, refuse } from '../request/query.ts';
+import type { Query } from '../request/query.ts';
+import { readView } from '../request/requested-view.ts';
+import type { ResourcePath } from '../request/resource-path.ts';
+import type { TrustedProxies } from '../request/trusted-proxies.ts';
+import { jsonLines, serverSentEvents, viewedLines } from './watch-frames.ts';
+import type { FrameFormat } from './watch-frames.ts';
+import { WatchStream } from './watch-stream.ts';
+import type { WatchStreamOptions } from './watch-stream.ts';
+
+export interface WatchHandlerParts {
+  readonly lister: Lister;
+  readonly revisions: Revisions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1): spreads the ends of watches that name no time limit. */
+  readonly random: () => number;
+  readonly bookmarkIntervalMs: number;
+  /** More watchers than this are refused (429). */
+  readonly maxWatches: number;
+  /** More watchers than this from one address are refused as well. */
+  readonly maxWatchesPerAddress: number;
+  readonly proxies: TrustedProxies;
+}
+
+const options = 'ListOptions';
+
+/** Starts the streams of `?watch=true`, and ends them when their kind or the server goes. */
+export class WatchHandler {
+  readonly #parts: WatchHandlerParts;
+  readonly #flushes: FlushCycle;
+  readonly #streams = new Map<WatchStream, Resource>();
+  readonly #watchesOf = new Map<string, number>();
+  #isClosed = false;
+
+  constructor(parts: WatchHandlerParts) {
+    this.#parts = parts;
+    this.#flushes = new FlushCycle(parts.clock);
+  }
+
+  /** Answers 4xx before the stream begins; after that, errors are events. */
+  handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
+    const from = readStart(context.query, context.get('Last-Event-ID'));
+    // A place that memory has yet to reach is waited for in the stream, which begins with nothing.
+    const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
+    const begin = (): Promise<void> | void => {
+      const planned = this.#plan(context, { path, resource, from });
+      return planned instanceof Promise
+        ? planned.then((plan) => this.#start(context, plan))
+        : this.#start(context, planned);
+    };
+    return reached === undefined ? begin() : reached.then(begin);
+  }
+
+  #start(context: Context, start: WatchStreamOptions): void {
+    if (this.#isClosed) {
+      throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
+    }
+    if (start.resource.isClosed) throw noLongerServed(start.resource);
+    // The client has gone while it waited, and nothing would end its stream.
+    if (context.res.closed) return;
+    const address = this.#parts.proxies.addressOf(context);
+    this.#checkShare(address);
+    context.respond = false;
+    const stream: WatchStream = new WatchStream(start, () => {
+      this.#streams.delete(stream);
+      this.#addWatch(address, -1);
+    });
+    this.#streams.set(stream, start.resource);
+    this.#addWatch(address, 1);
+  }
+
+  #checkShare(address: string): void {
+    const { maxWatches, maxWatchesPerAddress } = this.#parts;
+    const isFull = this.#streams.size >= maxWatches;
+    if (!isFull && (this.#watchesOf.get(address) ?? 0) < maxWatchesPerAddress) return;
+    const message = `too many watches${isFull ? '' : ' from one address'}, please try again later`;
+    throw new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 });
+  }
+
+  #addWatch(address: string, change: number): void {
+    const count = (this.#watchesOf.get(address) ?? 0) + change;
+    if (count === 0) this.#watchesOf.delete(address);
+    else this.#watchesOf.set(address, count);
+  }
+
+  /** Open watches of each kind that has any, in whatever version. */
+  counts(): ReadonlyMap<Resource, number> {
+    const counts = new Map<Resource, number>();
+    for (const { storage } of this.#streams.values()) counts.set(storage, (counts.get(storage) ?? 0) + 1);
+    return counts;
+  }
+
+  /** Ends the watches of a kind that is no longer served: 410, list again. */
+  closeKind(resource: Resource): void {
+    const gone = noLongerServed(resource);
+    for (const [stream, watched] of this.#streams) if (watched.storage === resource) stream.fail(gone);
+  }
+
+  /** Ends all watches, each with a bookmark where it asked for them, and begins no more (503). */
+  close(): void {
+    this.#isClosed = true;
+    for (const stream of this.#streams.keys()) stream.end();
+  }
+
+  #plan(
+    context: Context,
+    { path, resource, from }: { path: ResourcePath; resource: Resource; from: WatchStart },
+  ): WatchStreamOptions | Promise<WatchStreamOptions> {
+    const { lister, revisions, clock, logger, random, bookmarkIntervalMs } = this.#parts;
+    const { query } = context;
+    const format = readFormat(context, resource, clock);
+    const selection = lister.select(resource, readWatchSelection(query, path));
+    const bookmarks = booleanOf(query, 'allowWatchBookmarks', options) === true;
+    const timeoutSeconds = integerOf(query, 'timeoutSeconds', 0) ?? 0;
+    const plan = {
+      response: context.res,
+      resource,
+      format,
+      flushes: this.#flushes,
+      clock,
+      selects: selection.isEverything ? undefined : selection.selects,
+      revision: from.initial || from.revision === 0 ? revisions.current : from.revision,
+      markInitialEnd: bookmarks && from.markEnd,
+      bookmarkIntervalMs: bookmarks ? bookmarkIntervalMs : undefined,
+      timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : (30 + 30 * random()) * 60_000,
+      currentRevision: () => revisions.current,
+      onError: (err: unknown) => logger.error({ err, path: context.path }, 'watch failed'),
+    };
+    // What changes while the initial objects are collected comes from the feed.
+    return afterwards(from.initial ? selection.collect() : [], (initial) => ({ initial, ...plan }));
+  }
+}
+
+function readFormat(context: Context, { model }: Resource, clock: Clock): FrameFormat {
+  const { format, view } = readView(context, { model, formats: ['json', 'sse'], isList: false, clock });
+  if (view !== undefined) return viewedLines(view);
+  return format === 'sse' ? serverSentEvents : jsonLines;
+}
+
+function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister['select']>[1] {
+  const { labelSelector, fieldSelector } = readSelection(query);
+  // `/watch/<plural>/<name>` is the old way to watch one object.
+  const named = path.name === undefined ? [] : [{ key: 'metadata.name', operator: 'in' as const, values: [path.name] }];
+  return {
+    labelSelector,
+    fieldSelector: [...fieldSelector, ...named],
+    sort: [{ field: 'metadata.creationTimestamp', direction: 'asc' }],
+    ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
+  };
+}
+
+function noLongerServed({ apiVersion, model }: Resource): ApiError {
+  return new ApiError('Expired', `${apiVersion} ${model.kind} is no longer served`);
+}
+
+interface WatchStart {
+  readonly initial: boolean;
+  readonly markEnd: boolean;
+  readonly revision: number;
+  /** What memory has to have first; absent: all that is acknowledged. */
+  readonly resourceVersion: string | undefined;
+}
+
+/** Where the stream begins (objects-and-http "Watch"). */
+function readStart(query: Query, lastEventId: string): WatchStart {
+  if (firstOf(query, 'continue') !== undefined) {
+    throw refuse(options, 'continue', {
+      reason: 'FieldValueForbidden',
+      message: 'Forbidden: continue is forbidden for watch',
+    });
+  }
+  const match = choiceOf(query, { name: 'resourceVersionMatch', supported: ['Exact', 'NotOlderThan'], options });
+  const send = booleanOf(query, 'sendInitialEvents', options);
+  if (send !== undefined && match !== 'NotOlderThan') {
+    const message = 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan';
+    throw refuse(options, 'resourceVersionMatch', { reason: 'FieldValueForbidden', message });
+  }
+  if (send === undefined && match !== undefined) {
+    const message = 'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided';
+    throw refuse(options, 'resourceVersionMatch', { reason: 'FieldValueForbidden', message });
+  }
+  const resourceVersion = lastEventId === '' ? firstOf(query, 'resourceVersion') : lastEventId;
+  const revision = parseRevision(resourceVersion ?? '');
+  const resumed = lastEventId !== '';
+  return {
+    initial: !resumed && (send ?? revision === 0),
+    markEnd: !resumed && send === true,
+    revision,
+    resourceVersion,
+  };
+}

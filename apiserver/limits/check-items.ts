@@ -1,0 +1,11 @@
+import { objectLimits } from './body-limits.ts';
+import { tooLarge } from './count-nodes.ts';
+
+/**
+ * Checks the length of a list whose items are told apart, by their keys or as a whole.
+ * @throws ApiError RequestEntityTooLarge
+ */
+export function checkItems(items: readonly unknown[]): void {
+  const { maxFields } = objectLimits;
+  if (items.length > maxFields) throw tooLarge(`a list in it has ${items.length} items, more than ${maxFields}`);
+}

@@ -1,0 +1,227 @@
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../../index/broken-entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import { CompactedError } from '../../store/store.ts';
+import type { Change, Store } from '../../store/store.ts';
+import { reread } from './reread.ts';
+import type { Resource } from '../kinds/resource.ts';
+import type { ResourceTable } from '../kinds/resource-table.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { lenientEntry } from '../kinds/stored-entry.ts';
+import type { UnservedLog } from '../kinds/unserved-log.ts';
+
+const changesPerPage = 1000;
+
+/** After a look that failed. */
+const retryMs = 250;
+
+/** Whether the database answers is asked this often; what it says is the net under what one hears. */
+const heartbeatMs = 2_000;
+
+/** A commit of our own that takes longer does not hold up the changes of others. */
+const ownCommitMs = 10;
+
+export interface FollowerOptions {
+  readonly store: Store;
+  readonly table: () => ResourceTable | undefined;
+  readonly log: UnservedLog;
+  readonly revisions: Revisions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A commit of this process is under way: its answer tells what came before it, and {@link Follower.reach} is called. */
+  readonly isCommitting: () => boolean;
+  /** The database's revision. */
+  readonly latest: () => Promise<number>;
+  /** Told of each reading of changes; undefined: it went well. */
+  readonly onRead: (error: unknown) => void;
+  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
+  readonly onChange: (revision: number, bytes: number) => void;
+}
+
+/**
+ * Keeps memory at what is stored where other processes write to the same database: all changes, theirs and its own, in
+ * revision order. It reads when it hears of something new, when somebody waits for a revision, and before what this
+ * process has written itself becomes visible.
+ */
+export class Follower {
+  readonly #options: FollowerOptions;
+  /** Something is stored up to here; or so one hears. */
+  #heard = 0;
+  /** The same, of what was heard since the database was last asked how far it is. */
+  #news = 0;
+  #reading: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #heartbeat: Timer | undefined;
+  #pause: (() => void) | undefined;
+  #unsubscribe: () => void = () => undefined;
+  readonly #waiters = new Set<() => void>();
+  #isStopped = false;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#options.store.subscribe((revision) => this.hear(revision));
+    this.#beat();
+  }
+
+  /** What is under way is finished; nobody waits any longer. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#unsubscribe();
+    this.#options.clock.clearTimeout(this.#timer);
+    this.#options.clock.clearTimeout(this.#heartbeat);
+    this.#pause?.();
+    await this.#reading;
+    this.#wake();
+  }
+
+  /** Something may be stored up to this revision. */
+  hear(revision: number): void {
+    if (revision <= this.#options.revisions.current) return;
+    this.#note(revision);
+    if (!this.#options.isCommitting()) return this.resume();
+    this.#timer ??= this.#options.clock.setTimeout(() => this.resume(), ownCommitMs);
+  }
+
+  /** Reads what it has heard of: no commit is under way any more. */
+  resume(): void {
+    this.#options.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#read();
+  }
+
+  /** Resolves once memory has everything up to a revision that is stored, however long that takes, and at `stop`. */
+  async reach(revision: number): Promise<void> {
+    while (!this.#isStopped && revision > this.#options.revisions.current) {
+      const reached = new Promise<void>((resolve) => this.#waiters.add(resolve));
+      this.#note(revision);
+      this.#read();
+      await reached;
+    }
+  }
+
+  #note(revision: number): void {
+    this.#heard = Math.max(this.#heard, revision);
+    this.#news = Math.max(this.#news, revision);
+  }
+
+  #beat(): void {
+    this.#heartbeat = this.#options.clock.setTimeout(() => {
+      void this.#ask().finally(() => {
+        if (!this.#isStopped) this.#beat();
+      });
+    }, heartbeatMs);
+    this.#heartbeat.unref?.();
+  }
+
+  async #ask(): Promise<void> {
+    // A failure is known to whoever gives the answer, and this is asked again.
+    const revision = await this.#options.latest().catch(() => undefined);
+    if (revision === undefined) return;
+    // Where there is nothing to follow, nothing is wrong with following.
+    if (revision <= this.#options.revisions.current) this.#options.onRead(undefined);
+    this.hear(revision);
+  }
+
+  #read(): void {
+    if (this.#isStopped || this.#heard <= this.#options.revisions.current) return;
+    this.#reading ??= this.#readOn().finally(() => {
+      this.#reading = undefined;
+      this.#wake();
+      // Somebody may have come between the last look and this.
+      this.#read();
+    });
+  }
+
+  async #readOn(): Promise<void> {
+    const { revisions, logger, onRead } = this.#options;
+    while (!this.#isStopped && this.#heard > revisions.current) {
+      try {
+        await this.#readNext();
+        onRead(undefined);
+      } catch (err) {
+        if (this.#isStopped) return;
+        onRead(err);
+        logger.warn({ err, revision: revisions.current }, 'changes of other replicas cannot be read; trying again');
+        await this.#wait(retryMs);
+      }
+      this.#wake();
+    }
+  }
+
+  async #readNext(): Promise<void> {
+    try {
+      await this.#readPage();
+    } catch (error) {
+      if (!(error instanceof CompactedError)) throw error;
+      const { compactRevision } = error;
+      const { revisions, logger } = this.#options;
+      logger.warn({ revision: revisions.current, compactRevision }, 'too far behind; reading anew');
+      await reread({ ...this.#options, isStopped: () => this.#isStopped });
+    }
+  }
+
+  async #readPage(): Promise<void> {
+    const { store, revisions } = this.#options;
+    const from = revisions.current;
+    // One revision is one change at most: what this process has just written itself is not asked for.
+    const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
+    for (const change of changes) this.#apply(change);
+    if (changes.length > 0) return;
+    // Revisions may have gaps, and what one hears may be wrong: the database knows.
+    this.#news = 0;
+    const present = await store.currentRevision();
+    const missed = await store.changes(from, 1);
+    if (missed.length > 0) return;
+    if (present > revisions.current) revisions.advance(present);
+    this.#heard = this.#news;
+  }
+
+  #apply(change: Change): void {
+    const { table, log, revisions, onChange } = this.#options;
+    // A commit of our own may have been answered while the page was on its way.
+    if (change.revision <= revisions.current) return;
+    const resource = table()?.ofNumber(change.kind);
+    if (resource === undefined) log.add(change);
+    else applyTo(resource, change, this.#options.logger);
+    onChange(change.revision, change.data.length);
+  }
+
+  #wake(): void {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const resolve of waiters) resolve();
+  }
+
+  async #wait(delayMs: number): Promise<void> {
+    const { clock } = this.#options;
+    let timer: Timer | undefined;
+    await new Promise<void>((resolve) => {
+      this.#pause = resolve;
+      timer = clock.setTimeout(resolve, delayMs);
+    });
+    clock.clearTimeout(timer);
+  }
+}
+
+/** One object that cannot be read must not keep all others from being followed. */
+function applyTo(resource: Resource, { op, key, data, revision }: Change, logger: Logger): void {
+  try {
+    const entry = lenientEntry(resource, { key, data, revision });
+    if (isBroken(entry) && op !== 'delete') {
+      logger.error({ key, revision, problem: entry.problem }, 'a change of another replica cannot be read');
+      resource.cache.putBroken(entry);
+      return;
+    }
+    resource.apply({ op, entry, previous: presentOf(resource, { op, key: entry.key }) });
+  } catch (err) {
+    logger.error({ err, key, revision }, 'a change of another replica could not be applied');
+  }
+}
+
+/** What a change replaces; one of an object that could not be read brings it into being, or takes it away. */
+function presentOf({ cache }: Resource, { op, key }: Pick<Change, 'op' | 'key'>): Entry | undefined {
+  return cache.get(key) ?? (op === 'delete' ? cache.broken.get(key) : undefined);
+}

@@ -1,0 +1,99 @@
+import type { Entry } from '../../index/entry.ts';
+import { CompactedError } from '../../store/store.ts';
+import type { Change, Store } from '../../store/store.ts';
+import type { Resource } from '../kinds/resource.ts';
+import type { ResourceTable } from '../kinds/resource-table.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { lenientEntry } from '../kinds/stored-entry.ts';
+import type { UnservedLog } from '../kinds/unserved-log.ts';
+
+const changesPerPage = 1000;
+
+export interface RereadParts {
+  readonly store: Store;
+  readonly table: () => ResourceTable | undefined;
+  readonly log: UnservedLog;
+  readonly revisions: Revisions;
+  readonly isStopped: () => boolean;
+}
+
+/** The objects of the kinds that are served, by key, at one revision. */
+interface State {
+  readonly revision: number;
+  readonly entries: ReadonlyMap<Resource, ReadonlyMap<string, Entry>>;
+}
+
+/**
+ * Brings memory to the present where the changes that lead there are gone: all kinds are read anew, and take their new
+ * state in one turn. Watchers have lost their place (410), and those who follow in process are told the differences.
+ */
+export async function reread(parts: RereadParts): Promise<void> {
+  const { table, log, revisions } = parts;
+  while (!parts.isStopped()) {
+    const state = await readState(parts);
+    // What this process has written itself may have brought memory further meanwhile.
+    if (state !== undefined && state.revision <= revisions.current) return;
+    // A kind that came meanwhile would stay behind.
+    const served = table()?.served() ?? [];
+    if (state === undefined || served.some((resource) => !state.entries.has(resource))) continue;
+    log.lose(state.revision);
+    for (const resource of served) {
+      resource.leap([...(state.entries.get(resource)?.values() ?? [])], state.revision);
+    }
+    revisions.advance(state.revision);
+    return;
+  }
+}
+
+/** undefined when history was forgotten faster than it was read. */
+async function readState({ store, table }: RereadParts): Promise<State | undefined> {
+  const from = await store.currentRevision();
+  const byNumber = new Map<number, Resource>();
+  const entries = new Map<Resource, Map<string, Entry>>();
+  for (const resource of table()?.served() ?? []) {
+    byNumber.set(resource.kindNumber, resource);
+    entries.set(resource, await scan(resource, store));
+  }
+  const revision = await store.currentRevision();
+  try {
+    for await (const change of changesBetween(store, from, revision)) {
+      const resource = byNumber.get(change.kind);
+      if (resource !== undefined) replay(resource, entries.get(resource) ?? new Map<string, Entry>(), change);
+    }
+  } catch (error) {
+    if (error instanceof CompactedError) return undefined;
+    throw error;
+  }
+  return { revision, entries };
+}
+
+async function scan(resource: Resource, store: Store): Promise<Map<string, Entry>> {
+  const entries = new Map<string, Entry>();
+  for await (const rows of store.scan(resource.kindNumber)) {
+    for (const row of rows) {
+      const entry = lenientEntry(resource, row);
+      entries.set(entry.key, entry);
+    }
+  }
+  return entries;
+}
+
+async function* changesBetween(store: Store, after: number, upTo: number): AsyncGenerator<Change, void, undefined> {
+  for (let from = after; ;) {
+    const page = await store.changes(from, changesPerPage);
+    for (const change of page) {
+      if (change.revision > upTo) return;
+      yield change;
+      from = change.revision;
+    }
+    if (page.length < changesPerPage) return;
+  }
+}
+
+/** A row was read before a change, or after it; its revision tells. */
+function replay(resource: Resource, entries: Map<string, Entry>, change: Change): void {
+  const key = change.key.slice(resource.keyPrefix.length);
+  if ((entries.get(key)?.revision ?? 0) >= change.revision) return;
+  if (change.op === 'delete') entries.delete(key);
+  else entries.set(key, lenientEntry(resource, change));
+}

@@ -1,0 +1,22 @@
+import { isBroken } from '../../index/broken-entry.ts';
+import type { FeedChange } from '../../index/change-feed.ts';
+import type { Entry } from '../../index/entry.ts';
+
+/** What one watcher is told of a change. */
+export interface Translated {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly entry: Entry;
+}
+
+/**
+ * A change as a selection sees it: an object that enters it is ADDED, one that leaves is DELETED (with its new state and
+ * revision), and one that is outside before and after is nobody's business (undefined).
+ */
+export function translate(change: FeedChange, selects: (entry: Entry) => boolean): Translated | undefined {
+  const { entry, previous } = change;
+  const after = change.type !== 'DELETED' && selects(entry);
+  // A watch that began before the object broke may have shown it.
+  const before = previous !== undefined && (selects(previous) || isBroken(previous));
+  if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry };
+  return before ? { type: 'DELETED', entry } : undefined;
+}

@@ -1,0 +1,101 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import type { Store } from '../../store/store.ts';
+import { Compactor } from './compactor.ts';
+import type { Retention } from './compactor.ts';
+
+interface Setup {
+  readonly clock: FakeClock;
+  readonly compactor: Compactor;
+  readonly trimmed: number[];
+  readonly compacted: number[];
+}
+
+function setup(retention: Partial<Retention>, rows = 0): Setup {
+  const clock = new FakeClock();
+  const trimmed: number[] = [];
+  const compacted: number[] = [];
+  let left = rows;
+  const store: Pick<Store, 'compact'> = {
+    compact: (upTo, maxRows) => {
+      compacted.push(upTo);
+      const gone = Math.min(left, maxRows);
+      left -= gone;
+      return Promise.resolve(gone);
+    },
+  };
+  const compactor = new Compactor({
+    store: store as Store,
+    clock,
+    logger: silentLogger,
+    retention: { minAgeMs: 1000, minChanges: 0, maxBytes: 1_000_000, ...retention },
+    trim: (revision) => trimmed.push(revision),
+    floor: 0,
+  });
+  return { clock, compactor, trimmed, compacted };
+}
+
+describe('Compactor', () => {
+  it('keeps what is young', async () => {
+    const { clock, compactor, trimmed } = setup({});
+    compactor.record(1, 10);
+    await clock.advance(999);
+    await compactor.compact();
+    expect(trimmed).to.deep.equal([]);
+    await clock.advance(1);
+    await compactor.compact();
+    expect(trimmed).to.deep.equal([1]);
+  });
+
+  it('keeps a number of changes, however old they are', async () => {
+    const { clock, compactor, trimmed } = setup({ minChanges: 300 });
+    for (let revision = 1; revision <= 512; revision += 1) compactor.record(revision, 1);
+    await clock.advance(10_000);
+    await compactor.compact();
+    expect(trimmed, 'a group of 256 would leave fewer than 300').to.deep.equal([]);
+    for (let revision = 513; revision <= 600; revision += 1) compactor.record(revision, 1);
+    await compactor.compact();
+    expect(trimmed).to.deep.equal([256]);
+  });
+
+  it('lets the bound in bytes win over both, at once', async () => {
+    const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
+    for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
+    // The one that began when the bound was passed, and the one for what came meanwhile.
+    await compactor.compact();
+    await compactor.compact();
+    // 200 changes have 1,000 bytes.
+    expect(trimmed.at(-1)).to.be.within(100, 110);
+  });
+
+  it('never takes the newest change for its bytes: watchers that keep up have yet to read it', async () => {
+    const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
+    for (let revision = 1; revision <= 20; revision += 1) {
+      compactor.record(revision, 700);
+      expect(trimmed.at(-1) ?? 0).to.be.lessThan(revision);
+      await compactor.compact();
+    }
+    expect(trimmed.at(-1)).to.equal(19);
+  });
+
+  it('goes on in small steps until the store has nothing left to drop', async () => {
+    const { clock, compactor, compacted } = setup({}, 2500);
+    compactor.record(9, 1);
+    await clock.advance(1000);
+    await compactor.compact();
+    expect(compacted).to.deep.equal([9, 9, 9]);
+  });
+
+  it('runs by itself, and not after stop', async () => {
+    const { clock, compactor, trimmed } = setup({});
+    compactor.start();
+    compactor.record(1, 1);
+    await clock.advance(30_000);
+    await compactor.stop();
+    expect(trimmed).to.deep.equal([1]);
+    compactor.record(2, 1);
+    await clock.advance(60_000);
+    expect(trimmed).to.deep.equal([1]);
+  });
+});

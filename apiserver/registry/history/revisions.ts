@@ -1,0 +1,107 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import { badRequest, unreadable } from '../object/resource-errors.ts';
+
+/** How long a read waits for a revision that is not here yet, as in Kubernetes. */
+const reachTimeoutMs = 3_000;
+
+interface Waiter {
+  readonly revision: number;
+  readonly resolve: () => void;
+}
+
+export interface RevisionsOptions {
+  readonly clock: Clock;
+  /** What memory has at the start. */
+  readonly start: number;
+  /** The database's revision, where others write to it as well; absent: nobody does, and memory is never behind. */
+  readonly latest?: () => Promise<number>;
+  /** Told of a revision that somebody waits for. */
+  readonly onWanted?: (revision: number) => void;
+}
+
+/** The revision that memory has reached, and who waits for a later one. */
+export class Revisions {
+  readonly #options: RevisionsOptions;
+  readonly #waiters = new Set<Waiter>();
+  #current: number;
+
+  constructor(options: RevisionsOptions) {
+    this.#options = options;
+    this.#current = options.start;
+  }
+
+  get current(): number {
+    return this.#current;
+  }
+
+  /** Whether memory may be behind what others have written. */
+  get mayLag(): boolean {
+    return this.#options.latest !== undefined;
+  }
+
+  /** Memory has this revision now. */
+  advance(revision: number): void {
+    this.#current = revision;
+    for (const waiter of this.#waiters) {
+      if (waiter.revision <= revision) waiter.resolve();
+    }
+  }
+
+  /**
+   * What has to be waited for before a read, if anything (Kubernetes' resourceVersion): a number, for memory to be not
+   * older than it; `0` for nothing; absent or empty, for everything that was acknowledged anywhere before this call.
+   * Rejects with ApiError: 400 when it is no number, 504 when memory does not get there in time, 503 when the database
+   * cannot be asked.
+   */
+  reach(resourceVersion: string | undefined): Promise<void> | undefined {
+    if (resourceVersion === undefined || resourceVersion === '') return this.mayLag ? this.#reachLatest() : undefined;
+    const revision = parseRevision(resourceVersion);
+    return revision <= this.#current ? undefined : this.#wait(revision);
+  }
+
+  async #reachLatest(): Promise<void> {
+    const revision = await this.#latest();
+    if (revision > this.#current) await this.#wait(revision);
+  }
+
+  async #latest(): Promise<number> {
+    try {
+      return (await this.#options.latest?.()) ?? this.#current;
+    } catch (error) {
+      throw unreadable(error);
+    }
+  }
+
+  async #wait(revision: number): Promise<void> {
+    let timer: Timer | undefined;
+    let waiter: Waiter | undefined;
+    const reached = await new Promise<boolean>((resolve) => {
+      waiter = { revision, resolve: () => resolve(true) };
+      this.#waiters.add(waiter);
+      timer = this.#options.clock.setTimeout(() => resolve(false), reachTimeoutMs);
+      this.#options.onWanted?.(revision);
+    });
+    this.#options.clock.clearTimeout(timer);
+    if (waiter !== undefined) this.#waiters.delete(waiter);
+    if (!reached) throw tooLarge(revision, this.#current);
+  }
+}
+
+/** 0 for the empty string; 400 for what is no decimal number below 2^53. */
+export function parseRevision(text: string): number {
+  if (text === '') return 0;
+  const revision = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(revision)) {
+    const value = JSON.stringify(text.slice(0, 64));
+    throw badRequest(`resourceVersion: Invalid value: ${value}: must be a decimal number below 2^53`);
+  }
+  return revision;
+}
+
+function tooLarge(revision: number, current: number): ApiError {
+  return new ApiError('Timeout', `Timeout: Too large resource version: ${revision}, current: ${current}`, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,93 @@
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import { runInTurns } from '../../turns/steps.ts';
+import { claimDifference } from '../../store/claim-difference.ts';
+import type { KindClaims, Store, StoredClaims } from '../../store/store.ts';
+import { checkUnique } from './index-build.ts';
+import { resourceName } from '../object/resource-errors.ts';
+import type { Resource } from './resource.ts';
+import type { Revisions } from '../history/revisions.ts';
+
+export interface AlignParts {
+  readonly store: Store;
+  readonly revisions: Revisions;
+  /** Brings the resource to a revision that memory has reached. */
+  readonly replay: (upTo: number) => void;
+  /** Changes were lost: the resource has to be read anew. */
+  readonly isLost: () => boolean;
+}
+
+/**
+ * Makes the store's unique indexes and claims of a kind those of the resource, and lets it write under their generation.
+ * Where other processes write to the same database, they are mostly right already, as the others keep them so; that is
+ * seen without holding anybody up. Answers false when the resource has to be read anew. Rejects with IndexBuildError for
+ * two objects that have one value.
+ */
+export async function alignClaims(resource: Resource, parts: AlignParts): Promise<boolean> {
+  const { store, revisions, replay, isLost } = parts;
+  for (;;) {
+    // One moment of the store, and the resource brought to it: only then do they have to be equal.
+    const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;
+    if (stored !== undefined) await arrive(stored.revision, { store, revisions });
+    if (isLost()) return false;
+    const revision = stored?.revision ?? revisions.current;
+    replay(revision);
+    await checkUnique(resource.cache);
+    const wanted = await runInTurns(resource.claims());
+    if (stored !== undefined && (await areEqual(stored, wanted))) {
+      resource.generation = stored.generation;
+      return true;
+    }
+    const outcome = await store.setClaims(resource.kindNumber, { ...wanted, revision });
+    if (isLost()) return false;
+    if ('generation' in outcome) {
+      if (store.isShared) resource.generation = outcome.generation;
+      return true;
+    }
+    // Others have written meanwhile, and from now on only those who know the same indexes can.
+  }
+}
+
+/** No reader waits here, so it may take as long as it takes; a store that is closed ends it. */
+async function arrive(revision: number, { store, revisions }: Pick<AlignParts, 'store' | 'revisions'>): Promise<void> {
+  while (revision > revisions.current) {
+    try {
+      await revisions.reach(String(revision));
+    } catch (error) {
+      if (!isApiError(error) || error.reason !== 'Timeout') throw error;
+      await store.currentRevision();
+    }
+  }
+}
+
+async function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClaims, 'revision'>): Promise<boolean> {
+  if (stored.indexes.join() !== indexes.join()) return false;
+  const { set, drop } = await runInTurns(claimDifference(stored.claims, claims));
+  return set.length + drop.length === 0;
+}
+
+/**
+ * A write was refused for its generation: another process has set the kind's unique indexes anew. Resolves when they are
+ * the same here, and the resource writes on under the new generation. Rejects with ApiError ServiceUnavailable when they
+ * are others: what is written here would claim too little. The resource then takes no write any more.
+ */
+export function adoptGeneration(resource: Resource, store: Store): Promise<void> {
+  const underWay = adoptions.get(resource);
+  if (underWay !== undefined) return underWay;
+  const adoption = adopt(resource, store).finally(() => adoptions.delete(resource));
+  adoptions.set(resource, adoption);
+  return adoption;
+}
+
+/** A batch of writes is refused at once, and the answer has all claims of the kind: it is asked for once. */
+const adoptions = new WeakMap<Resource, Promise<void>>();
+
+async function adopt(resource: Resource, store: Store): Promise<void> {
+  const { generation, indexes } = await store.claims(resource.kindNumber);
+  if (!resource.hasIndexes(indexes)) {
+    const message = `${resourceName(resource.model)} has other unique indexes at another replica; this one has to be restarted with the same`;
+    const refusal = new ApiError('ServiceUnavailable', message);
+    resource.refuseWrites(refusal);
+    throw refusal;
+  }
+  resource.generation = generation;
+}

@@ -1,0 +1,71 @@
+import { freezeDeep } from '@homeostat/controller-runtime';
+import { ApiError, apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
+import { objectLimits } from '../../limits/body-limits.ts';
+import { copyAsJsonObject } from '../../decode/json-copy.ts';
+import { clip } from '../object/resource-errors.ts';
+import type { Rules } from '../rules/write-request.ts';
+import { isEmpty } from '../rules/write-rules.ts';
+
+/** A conversion as a model declares it; undefined: only apiVersion changes. */
+export type Convert = ((object: ApiObject) => unknown) | undefined;
+
+/** Fields that may not differ where a conversion answers them. */
+const fixedFields = ['name', 'namespace', 'uid'] as const;
+
+/**
+ * An object in another version: what the model's function makes of it, with the defaults of the target's schema, and
+ * without what that does not know. Freezes `object`, which the result shares nothing with.
+ * @throws ApiError InternalError, naming object, kind and versions, when the function throws, or answers no such object.
+ */
+export function convertObject(object: ApiObject, { model, schema }: Rules, convert: Convert): ApiObject {
+  try {
+    const fields = readAnswer(convert === undefined ? object : convert(freezeDeep(object)));
+    const converted = {
+      ...fields,
+      apiVersion: apiVersionOf(model),
+      kind: model.kind,
+      metadata: metadataOf(object.metadata, fields['metadata']),
+    };
+    schema.applyDefaults(converted);
+    schema.prune(converted);
+    return converted;
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const { name } = object.metadata;
+    throw new ApiError(
+      'InternalError',
+      `${model.kind} "${clip(name)}" cannot be converted from ${clip(object.apiVersion)} to ${apiVersionOf(model)}: ${clip(message)}`,
+      { cause, details: { name: clip(name), group: model.group, kind: model.plural } },
+    );
+  }
+}
+
+function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
+  if (answer instanceof Promise) {
+    // Nobody waits for what it comes to.
+    answer.catch(() => undefined);
+    throw new TypeError('the conversion must be synchronous, and answered a Promise');
+  }
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
+    throw new TypeError('the conversion must answer an object');
+  return copyAsJsonObject(answer, objectLimits) as Readonly<Record<string, unknown>>;
+}
+
+/** Labels and annotations are the conversion's, where it answers metadata; all else stays. */
+function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
+  if (answered === undefined) return structuredClone(before);
+  const [wrong] = metadataShapeErrors(answered);
+  if (wrong !== undefined)
+    throw new TypeError(`the conversion must not answer such metadata: ${wrong.field}: ${wrong.message}`);
+  const after = answered as Partial<ObjectMeta>;
+  const changed = fixedFields.find((field) => after[field] !== undefined && after[field] !== before[field]);
+  if (changed !== undefined) throw new TypeError(`the conversion must not change metadata.${changed}`);
+  const { labels: _labels, annotations: _annotations, ...rest } = structuredClone(before);
+  const { labels, annotations } = after;
+  return {
+    ...rest,
+    ...(isEmpty(labels) ? {} : { labels }),
+    ...(isEmpty(annotations) ? {} : { annotations }),
+  };
+}

@@ -1,0 +1,37 @@
+import { IndexSpec } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { Entry } from '../../index/entry.ts';
+import type { RequiredClaim } from '../../store/store.ts';
+import type { Resource } from './resource.ts';
+
+const name = 'live';
+
+/**
+ * For namespaces and definitions, in which other objects are created. Such an object claims its uid until it is declared
+ * deleted; the commit that declares it deleted releases the claim. From then on every replica refuses creations that require
+ * the claim, so that no object can appear behind the back of the controller that deletes the objects.
+ */
+export const liveIndex: IndexSpec = new IndexSpec({
+  name,
+  unique: true,
+  indexFunc: {
+    multiValued: false,
+    valuesOf: ({ metadata: { uid, deletionTimestamp } }) =>
+      uid === undefined || deletionTimestamp !== undefined ? [] : [uid],
+  },
+});
+
+/** The claim that the creation of an object requires, if any. Throws ApiError when the object may not be created. */
+export type CreationRule = (resource: Resource, object: ApiObject) => RequiredClaim | undefined;
+
+/** One claim for each state of an object: stores recognize claims of a batch by identity. */
+const claims = new WeakMap<Entry, RequiredClaim>();
+
+/** The claim of an object of a kind with {@link liveIndex}, for creations to require. */
+export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
+  const known = claims.get(entry);
+  if (known !== undefined) return known;
+  const claim = resource.requiredClaim({ index: name, value: entry.uid ?? '' });
+  claims.set(entry, claim);
+  return claim;
+}

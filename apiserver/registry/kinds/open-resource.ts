@@ -1,0 +1,191 @@
+import { defaultIndexes } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../../index/broken-entry.ts';
+import type { BrokenEntry } from '../../index/broken-entry.ts';
+import { ChangeFeed } from '../../index/change-feed.ts';
+import type { FeedChange } from '../../index/change-feed.ts';
+import { History } from '../../index/history.ts';
+import { KindCache } from '../../index/kind-cache.ts';
+import { compileSchema } from '../../schema/compile-schema.ts';
+import { kindNameOf } from '../../store/object-key.ts';
+import type { Change, Store } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import { runInTurns } from '../../turns/steps.ts';
+import { alignClaims } from './align-claims.ts';
+import { IndexBuildError, numberIndexes } from './index-build.ts';
+import type { KindJudge } from '../rules/kind-judge.ts';
+import type { KindStrategy } from '../rules/kind-strategy.ts';
+import { judgedRules, modelValidator } from '../rules/model-validator.ts';
+import { readKind } from './read-kind.ts';
+import { feedChange, Resource } from './resource.ts';
+import type { OtherVersion } from './resource.ts';
+import type { Revisions } from '../history/revisions.ts';
+import type { Registration } from './scheme-manager.ts';
+import { lenientEntry, putEntry } from './stored-entry.ts';
+import type { KindLog, UnservedLog } from './unserved-log.ts';
+import { upgradeTo } from './upgrade.ts';
+import type { Upgrade } from './upgrade.ts';
+import type { Rules } from '../rules/write-request.ts';
+
+export { IndexBuildError };
+
+/** Bytes of changes that are read in one turn of the event loop: 10 ms. */
+const bytesPerTurn = 1024 * 1024;
+
+export interface OpenParts {
+  readonly store: Store;
+  /** Has what other processes write to the kind until it is served. */
+  readonly log: UnservedLog;
+  readonly revisions: Revisions;
+  readonly onError: (error: unknown) => void;
+  /** A stored object cannot be shown in a version that somebody asked for. */
+  readonly onUnreadable: (error: unknown) => void;
+  /** The model's `validate` threw what it must not, or answered what it must not. */
+  readonly onValidateBug: (error: unknown) => void;
+  /** What a built-in kind adds to the rules of all kinds. Default nothing. */
+  readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
+  /** Judges the objects of a built-in kind that may take long to judge. Default nothing. */
+  readonly judgeOf?: (model: ModelDescriptor) => KindJudge | undefined;
+  /** Objects indexed so far; called after each page. */
+  readonly onProgress: (indexed: number) => void;
+  /** Told of each stored object that cannot be read. */
+  readonly onBroken: (entry: BrokenEntry) => void;
+}
+
+/**
+ * Reads a kind's objects, builds its indexes, makes the store's unique claims agree with them, and fills the watch window
+ * from the log, so that watchers resume across a restart. `serve` is called in the turn in which memory has the kind as
+ * it is at the present revision: the next change is the resource's own. Rejects with IndexBuildError, naming index, value
+ * and objects.
+ */
+export async function openResource(
+  registration: Registration,
+  parts: OpenParts,
+  serve: (resource: Resource) => void,
+): Promise<Resource> {
+  const { store, log, revisions } = parts;
+  const { descriptor: model, origin } = registration;
+  const kindNumber = await store.numberOf(kindNameOf(model));
+  const rules = rulesOf(model, { ...parts, origin });
+  const upgrade = upgradeTo(rules);
+  for (;;) {
+    const place = log.begin(kindNumber, revisions.current);
+    const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
+    await runInTurns(cache.loadSteps(await readKind({ cache, upgrade }, { ...parts, kindNumber })));
+    const resource = await createResource(registration, {
+      ...parts,
+      rules,
+      upgrade,
+      cache,
+      kindNumber,
+      floor: place.revision,
+    });
+    let replayed = place.revision;
+    const restored = await restoreChanges(resource, log.since(kindNumber, 0));
+    const replay = (upTo: number): void => {
+      for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
+      replayed = upTo;
+    };
+    const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
+    if (!isAligned || place.isLost()) continue;
+    replay(revisions.current);
+    restoreFeed(resource, log.take(kindNumber), restored);
+    for (const entry of cache.broken.values()) parts.onBroken(entry);
+    serve(resource);
+    return resource;
+  }
+}
+
+type RulesParts = Pick<OpenParts, 'onValidateBug' | 'strategyOf' | 'judgeOf'> & Pick<Registration, 'origin'>;
+
+/** What writes of a model are judged by. @throws as {@link compileSchema}. */
+export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
+  const { onValidateBug, strategyOf, judgeOf, origin } = parts;
+  const judge = judgeOf?.(model);
+  return {
+    model,
+    schema: compileSchema(model, origin),
+    validateModel: modelValidator(model, onValidateBug),
+    judge: judge === undefined ? undefined : judgedRules(model, judge),
+    strategy: strategyOf?.(model),
+  };
+}
+
+/** The rules of each version that a kind is served in, but not stored. @throws as {@link compileSchema}. */
+export function otherRulesOf({ versions = [] }: ModelDescriptor, parts: RulesParts): readonly OtherVersion[] {
+  return versions
+    .filter(({ model }) => model.served !== false)
+    .map((version) => ({ version, rules: rulesOf(version.model, parts) }));
+}
+
+interface Created extends OpenParts {
+  readonly rules: Rules;
+  readonly upgrade: Upgrade;
+  readonly cache: KindCache;
+  readonly kindNumber: number;
+  readonly floor: number;
+}
+
+async function createResource({ descriptor: model, owner, origin }: Registration, parts: Created): Promise<Resource> {
+  const { store, rules, upgrade, cache, kindNumber, floor, onError, onUnreadable } = parts;
+  const feed = new ChangeFeed({ floor, onError });
+  return new Resource({
+    rules,
+    versions: otherRulesOf(model, { ...parts, origin }),
+    upgrade,
+    onUnreadable,
+    owner,
+    kindNumber,
+    cache,
+    feed,
+    history: new History(cache, feed),
+    indexNumbers: await numberIndexes(cache, store),
+  });
+}
+
+/** Brings an object up to date that was read before, or after, the change. */
+function replayOnto(resource: Resource, change: Change): void {
+  const { cache, keyPrefix } = resource;
+  const { op, revision } = change;
+  const name = change.key.slice(keyPrefix.length);
+  const present = cache.get(name) ?? cache.broken.get(name);
+  if (present !== undefined && present.revision >= revision) return;
+  if (op === 'delete') cache.remove(name);
+  else putEntry(cache, lenientEntry(resource, change));
+}
+
+/** Fills the watch window. Where a change cannot be read, history begins after it: watchers from before are told 410. */
+function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
+  const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
+  const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
+  resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));
+}
+
+/** Changes by their revision, as the feed holds them; in several turns when they are many. */
+async function restoreChanges(
+  resource: Resource,
+  changes: readonly Change[],
+): Promise<ReadonlyMap<number, FeedChange>> {
+  const restored = new Map<number, FeedChange>();
+  let bytes = 0;
+  for (const change of changes) {
+    restored.set(change.revision, restore(resource, change));
+    bytes += change.data.length + (change.previous?.data.length ?? 0);
+    if (bytes < bytesPerTurn) continue;
+    bytes = 0;
+    await nextTurn();
+  }
+  return restored;
+}
+
+/** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
+function restore(resource: Resource, change: Change): FeedChange {
+  const { cache, keyPrefix } = resource;
+  const { op, key, revision } = change;
+  const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
+  const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
+  const entry = present?.revision === revision ? present : lenientEntry(resource, change);
+  // The next change creates an object that could not be read.
+  const isNew = op !== 'delete' && before !== undefined && isBroken(before);
+  return feedChange(op, entry, isNew ? undefined : before);
+}

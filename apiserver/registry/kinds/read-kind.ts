@@ -1,0 +1,59 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
+import type { Entry } from '../../index/entry.ts';
+import { IndexValueError } from '../../index/index-value-error.ts';
+import type { Row, Store } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import { IndexBuildError } from './index-build.ts';
+import { allocateFrom, maxRevisionBytes } from '../object/object-codec.ts';
+import type { Allocate } from '../object/object-codec.ts';
+import { storedEntry } from './stored-entry.ts';
+import type { StoredKind } from './stored-entry.ts';
+
+export interface ReadParts {
+  readonly store: Store;
+  readonly kindNumber: number;
+  /** Objects read so far; called after each page. */
+  readonly onProgress: (read: number) => void;
+}
+
+/** Read and indexed in one turn of the event loop, whichever comes first: a page of definitions can have many megabytes. */
+const objectsPerTurn = 200;
+const bytesPerTurn = 512 * 1024;
+
+/**
+ * A kind's objects with the values of their indexes; a BrokenEntry for each that cannot be read. Each is as it was at some moment of the reading, and what comes or
+ * goes meanwhile may be there or not. Rejects with IndexBuildError where an index cannot read an object, or it is stored in
+ * a version that it cannot be converted from.
+ */
+export async function readKind(kind: StoredKind, { store, kindNumber, onProgress }: ReadParts): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const rows of store.scan(kindNumber)) {
+    const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
+    const allocate = allocateFrom(total);
+    let bytes = 0;
+    for (const row of rows) {
+      entries.push(entryOf(kind, row, allocate));
+      bytes += row.data.length;
+      if (bytes < bytesPerTurn && entries.length % objectsPerTurn !== 0) continue;
+      bytes = 0;
+      await nextTurn();
+    }
+    onProgress(entries.length);
+    // Others see the progress: the next page may be here already.
+    await nextTurn();
+  }
+  return entries;
+}
+
+function entryOf(kind: StoredKind, row: Row, allocate: Allocate): Entry {
+  try {
+    return storedEntry(kind, row, allocate);
+  } catch (error) {
+    // What cannot be converted has no index values: unique values would not be unique any more.
+    if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
+    if (!(error instanceof IndexValueError)) throw error;
+    const name = row.key.split('/').at(-1);
+    const message = `index ${error.index} of ${kind.cache.descriptor.kind}: cannot index "${name}": ${error.message}`;
+    throw new IndexBuildError(message, { cause: error });
+  }
+}

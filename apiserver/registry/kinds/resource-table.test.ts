@@ -1,0 +1,64 @@
+import { defineModel, IndexSpec, simpleAttribute } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { startApiServer } from '../../server/api-server.ts';
+import type { ApiServer } from '../../server/api-server.ts';
+import { serviceOwner } from './scheme-manager.ts';
+
+/** More than the store commits at once. */
+const manyWrites = 3_000;
+
+function thingModel(onIndexed: () => void = () => undefined): ModelDescriptor {
+  const base = defineModel({
+    gvk: 'things.example.com/v1/Thing',
+    plural: 'things',
+    schema: { type: 'object', properties: { spec: { type: 'string' } } },
+  });
+  const indexFunc = simpleAttribute(base, ({ metadata }) => {
+    onIndexed();
+    return metadata.name;
+  });
+  return { ...base, indexes: [new IndexSpec({ name: 'watched', unique: true, indexFunc })] };
+}
+
+describe('a kind that is taken back and registered again', () => {
+  let server: ApiServer;
+  const Thing = thingModel();
+
+  beforeEach(async () => {
+    server = await startApiServer({ database: 'memory:', port: 0 });
+    server.schemeManager.register(Thing);
+    await server.whenReady(Thing);
+  });
+
+  afterEach(async () => server.stop());
+
+  const create = async (number: number): Promise<unknown> =>
+    server.client.create(Thing, { metadata: { name: `t-${number}` } });
+
+  it('has every write that was acknowledged meanwhile, and no other', async () => {
+    const creations = Array.from({ length: manyWrites }, async (_, number) => create(number));
+    // The first batch is stored, the others wait.
+    await Promise.race(creations);
+    server.schemeManager.unregister(Thing, serviceOwner);
+    server.schemeManager.register(Thing);
+    const late = create(manyWrites);
+    const outcomes = await Promise.allSettled(creations);
+    await late;
+    const { items } = await server.client.list(Thing);
+    const acknowledged = outcomes.flatMap(({ status }, number) => (status === 'fulfilled' ? [`t-${number}`] : []));
+    expect(items.map(({ metadata }) => metadata.name)).to.have.members([...acknowledged, `t-${manyWrites}`]);
+  });
+
+  it('is not read to the end when nobody wants it any more', async () => {
+    await Promise.all(Array.from({ length: manyWrites }, async (_, number) => create(number)));
+    server.schemeManager.unregister(Thing, serviceOwner);
+    let indexed = 0;
+    const counted = thingModel(() => (indexed += 1));
+    server.schemeManager.register(counted);
+    const ready = server.whenReady(counted).catch((error: unknown) => String(error));
+    server.schemeManager.unregister(counted, serviceOwner);
+    expect(await ready).to.include('was unregistered while it was being indexed');
+    expect(indexed).to.be.lessThan(manyWrites);
+  });
+});

@@ -1,0 +1,202 @@
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { EventEmitter } from 'eventemitter3';
+import type { BrokenEntry } from '../../index/broken-entry.ts';
+import { keyPrefixOf } from '../../store/object-key.ts';
+import { versionsOfKind } from './kind-versions.ts';
+import { openResource, otherRulesOf, rulesOf } from './open-resource.ts';
+import type { OpenParts } from './open-resource.ts';
+import { notReady } from './resource.ts';
+import type { Resource } from './resource.ts';
+import type { Registration, SchemeManager } from './scheme-manager.ts';
+
+interface TableEvents {
+  /** A kind is served from now on. */
+  readonly opened: (resource: Resource) => void;
+  /** A kind is no longer served. */
+  readonly closed: (resource: Resource) => void;
+}
+
+/** A kind on its way: being indexed, or served. */
+interface Slot {
+  registration: Registration;
+  readonly ready: Promise<Resource>;
+  resource: Resource | undefined;
+  indexed: number;
+}
+
+export type ResourceTableOptions = Omit<
+  OpenParts,
+  'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug' | 'onBroken'
+> & {
+  readonly schemes: SchemeManager;
+  readonly logger: Logger;
+};
+
+/** The kinds that are served. Follows the scheme manager: a registration opens a kind, its end closes it. */
+export class ResourceTable extends EventEmitter<TableEvents> {
+  readonly #options: ResourceTableOptions;
+  readonly #slots = new Map<string, Slot>();
+  readonly #served = new Map<number, Resource>();
+  /** Kinds that were taken back and still have something under way, by group and plural. */
+  readonly #leaving = new Map<string, Promise<void>>();
+
+  constructor(options: ResourceTableOptions) {
+    super();
+    this.#options = options;
+    options.schemes.on('registered', (registration) => this.#open(registration));
+    options.schemes.on('replaced', (registration) => this.#replace(registration));
+    options.schemes.on('unregistered', (registration) => this.#close(registration));
+  }
+
+  /** The kind at a path, in its version; undefined when none is registered, ServiceUnavailable while it is being indexed. */
+  find(group: string, version: string, plural: string): Resource | undefined {
+    const slot = this.#slots.get(slotKey(group, version, plural));
+    if (slot === undefined) return undefined;
+    if (slot.resource === undefined) throw notReady(slot.registration.descriptor);
+    const resource = slot.resource.inVersion(version);
+    return resource?.model.served === false ? undefined : resource;
+  }
+
+  /** A kind that is served now, in this version. */
+  get(gvk: GroupVersionKind): Resource | undefined {
+    const registration = this.#options.schemes.lookup(gvk);
+    const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
+    return slot?.resource?.inVersion(gvk.version);
+  }
+
+  /** Returns a function that gets one kind, and looks it up again only when the kind is no longer served: for hot paths. */
+  getterOf(gvk: GroupVersionKind): () => Resource | undefined {
+    let known: Resource | undefined;
+    return () => {
+      if (known === undefined || known.isClosed) known = this.get(gvk);
+      return known;
+    };
+  }
+
+  /** Resolves when a registered kind is served. Rejects with IndexBuildError, or when it is not registered (any more). */
+  async whenReady(gvk: GroupVersionKind): Promise<Resource> {
+    const registration = this.#options.schemes.lookup(gvk);
+    const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
+    if (slot === undefined) throw new Error(`${apiVersionOf(gvk)} ${gvk.kind} is not registered`);
+    const resource = await slot.ready;
+    return resource.inVersion(gvk.version) ?? resource;
+  }
+
+  /** How many objects of a kind that is being indexed are done; undefined when it is not being indexed. */
+  progress(model: ModelDescriptor): number | undefined {
+    const slot = this.#slots.get(keyOf(model));
+    return slot === undefined || slot.resource !== undefined ? undefined : slot.indexed;
+  }
+
+  /** All kinds that are served now, each in the version that its objects are stored in. */
+  served(): readonly Resource[] {
+    return [...this.#served.values()];
+  }
+
+  /** What is served now, in every version. */
+  models(): readonly ModelDescriptor[] {
+    return this.served().flatMap((resource) => resource.served().map(({ model }) => model));
+  }
+
+  /** The kind that has this number in the store, when it is served now. */
+  ofNumber(kind: number): Resource | undefined {
+    return this.#served.get(kind);
+  }
+
+  #open(registration: Registration): void {
+    const { descriptor } = registration;
+    const slot: Slot = { registration, resource: undefined, indexed: 0, ready: this.#build(registration, () => slot) };
+    for (const version of versionsOfKind(descriptor)) this.#slots.set(keyOf(version), slot);
+    // Whoever registered awaits it; a rejection that nobody awaits yet must not end the process.
+    slot.ready.catch(() => undefined);
+  }
+
+  async #build(registration: Registration, slotOf: () => Slot): Promise<Resource> {
+    const { logger } = this.#options;
+    const { owner } = registration;
+    const { kind, group } = registration.descriptor;
+    // What the kind's last life still writes would be missed by reading it now.
+    const left = this.#leaving.get(stemOf(registration.descriptor));
+    if (left !== undefined) await left;
+    const parts = {
+      ...this.#options,
+      onError: (err: unknown) => logger.error({ err, kind, group }, 'a listener to changes failed'),
+      onUnreadable: (err: unknown) =>
+        logger.warn({ err, kind, group, owner }, 'a stored object cannot be shown in another version'),
+      onValidateBug: this.#validateBugLog(registration),
+      onBroken: ({ key, problem }: BrokenEntry) =>
+        logger.error(
+          { key: keyPrefixOf(registration.descriptor) + key, kind, group, owner, problem },
+          'a stored object cannot be read, and is left out of lists; replace it by PUT, or delete it',
+        ),
+      onProgress: (indexed: number) => {
+        const slot = this.#checkPresent(slotOf());
+        slot.indexed = indexed;
+        logger.debug({ kind, group, indexed }, 'indexing');
+      },
+    };
+    return openResource(registration, parts, (resource) => {
+      this.#checkPresent(slotOf()).resource = resource;
+      this.#served.set(resource.kindNumber, resource);
+      this.emit('opened', resource);
+    });
+  }
+
+  #replace(registration: Registration): void {
+    const { descriptor, origin } = registration;
+    const slot = this.#slots.get(keyOf(descriptor));
+    if (slot?.resource === undefined) throw notReady(descriptor);
+    const parts = { ...this.#options, origin, onValidateBug: this.#validateBugLog(registration) };
+    slot.resource.replaceRules(rulesOf(descriptor, parts), otherRulesOf(descriptor, parts));
+    slot.registration = registration;
+  }
+
+  #validateBugLog({ descriptor, owner }: Registration): (err: unknown) => void {
+    const { kind, group } = descriptor;
+    return (err) => this.#options.logger.warn({ err, kind, group, owner }, 'the validate of a model failed');
+  }
+
+  #checkPresent(slot: Slot): Slot {
+    const { descriptor } = slot.registration;
+    if (this.#slots.get(keyOf(descriptor)) === slot) return slot;
+    throw new Error(`${descriptor.kind} was unregistered while it was being indexed`);
+  }
+
+  #close({ descriptor }: Registration): void {
+    const slot = this.#slots.get(keyOf(descriptor));
+    for (const version of versionsOfKind(descriptor)) this.#slots.delete(keyOf(version));
+    if (slot === undefined) return;
+    void this.#await(stemOf(descriptor), leave(slot));
+    if (slot.resource === undefined) return;
+    this.#served.delete(slot.resource.kindNumber);
+    this.emit('closed', slot.resource);
+  }
+
+  /** Remembers that a kind has not left entirely, until it has. */
+  async #await(stem: string, left: Promise<void>): Promise<void> {
+    this.#leaving.set(stem, left);
+    await left;
+    if (this.#leaving.get(stem) === left) this.#leaving.delete(stem);
+  }
+}
+
+/** Resolves when nothing of a kind that was taken back is under way: neither its build nor a write. */
+async function leave({ ready, resource }: Slot): Promise<void> {
+  const written = resource?.close();
+  await ready.catch(() => undefined);
+  await written;
+}
+
+/** What all versions of a kind have in common: they are the same objects in the store. */
+function stemOf({ group, plural }: ModelDescriptor): string {
+  return `${group}/${plural}`;
+}
+
+function keyOf({ group, version, plural }: ModelDescriptor): string {
+  return slotKey(group, version, plural);
+}
+
+function slotKey(group: string, version: string, plural: string): string {
+  return `${group}/${version}/${plural}`;
+}

@@ -1,0 +1,331 @@
+import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../../index/broken-entry.ts';
+import type { ChangeFeed, FeedChange } from '../../index/change-feed.ts';
+import type { Entry, IndexValues } from '../../index/entry.ts';
+import type { History } from '../../index/history.ts';
+import type { KindCache, UniqueValue } from '../../index/kind-cache.ts';
+import { keyPrefixOf } from '../../store/object-key.ts';
+import type { Claim, KindClaims, Operation, RequiredClaim } from '../../store/store.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { changesElsewhere } from './changes-elsewhere.ts';
+import { deprecationOf } from './kind-versions.ts';
+import { resourceName } from '../object/resource-errors.ts';
+import { upgradeTo } from './upgrade.ts';
+import type { Upgrade } from './upgrade.ts';
+import { VersionView } from './version-view.ts';
+import type { Rules } from '../rules/write-request.ts';
+
+/** A version that a kind is served in, but not stored. */
+export interface OtherVersion {
+  readonly version: ModelVersion;
+  readonly rules: Rules;
+}
+
+/** Objects converted in one turn of the event loop; requests get theirs in between. */
+const shownPerTurn = 200;
+
+/** Objects whose claims are gathered in one step: about a millisecond. */
+const claimedPerStep = 2000;
+
+export interface ResourceParts {
+  /** Of the version that objects are stored in. */
+  readonly rules: Rules;
+  /** Others that the kind is served in. */
+  readonly versions: readonly OtherVersion[];
+  readonly upgrade: Upgrade;
+  /** Hears of each stored object that somebody asks for in a version that cannot show it. */
+  readonly onUnreadable: (error: unknown) => void;
+  /** Who registered the model: a plugin's name, or `service`. */
+  readonly owner: string;
+  readonly kindNumber: number;
+  readonly cache: KindCache;
+  readonly feed: ChangeFeed;
+  readonly history: History;
+  /** The store's numbers of the unique indexes, by name. */
+  readonly indexNumbers: ReadonlyMap<string, number>;
+}
+
+/** What makes a resource that of another version. */
+interface Other {
+  readonly storage: Resource;
+  readonly view: VersionView;
+}
+
+/**
+ * A kind that is being served: its rules, its objects in memory, its changes. In memory, in index and feed, objects are in
+ * the version that they are stored in. Each other version is a resource with rules of its own, and all else in common.
+ */
+export class Resource {
+  /** The same kind in the version that its objects are stored in; mostly this very resource. */
+  readonly storage: Resource;
+  readonly #view: VersionView | undefined;
+  readonly #versions: ReadonlyMap<string, Resource>;
+  readonly apiVersion: string;
+  readonly owner: string;
+  readonly keyPrefix: string;
+  readonly kindNumber: number;
+  readonly cache: KindCache;
+  readonly feed: ChangeFeed;
+  readonly history: History;
+  /** Of the unique indexes, where other processes may know others; writes carry it. */
+  generation: number | undefined;
+  readonly #indexNumbers: ReadonlyMap<string, number>;
+  #rules: Rules;
+  #upgrade: Upgrade;
+  #commits = 0;
+  #isClosed = false;
+  #refusal: ApiError | undefined;
+  readonly #whenQuiet: (() => void)[] = [];
+
+  constructor(parts: ResourceParts, other?: Other) {
+    this.storage = other?.storage ?? this;
+    this.#view = other?.view;
+    this.#upgrade = parts.upgrade;
+    this.#versions = new Map(
+      parts.versions.map(({ version, rules }) => {
+        const view = new VersionView(version, rules, parts.onUnreadable);
+        return [rules.model.version, new Resource({ ...parts, rules, versions: [] }, { storage: this, view })];
+      }),
+    );
+    this.#rules = this.#amongVersions(parts.rules);
+    this.apiVersion = apiVersionOf(parts.rules.model);
+    this.owner = parts.owner;
+    this.keyPrefix = keyPrefixOf(parts.rules.model);
+    this.kindNumber = parts.kindNumber;
+    this.cache = parts.cache;
+    this.feed = parts.feed;
+    this.history = parts.history;
+    this.#indexNumbers = parts.indexNumbers;
+  }
+
+  get rules(): Rules {
+    return this.#rules;
+  }
+
+  get model(): ModelDescriptor {
+    return this.#rules.model;
+  }
+
+  /** Each answer warns of this. */
+  get deprecation(): string | undefined {
+    return deprecationOf(this.model, this.storage.model);
+  }
+
+  get upgrade(): Upgrade {
+    return this.#upgrade;
+  }
+
+  /** What clients may ask for, by version. */
+  served(): readonly Resource[] {
+    return this.#all().filter(({ model }) => model.served !== false);
+  }
+
+  /** The same kind in another version; undefined when it has none of that name. */
+  inVersion(version: string): Resource | undefined {
+    return version === this.model.version ? this : this.#versions.get(version);
+  }
+
+  /** Other rules from the next write on, of models with the same names and indexes. Objects stay as they are stored. */
+  replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
+    this.#rules = this.#amongVersions(rules);
+    this.#view?.replaceRules(rules);
+    this.#upgrade = upgradeTo(rules);
+    for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
+  }
+
+  /** A stored object as this version has it. @throws ApiError InternalError when it cannot be converted. */
+  show(entry: Entry): Entry {
+    return this.#view === undefined ? entry : this.#view.show(entry);
+  }
+
+  /** The same for many. Others get their turn meanwhile. */
+  async showAll(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    if (this.#view === undefined) return entries;
+    const shown: Entry[] = [];
+    for (const entry of entries) {
+      shown.push(this.#view.show(entry));
+      if (shown.length % shownPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return shown;
+  }
+
+  /** What becomes of an object of this version when it is stored; undefined where that is the object itself. */
+  get view(): VersionView | undefined {
+    return this.#view;
+  }
+
+  /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
+  apply(change: { op: Operation['op']; entry: Entry; previous: Entry | undefined }): void {
+    const { op, entry, previous } = change;
+    if (op === 'delete') this.cache.remove(entry.key);
+    else this.cache.put(entry);
+    this.feed.append(feedChange(op, entry, previous));
+  }
+
+  /** Takes the state of a later revision, where it is not known how it came about: watchers have lost their place. */
+  leap(entries: readonly Entry[], revision: number): void {
+    const differences: FeedChange[] = [];
+    const gone = new Map(Array.from(this.cache.entries(), (entry) => [entry.key, entry]));
+    for (const entry of entries) {
+      const known = gone.get(entry.key);
+      gone.delete(entry.key);
+      // Watchers keep what they know: that it broke is no change of the object.
+      if (isBroken(entry)) continue;
+      if (known?.revision === entry.revision) continue;
+      const isAnother = known !== undefined && known.uid !== entry.uid;
+      if (isAnother) differences.push(feedChange('delete', { ...known, revision }, known));
+      differences.push(feedChange('update', entry, isAnother ? undefined : known));
+    }
+    for (const entry of gone.values()) differences.push(feedChange('delete', { ...entry, revision }, entry));
+    this.cache.load(entries);
+    this.feed.leap(revision, differences);
+    this.history.prune();
+  }
+
+  /** Objects may take long to judge, however small they are. */
+  get takesLong(): boolean {
+    return this.#rules.judge !== undefined;
+  }
+
+  /** Undefined once writes can be judged at once; else resolves when they can: the patterns of a schema are compiled before the first. */
+  whenWritable(): Promise<void> | undefined {
+    const own = this.#rules.schema.whenReady();
+    const stored = this.#view === undefined ? undefined : this.storage.whenWritable();
+    if (own === undefined || stored === undefined) return own ?? stored;
+    return Promise.all([own, stored]).then(() => undefined);
+  }
+
+  /** Refuses every write from now on, with a reason. */
+  refuseWrites(reason: ApiError): void {
+    this.#refusal = reason;
+  }
+
+  /** A commit begins, and {@link endCommit} follows. @throws ApiError ServiceUnavailable when the kind is not served now. */
+  beginCommit(): void {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    this.checkServed();
+    this.#commits += 1;
+  }
+
+  /**
+   * For requests that have waited: a closed resource does not follow what others write. The kind may come back, as after a
+   * reload; a request that is repeated finds out.
+   * @throws ApiError ServiceUnavailable
+   */
+  checkServed(): void {
+    if (this.isClosed) throw closedMeanwhile(this.model);
+  }
+
+  endCommit(): void {
+    this.#commits -= 1;
+    if (this.#commits === 0) for (const quiet of this.#whenQuiet.splice(0)) quiet();
+  }
+
+  get isClosed(): boolean {
+    return this.storage.#isClosed;
+  }
+
+  /** Takes no more commits; resolves when those under way have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.quiet();
+  }
+
+  /** Resolves when no commit is under way. */
+  async quiet(): Promise<void> {
+    if (this.#commits > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
+  }
+
+  /** Forgets changes up to a revision. */
+  trim(revision: number): void {
+    this.feed.trim(revision);
+    this.history.prune();
+  }
+
+  /** What a write claims and gives up in the store; undefined when no unique value changes, which costs the commit nothing. */
+  claimChanges(before: IndexValues | undefined, after: IndexValues | undefined): Operation['unique'] {
+    if (this.#indexNumbers.size === 0) return undefined;
+    const { add, remove } = this.cache.claimChanges(before, after);
+    if (add.length + remove.length === 0) return undefined;
+    return { add: add.map((unique) => this.#claimOf(unique)), remove: remove.map((unique) => this.#claimOf(unique)) };
+  }
+
+  /** The unique indexes, and every claim that the present objects have, for the store to hold exactly these. */
+  *claims(): Steps<Omit<KindClaims, 'revision'>> {
+    const claims: KindClaims['claims'][number][] = [];
+    let entries = 0;
+    for (const entry of this.#indexNumbers.size === 0 ? [] : this.cache.entries()) {
+      const key = this.keyPrefix + entry.key;
+      for (const unique of this.cache.claims(entry.values)) claims.push({ claim: this.#claimOf(unique), key });
+      entries += 1;
+      if (entries % claimedPerStep === 0) yield;
+    }
+    return { indexes: this.#sortedNumbers(), claims };
+  }
+
+  /** What a write requires that goes through only while an object has a value under a unique index. */
+  requiredClaim(unique: UniqueValue): RequiredClaim {
+    return { kind: this.kindNumber, claim: this.#claimOf(unique) };
+  }
+
+  /** The name of a unique index by the store's number. */
+  indexName(number: number): string {
+    for (const [name, known] of this.#indexNumbers) if (known === number) return name;
+    throw new Error(`no unique index of ${this.model.kind} has the number ${number}`);
+  }
+
+  /** Whether these are the numbers of its unique indexes. */
+  hasIndexes(numbers: readonly number[]): boolean {
+    return numbers.join() === this.#sortedNumbers().join();
+  }
+
+  #all(): readonly Resource[] {
+    return [this, ...this.#versions.values()];
+  }
+
+  /** Where there are others, who owns a field in one of them loses it by a write in this one. */
+  #amongVersions(rules: Rules): Rules {
+    if (this.#view === undefined && this.#versions.size === 0) return rules;
+    const { storage } = this;
+    return {
+      ...rules,
+      changesIn: (states, apiVersion) => {
+        const to = storage.#all().find((each) => each.apiVersion === apiVersion);
+        return to === undefined ? undefined : changesElsewhere({ from: this, to, storage: storage.rules }, states);
+      },
+    };
+  }
+
+  #sortedNumbers(): number[] {
+    return [...this.#indexNumbers.values()].sort((a, b) => a - b);
+  }
+
+  #claimOf({ index, value }: UniqueValue): Claim {
+    return [this.#indexNumbers.get(index) as number, value];
+  }
+}
+
+/** A change of the store, as the feed holds it. */
+export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | undefined): FeedChange {
+  const { revision } = entry;
+  if (previous === undefined) return { type: 'ADDED', revision, entry };
+  return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
+}
+
+/** 503: the kind was closed while the request was under way. */
+function closedMeanwhile(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  const message = `${resourceName(model)} were closed meanwhile; try again`;
+  return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
+}
+
+/** 404: the kind was served, and is not any more. */
+export function notServed(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  return new ApiError('NotFound', `${resourceName(model)} are no longer served`);
+}
+
+/** 503: the kind is known, and not served yet. */
+export function notReady(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
+  const message = `${resourceName(model)} is being indexed; try again`;
+  return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,308 @@
+import { EventEmitter } from 'eventemitter3';
+import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeostat/controller-runtime/api';
+import type { ApiObject, GroupVersionKind, IndexSpec, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { SchemaOrigin } from '../../schema/judge/validator.ts';
+import { versionsOfKind } from './kind-versions.ts';
+
+/** One registered kind. Frozen. */
+export interface Registration<T extends ApiObject = ApiObject> {
+  /** With the indexes of the model and those of the registration's callback. */
+  readonly descriptor: ModelDescriptor<T>;
+  /** Name of the plugin, or `service`. */
+  readonly owner: string;
+  /** Who wrote the schema. */
+  readonly origin: SchemaOrigin;
+}
+
+export interface RegisterOptions {
+  /** Default `service`, whose groups may be reserved. */
+  readonly owner?: string;
+  /** The group that the owner's manifest names: models must be in it or below it. */
+  readonly group?: string;
+  /** Who wrote the schema. Default `code`; the schema of a `client` was judged when its definition was written. */
+  readonly origin?: SchemaOrigin;
+}
+
+/** Declares indexes while a model is being registered (spec 2.8). Synchronous. */
+export type IndexCallback<T extends ApiObject> = (indexSpecs: IndexSpecs<T>) => void;
+
+interface SchemeEvents {
+  readonly registered: (registration: Registration) => void;
+  readonly unregistered: (registration: Registration) => void;
+  /** The same kind with another schema. */
+  readonly replaced: (registration: Registration) => void;
+}
+
+/** Owner of the service's own models. */
+export const serviceOwner = 'service';
+
+/** The kinds that are registered now, each with its owner. Synchronous; what follows from a registration is the listeners' affair. */
+export class SchemeManager {
+  /** Reserved suffix of the service's own groups (spec 2.1). */
+  readonly serviceDomain: string;
+  /** Kinds, each in the version that it is stored in, which is what was registered. */
+  readonly #kinds = new Map<string, Registration>();
+  /** The same, with the other versions of each. */
+  readonly #registrations = new Map<string, Registration>();
+  /** The same, for the paths of requests. */
+  readonly #byPlural = new Map<string, Registration>();
+  readonly #emitter = new EventEmitter<SchemeEvents>();
+
+  constructor(options: { readonly serviceDomain: string }) {
+    this.serviceDomain = options.serviceDomain;
+  }
+
+  /**
+   * Registers a model, with its other versions where it has some (`defineVersions`). The same one again by the same owner changes nothing and returns the first registration.
+   * @throws ModelError that names attribute and rule, or both owners, or that a second registration has other indexes; whatever the callback or a listener throws. Then nothing is registered.
+   */
+  register<T extends ApiObject>(
+    model: Model<T>,
+    callback?: IndexCallback<T>,
+    options: RegisterOptions = {},
+  ): Registration<T> {
+    const { owner = serviceOwner, group, origin = 'code' } = options;
+    const declared = descriptorOf(model);
+    const existing = this.lookup(declared);
+    if (existing?.owner === owner) {
+      checkSameIndexes(existing.descriptor, withIndexes(declared, callback), callback !== undefined);
+      return existing as Registration<T>;
+    }
+    if (existing !== undefined) throw takenBy(declared, 'gvk', existing, owner);
+    const descriptor = withIndexes(declared, callback);
+    checkDescriptor(descriptor, {
+      serviceDomain: this.serviceDomain,
+      reservedAllowed: owner === serviceOwner,
+      schemasJudged: origin === 'client',
+      ...(group === undefined ? {} : { ownGroup: group }),
+    });
+    this.#checkNames(descriptor, owner);
+    const registration: Registration<T> = Object.freeze({ descriptor, owner, origin });
+    this.#publish(registration);
+    return registration;
+  }
+
+  /**
+   * Takes a newer form of a model that its owner has registered, with the same names and the very same indexes: another
+   * schema, other columns. Objects and watches are not touched.
+   * @throws ModelError that names attribute and rule; whatever a listener throws. Then the model is the one before.
+   */
+  replace(model: ModelDescriptor, owner: string): Registration {
+    const existing = this.lookup(model);
+    if (existing === undefined) throw new ModelError(model.kind, 'gvk', 'is not registered');
+    if (existing.owner !== owner) throw takenBy(model, 'gvk', existing, owner);
+    const { origin } = existing;
+    checkDescriptor(model, {
+      serviceDomain: this.serviceDomain,
+      reservedAllowed: owner === serviceOwner,
+      schemasJudged: origin === 'client',
+    });
+    checkReplaceable(existing.descriptor, model);
+    const registration: Registration = Object.freeze({ descriptor: model, owner, origin });
+    this.#set(registration);
+    const [error] = this.#notify('replaced', registration);
+    if (error === undefined) return registration;
+    this.#set(existing);
+    throw joined([error]);
+  }
+
+  /**
+   * Takes a kind back, in all its versions; false when it is not registered. Every listener hears of it, also when one throws; the errors come together.
+   * @throws ModelError when the kind is another owner's.
+   */
+  unregister(model: Model | GroupVersionKind, owner: string): boolean {
+    const gvk = typeof model === 'function' ? descriptorOf(model) : model;
+    const registration = this.lookup(gvk);
+    if (registration === undefined) return false;
+    if (registration.owner !== owner) throw takenBy(registration.descriptor, 'gvk', registration, owner);
+    const kind = this.#kinds.get(kindKeyOf(gvk)) as Registration;
+    this.#remove(kind.descriptor);
+    const errors = this.#notify('unregistered', kind);
+    if (errors.length > 0) throw joined(errors);
+    return true;
+  }
+
+  lookup(gvk: GroupVersionKind): Registration | undefined {
+    return this.#registrations.get(keyOf(gvk));
+  }
+
+  lookupPlural(group: string, version: string, plural: string): Registration | undefined {
+    return this.#byPlural.get(pluralKeyOf({ group, version, plural }));
+  }
+
+  /** In the order of registration; of each kind the version that it is stored in. */
+  list(): readonly Registration[] {
+    return [...this.#kinds.values()];
+  }
+
+  /**
+   * Hears of every registration from now on; answers what ends that. A listener of `registered` that throws undoes the
+   * registration, and `unregistered` follows for all listeners: also for those that had not yet heard of it.
+   */
+  on<E extends keyof SchemeEvents>(event: E, listener: (registration: Registration) => void): () => void {
+    this.#emitter.on(event, listener);
+    return () => this.#emitter.off(event, listener);
+  }
+
+  /** What a plugin registers its models with: everything is the owner's, and in `group` or below it. */
+  forOwner(owner: string, options: { readonly group?: string } = {}): OwnedScheme {
+    return new OwnedScheme(this, { ...options, owner });
+  }
+
+  #publish(registration: Registration): void {
+    this.#set(registration);
+    const [error] = this.#notify('registered', registration);
+    if (error === undefined) return;
+    this.#remove(registration.descriptor);
+    throw joined([error, ...this.#notify('unregistered', registration)]);
+  }
+
+  #set(registration: Registration): void {
+    const { descriptor: storage, owner, origin } = registration;
+    this.#kinds.set(kindKeyOf(storage), registration);
+    for (const descriptor of versionsOfKind(storage)) {
+      const each = descriptor === storage ? registration : Object.freeze({ descriptor, owner, origin });
+      this.#registrations.set(keyOf(descriptor), each);
+      this.#byPlural.set(pluralKeyOf(descriptor), each);
+    }
+  }
+
+  #remove(storage: ModelDescriptor): void {
+    this.#kinds.delete(kindKeyOf(storage));
+    for (const descriptor of versionsOfKind(storage)) {
+      this.#registrations.delete(keyOf(descriptor));
+      this.#byPlural.delete(pluralKeyOf(descriptor));
+    }
+  }
+
+  // Not emit: it stops at the first listener that throws. A registration may stop there, its undoing must reach everyone.
+  #notify(event: keyof SchemeEvents, registration: Registration): unknown[] {
+    const errors: unknown[] = [];
+    for (const listener of this.#emitter.listeners(event)) {
+      try {
+        listener(registration);
+      } catch (error) {
+        errors.push(error);
+        if (event !== 'unregistered') break;
+      }
+    }
+    return errors;
+  }
+
+  #checkNames(descriptor: ModelDescriptor, owner: string): void {
+    for (const other of this.list()) {
+      if (other.descriptor.group !== descriptor.group) continue;
+      if (other.descriptor.kind === descriptor.kind) throw refuseApart(other, descriptor, owner);
+      else checkDistinct(other, descriptor, owner);
+    }
+  }
+}
+
+/** The scheme manager as one plugin sees it. */
+export class OwnedScheme {
+  readonly #manager: SchemeManager;
+  readonly #options: RegisterOptions & { readonly owner: string };
+
+  constructor(manager: SchemeManager, options: RegisterOptions & { readonly owner: string }) {
+    this.#manager = manager;
+    this.#options = options;
+  }
+
+  /** Registers a model; `callback` declares its indexes. @throws as {@link SchemeManager.register}. */
+  register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T> {
+    return this.#manager.register(model, callback, this.#options);
+  }
+
+  /** @throws ModelError when the kind is another owner's. */
+  unregister(model: Model | GroupVersionKind): boolean {
+    return this.#manager.unregister(model, this.#options.owner);
+  }
+
+  /** What this owner has registered and not taken back, in order. */
+  registered(): readonly Registration[] {
+    return this.#manager.list().filter(({ owner }) => owner === this.#options.owner);
+  }
+}
+
+function withIndexes<T extends ApiObject>(
+  declared: ModelDescriptor<T>,
+  callback?: IndexCallback<T>,
+): ModelDescriptor<T> {
+  const indexSpecs = new IndexSpecs<T>(declared.kind, declared.indexes);
+  const returned: unknown = callback?.(indexSpecs);
+  indexSpecs.close();
+  if (returned instanceof Promise) {
+    // Nobody would hear of what it throws, nor of the indexes that it adds later.
+    returned.catch(() => undefined);
+    throw new ModelError(declared.kind, 'indexes', 'the callback that declares them must not be asynchronous');
+  }
+  return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
+}
+
+/** Objects are indexed once. A second registration without a callback may leave out the indexes that the first one added. */
+function checkSameIndexes(before: ModelDescriptor, again: ModelDescriptor, isWhole: boolean): void {
+  const known = before.indexes.map(describeIndex);
+  const given = again.indexes.map(describeIndex);
+  const isSame = given.every((each) => known.includes(each)) && (!isWhole || given.length === known.length);
+  if (isSame) return;
+  const rule = `the model is registered already, with other indexes (${known.join(', ')}; now ${given.join(', ')}); unregister it first`;
+  throw new ModelError(again.kind, 'indexes', rule);
+}
+
+function describeIndex({ name, order, unique }: IndexSpec): string {
+  return `${name} ${order}${unique ? ' unique' : ''}`;
+}
+
+/** The objects of a kind are the same in all versions: one place says how they become each other. */
+function refuseApart(other: Registration, descriptor: ModelDescriptor, owner: string): ModelError {
+  if (other.owner !== owner) return takenBy(descriptor, 'kind', other, owner);
+  const rule = `"${descriptor.version}" must be registered together with ${other.descriptor.version} of the same kind: see defineVersions`;
+  return new ModelError(descriptor.kind, 'version', rule);
+}
+
+function checkReplaceable(before: ModelDescriptor, next: ModelDescriptor): void {
+  for (const attribute of ['plural', 'singular', 'scope'] as const)
+    if (before[attribute] !== next[attribute])
+      throw new ModelError(next.kind, attribute, `must stay "${before[attribute]}" while the kind is served`);
+  const [known, given] = [before, next].map((model) =>
+    versionsOfKind(model)
+      .map(({ version }) => version)
+      .join(),
+  );
+  if (known !== given) throw new ModelError(next.kind, 'versions', `must stay ${known} while the kind is served`);
+  const isSame = before.indexes.length === next.indexes.length && before.indexes.every((e, i) => e === next.indexes[i]);
+  if (!isSame) throw new ModelError(next.kind, 'indexes', 'must be those that the objects are indexed by');
+}
+
+function checkDistinct(other: Registration, descriptor: ModelDescriptor, owner: string): void {
+  const taken = [other.descriptor.plural, other.descriptor.singular];
+  for (const attribute of ['plural', 'singular'] as const) {
+    if (taken.includes(descriptor[attribute])) throw takenBy(descriptor, attribute, other, owner);
+  }
+}
+
+function takenBy(descriptor: ModelDescriptor, attribute: string, other: Registration, owner: string): ModelError {
+  const { group, version, kind } = other.descriptor;
+  const value = attribute === 'plural' || attribute === 'singular' ? ` "${descriptor[attribute]}"` : '';
+  const rule = `"${owner}" cannot register${value}: it belongs to ${group}/${version} ${kind} of "${other.owner}"`;
+  return new ModelError(descriptor.kind, attribute, rule);
+}
+
+function joined(errors: readonly unknown[]): unknown {
+  const [first] = errors;
+  return errors.length === 1
+    ? first
+    : new AggregateError(errors, first instanceof Error ? first.message : String(first));
+}
+
+function keyOf({ group, version, kind }: GroupVersionKind): string {
+  return `${group}/${version}/${kind}`;
+}
+
+function kindKeyOf({ group, kind }: Pick<GroupVersionKind, 'group' | 'kind'>): string {
+  return `${group}/${kind}`;
+}
+
+function pluralKeyOf({ group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>): string {
+  return `${group}/${version}/${plural}`;
+}

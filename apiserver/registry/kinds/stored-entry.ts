@@ -1,0 +1,83 @@
+import { apiVersionOf, isApiError } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../../index/broken-entry.ts';
+import { createEntry } from '../../index/entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import { IndexValueError } from '../../index/index-value-error.ts';
+import type { KindCache } from '../../index/kind-cache.ts';
+import { keyPrefixOf } from '../../store/object-key.ts';
+import type { Row } from '../../store/store.ts';
+import { brokenEntry, checkObject } from '../object/broken-object.ts';
+import { BrokenObjectError, decodeObject, inVersion, withRevision } from '../object/object-codec.ts';
+import type { Allocate } from '../object/object-codec.ts';
+import type { Upgrade } from './upgrade.ts';
+
+/** What of a kind is needed to read what is stored. */
+export interface StoredKind {
+  readonly cache: KindCache;
+  readonly upgrade: Upgrade;
+}
+
+/**
+ * A stored object as memory holds it; a BrokenEntry where the bytes are no object of that name. Throws IndexValueError,
+ * with the object's name, where an index cannot read it, and ApiError where it is stored in another version and cannot be
+ * converted.
+ */
+export function storedEntry(kind: StoredKind, row: Row, allocate?: Allocate): Entry {
+  return unlessBroken(kind, row, () => {
+    const { data, revision } = row;
+    const served = kind.upgrade(data, revision);
+    // Memory for many was measured by what is stored.
+    const bytes = withRevision(served, revision, served === data ? allocate : undefined);
+    const object = decodeObject(bytes);
+    checkObject(object);
+    return createEntry(object, { bytes, revision, values: kind.cache.draft(object) });
+  });
+}
+
+/**
+ * The same for an object that has to be taken as it is: a past state, or one that another process wrote. Where an index
+ * of today cannot read it, it has no values, and where it cannot be converted, its fields stay; that must not keep
+ * anything else from going on.
+ */
+export function lenientEntry(kind: StoredKind, row: Row): Entry {
+  try {
+    return storedEntry(kind, row);
+  } catch (error) {
+    if (!(error instanceof IndexValueError) && !isApiError(error)) throw error;
+    const { cache } = kind;
+    return unlessBroken(kind, row, () => {
+      const { revision } = row;
+      const bytes = withRevision(asItIs(kind, row), revision);
+      const object = decodeObject(bytes);
+      checkObject(object);
+      return createEntry(object, { bytes, revision, values: cache.indexes.map(() => []) });
+    });
+  }
+}
+
+/** Has memory hold an entry that was read from the store. */
+export function putEntry(cache: KindCache, entry: Entry): void {
+  if (isBroken(entry)) cache.putBroken(entry);
+  else cache.put(entry);
+}
+
+function unlessBroken({ cache }: StoredKind, row: Row, read: () => Entry): Entry {
+  try {
+    const entry = read();
+    if (row.key === keyPrefixOf(cache.descriptor) + entry.key) return entry;
+    return brokenEntry(cache, row, 'what is stored has the name of another object');
+  } catch (error) {
+    if (error instanceof SyntaxError) return brokenEntry(cache, row, 'what is stored is not valid JSON');
+    if (error instanceof BrokenObjectError) return brokenEntry(cache, row, error.message);
+    throw error;
+  }
+}
+
+function asItIs({ cache, upgrade }: StoredKind, { data, revision }: Row): Uint8Array {
+  try {
+    return upgrade(data, revision);
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    return inVersion(data, apiVersionOf(cache.descriptor));
+  }
+}

@@ -1,0 +1,129 @@
+import { CompactedError } from '../../store/store.ts';
+import type { Change, Store } from '../../store/store.ts';
+
+const changesPerPage = 2000;
+
+/** What the log has of one kind. */
+export interface KindLog {
+  /** Changes up to here are gone. */
+  readonly floor: number;
+  readonly changes: readonly Change[];
+}
+
+/** Where a kind's opening began. */
+export interface OpeningPlace {
+  readonly revision: number;
+  /** Changes after the place were lost to memory, or forgotten: the opening has to begin anew. */
+  readonly isLost: () => boolean;
+}
+
+/**
+ * The changes of kinds that are not served, until each takes its part: what the log held at start, so that watchers
+ * resume across a restart, and what other processes write to a kind that this one does not serve yet.
+ */
+export class UnservedLog {
+  readonly #changes = new Map<number, Change[]>();
+  /** Of kinds whose history begins later than at {@link #floor}. */
+  readonly #floors = new Map<number, number>();
+  /** Kinds that have taken their part: when one comes back, its history begins anew. */
+  readonly #taken = new Set<number>();
+  readonly #kinds = new Set<number>();
+  #floor: number;
+  #revision: number;
+  #losses = 0;
+
+  constructor(floor: number) {
+    this.#floor = floor;
+    this.#revision = floor;
+  }
+
+  /** Reads what the store has from the floor on, or from where it begins. Calls `onChange` for each change, in order. */
+  async read(store: Store, onChange: (change: Change) => void): Promise<void> {
+    for (;;) {
+      const page = await this.#readPage(store);
+      for (const change of page) {
+        this.add(change);
+        onChange(change);
+      }
+      if (page.length < changesPerPage) return;
+    }
+  }
+
+  /** Of the last change that came here. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Kinds that a change came here for: they were not served then. */
+  get kinds(): ReadonlySet<number> {
+    return this.#kinds;
+  }
+
+  /** How often changes were lost: each time, some may have been of other kinds than {@link kinds}. */
+  get losses(): number {
+    return this.#losses;
+  }
+
+  /** Keeps a change of a kind that is not served. */
+  add(change: Change): void {
+    this.#kinds.add(change.kind);
+    const changes = this.#changes.get(change.kind);
+    if (changes === undefined) this.#changes.set(change.kind, [change]);
+    else changes.push(change);
+    this.#revision = change.revision;
+  }
+
+  /** A kind is about to be read: what changes from `revision` on will be here. */
+  begin(kind: number, revision: number): OpeningPlace {
+    if (this.#taken.has(kind)) {
+      this.#floors.set(kind, revision);
+      this.#changes.delete(kind);
+    }
+    const losses = this.#losses;
+    const isTrimmed = (): boolean => (this.#floors.get(kind) ?? 0) > revision;
+    return { revision, isLost: () => this.#losses !== losses || isTrimmed() };
+  }
+
+  /** Changes of a kind after a revision. */
+  since(kind: number, revision: number): readonly Change[] {
+    return (this.#changes.get(kind) ?? []).filter((change) => change.revision > revision);
+  }
+
+  /** Gives a kind its part, once; its changes are its own matter from now on. */
+  take(kind: number): KindLog {
+    const changes = this.#changes.get(kind) ?? [];
+    this.#changes.delete(kind);
+    this.#taken.add(kind);
+    return { floor: Math.max(this.#floor, this.#floors.get(kind) ?? 0), changes };
+  }
+
+  /** Forgets changes up to a revision. */
+  trim(upTo: number): void {
+    for (const [kind, changes] of this.#changes) {
+      const kept = changes.filter((change) => change.revision > upTo);
+      const gone = changes[changes.length - kept.length - 1];
+      if (gone !== undefined) this.#floors.set(kind, gone.revision);
+      if (kept.length > 0) this.#changes.set(kind, kept);
+      else this.#changes.delete(kind);
+    }
+  }
+
+  async #readPage(store: Store): Promise<readonly Change[]> {
+    try {
+      return await store.changes(this.#revision, changesPerPage);
+    } catch (error) {
+      if (!(error instanceof CompactedError)) throw error;
+      // Another process has forgotten that part meanwhile.
+      this.lose(error.compactRevision);
+      return this.#readPage(store);
+    }
+  }
+
+  /** Changes up to a revision were lost: history begins there. */
+  lose(revision: number): void {
+    this.#losses += 1;
+    this.#changes.clear();
+    this.#floor = revision;
+    this.#revision = revision;
+  }
+}

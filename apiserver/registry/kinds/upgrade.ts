@@ -1,0 +1,29 @@
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { checkObject } from '../object/broken-object.ts';
+import { convertObject } from './convert-object.ts';
+import type { Convert } from './convert-object.ts';
+import { decodeObject, encodeObject, isInVersion, withRevision } from '../object/object-codec.ts';
+import type { Rules } from '../rules/write-request.ts';
+
+/** Stored bytes in the version that the kind is stored in now. */
+export type Upgrade = (stored: Uint8Array, revision: number) => Uint8Array;
+
+/**
+ * Reads what is stored in any version that the kind ever had. Most objects are in the right one, and cost a comparison;
+ * a version that no model declares is taken to have the same fields.
+ * The result throws as {@link convertObject} does, and SyntaxError or BrokenObjectError where no object is stored.
+ */
+export function upgradeTo(rules: Rules): Upgrade {
+  const apiVersion = apiVersionOf(rules.model);
+  return function upgrade(stored, revision) {
+    if (isInVersion(stored, apiVersion)) return stored;
+    const object = decodeObject(withRevision(stored, revision));
+    checkObject(object);
+    return encodeObject(convertObject(object, rules, conversionOf(object, rules)));
+  };
+}
+
+function conversionOf({ apiVersion }: ApiObject, { model: { versions = [] } }: Rules): Convert {
+  return versions.find(({ model }) => apiVersionOf(model) === apiVersion)?.toStorage;
+}

@@ -1,0 +1,65 @@
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelVersion } from '@homeostat/controller-runtime/api';
+import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
+import { LRUCache } from 'lru-cache';
+import { isBroken } from '../../index/broken-entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import { convertObject } from './convert-object.ts';
+import { decodeObject, encodeObject, inVersion, withRevision } from '../object/object-codec.ts';
+import type { Rules } from '../rules/write-request.ts';
+
+/** Of converted objects that are kept, in a version. */
+const maxCachedBytes = 32 * 1024 * 1024;
+
+/** The objects of a kind in a version that they are not stored in. Converted when somebody asks, and kept for a while. */
+export class VersionView {
+  readonly #version: ModelVersion;
+  #rules: Rules;
+  readonly #onUnreadable: (error: unknown) => void;
+  readonly #shown = new LRUCache<Entry, Entry>({
+    maxSize: maxCachedBytes,
+    sizeCalculation: ({ bytes }) => bytes.length,
+  });
+
+  /** `onUnreadable` hears of each stored object that somebody asks for and this version cannot show. */
+  constructor(version: ModelVersion, rules: Rules, onUnreadable: (error: unknown) => void) {
+    this.#version = version;
+    this.#rules = rules;
+    this.#onUnreadable = onUnreadable;
+  }
+
+  /** Other rules of this version, or of the one that objects are stored in. */
+  replaceRules(rules: Rules): void {
+    this.#rules = rules;
+    this.#shown.clear();
+  }
+
+  /** A stored object as this version has it, under the index values of what is stored. @throws as {@link convertObject}. */
+  show(entry: Entry): Entry {
+    if (isBroken(entry))
+      return { ...entry, bytes: Buffer.from(inVersion(entry.bytes, apiVersionOf(this.#rules.model))) };
+    const known = this.#shown.get(entry);
+    if (known !== undefined) return known;
+    try {
+      const object = this.fromStorage(decodeObject(entry.bytes));
+      const shown = { ...entry, bytes: withRevision(encodeObject(object), entry.revision) };
+      const traceparent = originOf(entry);
+      if (traceparent !== undefined) noteOrigin(shown, traceparent);
+      this.#shown.set(entry, shown);
+      return shown;
+    } catch (error) {
+      this.#onUnreadable(error);
+      throw error;
+    }
+  }
+
+  /** @throws as {@link convertObject}. */
+  fromStorage(object: ApiObject): ApiObject {
+    return convertObject(object, this.#rules, this.#version.fromStorage);
+  }
+
+  /** By the rules of the version that objects are stored in. @throws as {@link convertObject}. */
+  toStorage(object: ApiObject, storage: Rules): ApiObject {
+    return convertObject(object, storage, this.#version.toStorage);
+  }
+}

@@ -1,0 +1,55 @@
+import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { BrokenEntry } from '../../index/broken-entry.ts';
+import { createEntry } from '../../index/entry.ts';
+import type { KindCache } from '../../index/kind-cache.ts';
+import { keyPrefixOf } from '../../store/object-key.ts';
+import type { Row } from '../../store/store.ts';
+import { BrokenObjectError, encodeObject, withRevision } from './object-codec.ts';
+import { clip, resourceName } from './resource-errors.ts';
+
+/** @throws BrokenObjectError for JSON that is no object with metadata. Cheap: it is called for each object of a start. */
+export function checkObject(value: unknown): asserts value is ApiObject {
+  const { metadata } = (value ?? {}) as { readonly metadata?: Partial<Record<keyof ObjectMeta, unknown>> | null };
+  const { name, namespace = '', ownerReferences = [], finalizers = [] } = metadata ?? {};
+  const isRight = typeof name === 'string' && typeof namespace === 'string';
+  if (isRight && Array.isArray(ownerReferences) && Array.isArray(finalizers)) return;
+  throw new BrokenObjectError('what is stored is not an object with metadata');
+}
+
+/** The name of an object, from its key. */
+function nameInKey(key: string, model: ModelDescriptor): Pick<ObjectMeta, 'name' | 'namespace'> {
+  const [name = '', namespace] = key.slice(keyPrefixOf(model).length).split('/').reverse();
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+/** What stands for an object that cannot be read: its name and, where the beginning is intact, its uid. */
+export function brokenEntry(cache: KindCache, { key, data, revision }: Row, problem: string): BrokenEntry {
+  const { descriptor: model, indexes } = cache;
+  const names = nameInKey(key, model);
+  const uid = uidOf(data, names.name);
+  const metadata = { ...names, ...(uid === undefined ? {} : { uid }) } as ObjectMeta;
+  const object: ApiObject = { apiVersion: apiVersionOf(model), kind: model.kind, metadata };
+  const bytes = withRevision(encodeObject(object), revision);
+  return { ...createEntry(object, { bytes, revision, values: indexes.map(() => []) }), problem };
+}
+
+/** How the bytes of an object begin, up to its uid. */
+const beginning =
+  /^\{"apiVersion":"[^"]*","kind":"[^"]*","metadata":\{"name":"([^"]*)",(?:"\w+":"[^"]*",){0,3}?"uid":"([\w-]{1,64})"/;
+
+/** Bytes that can hold the beginning of any object. */
+const beginningBytes = 4096;
+
+function uidOf(data: Uint8Array, name: string): string | undefined {
+  const start = Buffer.from(data.buffer, data.byteOffset, Math.min(data.byteLength, beginningBytes));
+  const [, found, uid] = beginning.exec(start.toString('latin1')) ?? [];
+  return found === name ? uid : undefined;
+}
+
+/** 500: the object exists, and cannot be read. */
+export function brokenObject(model: ModelDescriptor, { name, problem }: BrokenEntry): ApiError {
+  const { group, plural } = model;
+  const message = `${resourceName(model)} "${clip(name)}" cannot be read: ${problem}; replace it by PUT, or delete it`;
+  return new ApiError('InternalError', message, { details: { name: clip(name), group, kind: plural } });
+}

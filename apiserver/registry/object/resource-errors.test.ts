@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { StoreError } from '../../store/store-error.ts';
+import { notReady } from '../kinds/resource.ts';
+import { storeUnavailable } from './resource-errors.ts';
+
+describe('a write that the store could not do', () => {
+  it('is a 503 where nothing is stored, and a 504 that says so where nobody knows', () => {
+    const refused = storeUnavailable(new StoreError('io', 'inner text'));
+    const unknown = storeUnavailable(new StoreError('unknown', 'inner text'));
+    expect([refused.code, refused.reason, unknown.code, unknown.reason]).to.deep.equal([
+      503,
+      'ServiceUnavailable',
+      504,
+      'Timeout',
+    ]);
+    expect(unknown.message).to.include('not known');
+    for (const error of [refused, unknown]) {
+      expect(error.retryAfterSeconds).to.equal(1);
+      expect(error.message).not.to.include('inner text');
+    }
+  });
+});
+
+describe('a kind that is being indexed', () => {
+  it('is named as Kubernetes names resources, those of the core group by their plural alone', () => {
+    const [ofCore, ofGroup] = ['', 'a.example.com'].map((group) => notReady({ group, plural: 'things' }).message);
+    expect([ofCore, ofGroup]).to.deep.equal([
+      'things is being indexed; try again',
+      'things.a.example.com is being indexed; try again',
+    ]);
+  });
+});

@@ -1,0 +1,106 @@
+import { ApiError, formatLeaderEpoch } from '@homeostat/controller-runtime/api';
+import type { FieldCause, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { storeErrorCodeOf } from '../../store/store-error.ts';
+
+/** A name has at most 253 characters. */
+const maxEchoLength = 256;
+
+type Named = Pick<ModelDescriptor, 'group' | 'kind' | 'plural'>;
+
+// The wording is Kubernetes': clients and people know it.
+
+/** `persons.people.example.com`; of the core group, the plural alone. */
+export function resourceName({ group, plural }: Pick<Named, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+/** A client's text as it stands in a message: cut, since messages are for people and not echoes. */
+export function clip(text: string): string {
+  return text.length > maxEchoLength ? `${text.slice(0, maxEchoLength)}…` : text;
+}
+
+function resourceDetails(model: Named, name: string): { name: string; group: string; kind: string } {
+  return { name: clip(name), group: model.group, kind: model.plural };
+}
+
+export function notFound(model: Named, name: string): ApiError {
+  return new ApiError('NotFound', `${resourceName(model)} "${clip(name)}" not found`, {
+    details: resourceDetails(model, name),
+  });
+}
+
+export function alreadyExists(model: Named, name: string, deleting: boolean): ApiError {
+  const message = `${resourceName(model)} "${name}" already exists`;
+  return new ApiError('AlreadyExists', deleting ? `object is being deleted: ${message}` : message, {
+    details: resourceDetails(model, name),
+  });
+}
+
+/** A precondition failed; `why` defaults to "the object has been modified". */
+export function conflict(model: Named, name: string, why?: string): ApiError {
+  const reason = why ?? 'the object has been modified; please apply your changes to the latest version and try again';
+  return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${reason}`, {
+    details: resourceDetails(model, name),
+  });
+}
+
+/** The leader that writes is none any more: its lease is another's, nobody's, or gone. */
+export function formerLeader(model: Named, name: string, leader: LeaderEpoch): ApiError {
+  const message = `the lease "${leader.namespace}/${leader.name}" is no longer held in the term ${formatLeaderEpoch(leader)}`;
+  return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${message}`, {
+    details: resourceDetails(model, name),
+    causes: [{ reason: 'FormerLeader', message }],
+  });
+}
+
+export function invalid(model: Named, name: string, causes: readonly FieldCause[]): ApiError {
+  const violations = causes.map((cause) =>
+    cause.field === undefined ? cause.message : `${cause.field}: ${cause.message}`,
+  );
+  const text = violations.length === 1 ? violations[0] : `[${violations.join(', ')}]`;
+  const kind = model.group === '' ? model.kind : `${model.kind}.${model.group}`;
+  return new ApiError('Invalid', `${kind} "${clip(name)}" is invalid: ${text}`, {
+    details: { name: clip(name), group: model.group, kind: model.kind },
+    causes,
+  });
+}
+
+/** 422 about a parameter of the request, as Kubernetes words it (`ListOptions.meta.k8s.io "" is invalid: …`). */
+export function invalidOptions(kind: string, cause: FieldCause): ApiError {
+  return invalid({ group: 'meta.k8s.io', kind, plural: '' }, '', [cause]);
+}
+
+export function badRequest(message: string, causes: readonly FieldCause[] = []): ApiError {
+  return new ApiError('BadRequest', message, { causes });
+}
+
+/** The medium fails. 503: nothing of this write is stored, the client may try again; 504: nobody knows whether it is. */
+export function storeUnavailable(cause: unknown): ApiError {
+  if (storeErrorCodeOf(cause) === 'unknown') {
+    const message =
+      'the database did not answer in time: whether the write is stored is not known; read before you repeat it';
+    return new ApiError('Timeout', message, { cause, retryAfterSeconds: 1 });
+  }
+  return new ApiError('ServiceUnavailable', 'the database cannot be written at the moment', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** 503: nothing can be read that has to be up to date. */
+export function unreadable(cause: unknown): ApiError {
+  return new ApiError('ServiceUnavailable', 'the database cannot be read at the moment', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** A value that another object holds under a unique index: 422, not AlreadyExists, on which clients would read the wrong object. */
+export function duplicateValue(
+  model: Named,
+  name: string,
+  taken: { index: string; value: string; holder: string },
+): ApiError {
+  const message = `Duplicate value: ${JSON.stringify(clip(taken.value))}: held by ${model.kind} "${taken.holder}"`;
+  return invalid(model, name, [{ reason: 'FieldValueDuplicate', field: taken.index, message }]);
+}

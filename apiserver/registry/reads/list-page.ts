@@ -1,0 +1,69 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { ObjectList } from '@homeostat/controller-runtime/api';
+import type { Entry } from '../../index/entry.ts';
+import type { Resource } from '../kinds/resource.ts';
+
+export interface ListPageParts {
+  readonly resource: Resource;
+  readonly entries: readonly Entry[];
+  /** All matches. */
+  readonly total: number;
+  readonly revision: number;
+  /** From 1; default 1. */
+  readonly page?: number;
+  /** Default 0: not paged. */
+  readonly size?: number;
+  /** Continue token, when there is more. */
+  readonly token?: string;
+  /** How much more, where that is known. */
+  readonly remaining?: number;
+}
+
+/** One answer of a list: entries and envelope (objects-and-http "Lists"). */
+export class ListPage {
+  readonly entries: readonly Entry[];
+  readonly #parts: ListPageParts;
+
+  constructor(parts: ListPageParts) {
+    this.entries = parts.entries;
+    this.#parts = parts;
+  }
+
+  /** Everything but the items. */
+  envelope(): Omit<ObjectList, 'items'> {
+    const { resource, total, revision, page = 1, size = 0, token, remaining } = this.#parts;
+    const totalPages = size === 0 ? 1 : Math.ceil(total / size);
+    return {
+      apiVersion: resource.apiVersion,
+      kind: `${resource.model.kind}List`,
+      metadata: {
+        resourceVersion: String(revision),
+        ...(token === undefined ? {} : { continue: token }),
+        ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+      },
+      page,
+      size,
+      total,
+      totalPages,
+      first: page === 1,
+      last: page >= totalPages,
+      hasNext: page < totalPages,
+      hasPrevious: page > 1,
+    };
+  }
+
+  /** Whether the items are the stored bytes; else they were made for this list. */
+  get isStored(): boolean {
+    return this.#parts.resource.view === undefined;
+  }
+
+  /**
+   * Throws ApiError Expired when a change after this list has left the history. Up to then, all that the list keeps in memory
+   * is kept for the history, too, and counted there; from then on, a client that reads slowly would keep it alone.
+   */
+  checkKept(): void {
+    const { resource, revision } = this.#parts;
+    if (revision < resource.feed.floor)
+      throw new ApiError('Expired', `the list of revision ${revision} took too long to read`);
+  }
+}

@@ -1,0 +1,146 @@
+import type { Selector } from '@homeostat/controller-runtime/api';
+import { formatContinueToken, parseContinueToken } from '../../index/continue-token.ts';
+import type { Entry } from '../../index/entry.ts';
+import { compileQuery, matches } from '../../index/query.ts';
+import type { Query, SortRequest } from '../../index/query.ts';
+import { select } from '../../index/select.ts';
+import type { Page, Selection as SelectedPage } from '../../index/select.ts';
+import { everythingInOrder, filterInTurns, isLongSelection, withoutConditions } from '../../index/select-in-turns.ts';
+import { afterwards } from '../../turns/steps.ts';
+import { ListPage } from './list-page.ts';
+import type { ListPageParts } from './list-page.ts';
+import type { Resource } from '../kinds/resource.ts';
+import { parseRevision } from '../history/revisions.ts';
+import type { Revisions } from '../history/revisions.ts';
+
+/** Which objects, in which order. */
+export interface SelectionRequest {
+  readonly labelSelector: Selector;
+  readonly fieldSelector: Selector;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  /** Empty: creationTimestamp, newest first. Ties by name. */
+  readonly sort: readonly SortRequest[];
+}
+
+/** Everything that a list can be asked (objects-and-http "Lists"). */
+export interface ListRequest extends SelectionRequest {
+  /** Page from 1; size 0 is everything. */
+  readonly page?: { readonly page: number; readonly size: number };
+  /** Kubernetes' chunks; limit 0 is everything. */
+  readonly chunk?: { readonly limit: number; readonly token?: string };
+  readonly resourceVersion?: string;
+  /** The list as it was at resourceVersion, not a later one. */
+  readonly exact?: boolean;
+}
+
+/** A selection, ready to be asked. */
+export interface Selection {
+  readonly selects: (entry: Entry) => boolean;
+  /** Nothing is left out. */
+  readonly isEverything: boolean;
+  /** The present objects, as they are stored. */
+  entries(): readonly Entry[];
+  /** The same as of the time of the call, in several turns of the event loop where it takes long. */
+  collect(): readonly Entry[] | Promise<readonly Entry[]>;
+}
+
+export interface ListerOptions {
+  readonly revisions: Revisions;
+  /** Part of continue tokens: history that may have gone back has another. */
+  readonly epoch: string;
+}
+
+/** Lists: which entries, at which revision, under which envelope. */
+export class Lister {
+  readonly #options: ListerOptions;
+
+  constructor(options: ListerOptions) {
+    this.#options = options;
+  }
+
+  async list(resource: Resource, request: ListRequest): Promise<ListPage> {
+    const query = compileQuery(resource.cache, request);
+    const { resourceVersion, chunk } = request;
+    if (chunk?.token !== undefined) return this.#nextChunk(resource, query, { limit: chunk.limit, token: chunk.token });
+    const reached = this.#options.revisions.reach(resourceVersion);
+    if (reached !== undefined) await reached;
+    resource.checkServed();
+    const revision = request.exact === true ? parseRevision(resourceVersion ?? '') : this.#options.revisions.current;
+    if (chunk !== undefined && chunk.limit > 0)
+      return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
+    if (request.exact === true) {
+      const { entries, total } = await selectAt(resource, query, { revision });
+      return listPage({ resource, entries, total, revision });
+    }
+    return this.#page(resource, query, { revision, ...request.page });
+  }
+
+  select(resource: Resource, request: SelectionRequest): Selection {
+    const query = compileQuery(resource.cache, request);
+    return {
+      selects: (entry) => matches(query, entry),
+      isEverything: query.conditions.length === 0 && !query.isEmpty,
+      entries: () => select(resource.cache, query, {}).entries,
+      collect: () => afterwards(selectNow(resource, query, {}), ({ entries }) => entries),
+    };
+  }
+
+  async #page(
+    resource: Resource,
+    query: Query,
+    { page = 1, size = 0, revision }: { page?: number; size?: number; revision: number },
+  ): Promise<ListPage> {
+    if (size === 0) {
+      const { entries, total } = await selectNow(resource, query, page > 1 ? { count: 0 } : {});
+      return listPage({ resource, entries, total, revision, page });
+    }
+    const { entries, total } = await selectNow(resource, query, { offset: (page - 1) * size, count: size });
+    return listPage({ resource, entries, total, revision, page, size });
+  }
+
+  async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
+    const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#options.epoch, query });
+    // The chunk before may be from another replica.
+    await this.#options.revisions.reach(String(revision));
+    resource.checkServed();
+    return this.#chunk(resource, query, { limit: chunk.limit, revision, offset });
+  }
+
+  async #chunk(
+    resource: Resource,
+    query: Query,
+    chunk: { limit: number; revision: number; offset: number },
+  ): Promise<ListPage> {
+    const { revision, offset } = chunk;
+    const count = chunk.limit === 0 ? Number.POSITIVE_INFINITY : chunk.limit;
+    const { entries, total } = await selectAt(resource, query, { revision, offset, count });
+    const next = offset + entries.length;
+    const page = { resource, entries, total, revision };
+    if (next >= total) return listPage(page);
+    const token = formatContinueToken({ revision, offset: next }, { epoch: this.#options.epoch, query });
+    // Kubernetes tells how much remains only where no selector makes that a guess; here it is known, but clients compare.
+    const isSelective = query.conditions.length > 0 || query.isEmpty;
+    return listPage({ token, ...page, ...(isSelective ? {} : { remaining: total - next }) });
+  }
+}
+
+/** What is there at the time of the call. */
+function selectNow({ cache }: Resource, query: Query, page: Page): SelectedPage | Promise<SelectedPage> {
+  if (!isLongSelection(cache, query)) return select(cache, query, page);
+  return filterInTurns(everythingInOrder(cache, query), query, page);
+}
+
+function selectAt(
+  { cache, history }: Resource,
+  query: Query,
+  { revision, ...page }: Page & { readonly revision: number },
+): SelectedPage | Promise<SelectedPage> {
+  if (!isLongSelection(cache, query)) return history.selectAt(query, revision, page);
+  return filterInTurns(history.selectAt(withoutConditions(query), revision).entries, query, page);
+}
+
+/** The entries as their version has them. @throws ApiError InternalError when one cannot be converted. */
+async function listPage(parts: ListPageParts): Promise<ListPage> {
+  return new ListPage({ ...parts, entries: await parts.resource.showAll(parts.entries) });
+}

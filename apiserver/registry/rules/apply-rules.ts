@@ -1,0 +1,129 @@
+import type { ApiObject, FieldCause } from '@homeostat/controller-runtime/api';
+import { applyFields, withoutContested } from '../../apply/apply-fields.ts';
+import type { AppliedWrite } from '../../apply/apply-fields.ts';
+import { applyConflict, conflictCauses } from '../../apply/conflict-error.ts';
+import { contentOf } from '../../apply/content.ts';
+import { isEmptySet } from '../../apply/field-set.ts';
+import type { Fields } from '../../apply/field-type.ts';
+import { appliedFieldsOf } from '../../apply/fields-of.ts';
+import { newEntry, withTime } from '../../apply/managed-fields.ts';
+import type { ManagedFields } from '../../apply/managed-fields.ts';
+import { trackCreation } from '../../apply/track-fields.ts';
+import { withoutNulls } from '../../apply/without-nulls.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { admittedFields, managerOf } from './field-management.ts';
+import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
+import type { Proposal } from './proposal.ts';
+import { readDraft, requireName } from './read-draft.ts';
+import { badRequest, clip, conflict } from '../object/resource-errors.ts';
+import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
+import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
+
+export interface ApplyRequest extends WriteRequest {
+  /** Take fields that others own. */
+  readonly force: boolean;
+  /** Leave them as they are instead of a 409; told which, each time the write is decided. */
+  readonly onContested?: (contested: readonly FieldCause[]) => void;
+}
+
+/** Owns what an object held when somebody applied to it first and nobody was known to own it. Kubernetes' name. */
+const formerManager = 'before-first-apply';
+
+/** Server-side apply to an object that is there. Throws ApiError Conflict that names each field of another manager. */
+export function* proposeApply(
+  rules: Rules,
+  stored: ApiObject,
+  body: () => unknown,
+  request: ApplyRequest,
+): Steps<Proposal<Decision>> {
+  const draft = yield* readApplied(rules, body, request);
+  checkPreconditions(rules.model, stored, draft.metadata);
+  const { shape } = rules.schema;
+  const by = managerOf(rules, request, 'Apply');
+  const content = contentOf(stored);
+  const yielded = request.fieldManager === kubectl ? { yielded: lastAppliedFields(rules, content) } : {};
+  const live = { content, managedFields: knownFields(rules, stored, request) };
+  const wanted = appliedContent(rules, draft, request);
+  const write = { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) };
+  yield;
+  const full = yield* applyFields(live, wanted, write);
+  const applied =
+    request.onContested === undefined || full.conflicts === undefined
+      ? full
+      : yield* applyFields(live, withoutContested(wanted, full.conflicts, shape), write);
+  if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
+  request.onContested?.(conflictCauses(full.conflicts ?? []));
+  // The last field of metadata that anybody owned takes metadata with it.
+  const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
+  if (request.fieldManager === kubectl) {
+    const annotations = renewLastApplied(next.metadata.annotations, draft);
+    next.metadata = { ...next.metadata, ...(annotations === undefined ? {} : { annotations }) };
+  }
+  yield;
+  return yield* proposeNext(rules, stored, {
+    draft: next,
+    request,
+    keepStatus: false,
+    manage: {
+      entries: () => applied.managedFields,
+      afterChange: (_entries, { proposed: before, after }) => {
+        const entries = admittedFields(rules, applied.managedFields, { states: { before, after }, request });
+        return withTime(entries, by, request.now);
+      },
+    },
+  });
+}
+
+/** Server-side apply to an object that is not there. */
+export function* proposeApplied(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+  const draft = yield* readApplied(rules, body, request);
+  const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;
+  if (uid !== undefined && uid !== '') {
+    const why = `uid mismatch: the provided object specified uid ${clip(uid)}, and no existing object was found`;
+    throw conflict(rules.model, metadata.name, why);
+  }
+  const content = appliedContent(rules, draft, request);
+  yield;
+  const fields = appliedFieldsOf(content, rules.schema.shape);
+  yield;
+  const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
+  const managedFields = isEmptySet(fields) ? [] : [entry];
+  return yield* proposeCreate(rules, () => ({ ...draft, metadata }), { managedFields, ...request });
+}
+
+function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
+  return (apiVersion, content) => {
+    const metadata = { ...stored.metadata, ...(content['metadata'] as object | undefined) };
+    const after = { ...content, apiVersion: stored.apiVersion, kind: stored.kind, metadata };
+    return rules.changesIn?.({ before: stored, after }, apiVersion);
+  };
+}
+
+function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
+  requireName(draft, request);
+  if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
+  pruneDraft(rules, draft, request);
+  yield;
+  return draft;
+}
+
+/** The part of an applied object that this path may write. */
+function appliedContent(rules: Rules, draft: Draft, request: WriteRequest): Fields {
+  const { apiVersion: _version, kind: _kind, metadata, status, ...rest } = draft;
+  const ofStatus = status === undefined ? {} : { status };
+  if (request.subresource === 'status') return withoutNulls(ofStatus, rules.schema.shape);
+  const hasOwnPath = rules.model.subresources.includes('status');
+  const owned = authorFields(metadata);
+  const content = { ...(isEmpty(owned) ? {} : { metadata: owned }), ...rest, ...(hasOwnPath ? {} : ofStatus) };
+  return withoutNulls(content, rules.schema.shape);
+}
+
+function knownFields(rules: Rules, stored: ApiObject, request: WriteRequest): ManagedFields {
+  const { managedFields } = stored.metadata;
+  if (managedFields !== undefined && !isEmpty(managedFields)) return managedFields;
+  const by = { ...managerOf(rules, request, 'Update'), manager: formerManager };
+  return trackCreation(stored, { by, shape: rules.schema.shape, now: request.now });
+}

@@ -1,0 +1,70 @@
+import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { Steps } from '../../turns/steps.ts';
+import { proposeDelete } from './delete-rules.ts';
+import type { Proposal } from './proposal.ts';
+import { requireName } from './read-draft.ts';
+import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
+import { checkPreconditions, proposeCreate } from './write-rules.ts';
+
+/** What the server can take for the uid of an object that is replaced. */
+const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * PUT of an object whose stored form cannot be read: it becomes what is sent, judged as a creation. It keeps its uid, so
+ * that what it owns stays: the uid that can still be read, else the one that is sent. `stored` has name and revision.
+ */
+export function* proposeReplacement(
+  rules: Rules,
+  stored: ApiObject,
+  body: () => unknown,
+  request: CreateRequest,
+): Steps<Proposal<Decision>> {
+  const sentBody = body();
+  yield;
+  const metadata = metadataOf(sentBody);
+  requireName({ metadata } as Draft, request);
+  const { uid: sent, resourceVersion, version: _version, ...rest } = metadata;
+  const uid = uidOf(stored) ?? (typeof sent === 'string' && uidPattern.test(sent) ? sent : request.uid);
+  checkPreconditions(rules.model, withUid(stored, uid), textsIn({ uid: sent, resourceVersion }));
+  const draft = { ...(sentBody as object), metadata: rest };
+  const proposal = yield* proposeCreate(rules, () => draft, { ...request, uid });
+  const conclude = function* (admitted: ApiObject): Steps<Decision> {
+    return { kind: 'write', object: yield* proposal.conclude(admitted) };
+  };
+  return { ...proposal, conclude };
+}
+
+/** DELETE of such an object: it goes at once, since its finalizers are not known. Only what its kind holds stays, declared deleted. */
+export function proposeBrokenDelete(
+  rules: Rules,
+  stored: ApiObject,
+  request: WriteRequest & { readonly uid: string },
+): Proposal<Decision> {
+  const { now } = request;
+  const uid = uidOf(stored) ?? request.uid;
+  const metadata = { ...stored.metadata, uid, version: 0, generation: 0, creationTimestamp: now };
+  const object = rules.strategy?.completeNew({ ...stored, metadata }) ?? stored;
+  return proposeDelete(rules, object, { now, policy: 'Background' });
+}
+
+type Sent = Readonly<Partial<Record<keyof ObjectMeta, unknown>>>;
+
+/** The metadata of a body that is not checked yet; empty where there is none. */
+function metadataOf(body: unknown): Sent {
+  if (typeof body !== 'object' || body === null || !('metadata' in body)) return {};
+  const { metadata } = body;
+  return typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? metadata : {};
+}
+
+/** Where it could still be read. */
+function uidOf({ metadata }: ApiObject): string | undefined {
+  return (metadata as Partial<ObjectMeta>).uid;
+}
+
+function withUid(stored: ApiObject, uid: string): ApiObject {
+  return { ...stored, metadata: { ...stored.metadata, uid } };
+}
+
+function textsIn(fields: Readonly<Record<string, unknown>>): Partial<ObjectMeta> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value === 'string'));
+}

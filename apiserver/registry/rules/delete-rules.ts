@@ -1,0 +1,55 @@
+import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
+import { policyOf, propagationFinalizers } from '../../index/propagation.ts';
+import type { PropagationPolicy } from '../../index/propagation.ts';
+import { oneStep } from '../../turns/steps.ts';
+import type { Proposal } from './proposal.ts';
+import { isHeld } from './write-rules.ts';
+import type { Decision, Rules } from './write-request.ts';
+
+interface Deletion {
+  /** Server time, RFC 3339 with whole seconds. */
+  readonly now: string;
+  /** What the request asks for, if anything. */
+  readonly policy: PropagationPolicy | undefined;
+}
+
+/**
+ * DELETE: removed at once when nothing holds it, else declared deleted. What becomes of the dependents is the request's to
+ * say, then that of the finalizers that are there; a later request may say something else. Otherwise a second DELETE
+ * changes nothing.
+ */
+export function proposeDelete(rules: Rules, stored: ApiObject, deletion: Deletion): Proposal<Decision> {
+  return { verb: 'delete', object: stored, conclude: () => oneStep(() => decideDelete(rules, stored, deletion)) };
+}
+
+function decideDelete(rules: Rules, stored: ApiObject, { now, policy }: Deletion): Decision {
+  rules.strategy?.checkDelete(stored);
+  const object = withPolicy(stored, policy);
+  if (!isHeld(rules, object)) return { kind: 'remove', object };
+  const isDeclared = stored.metadata.deletionTimestamp !== undefined;
+  if (isDeclared && object === stored) return { kind: 'none' };
+  const metadata = { ...object.metadata, version: stored.metadata.version + 1 };
+  if (isDeclared) return { kind: 'write', object: { ...object, metadata } };
+  const declared: ApiObject = {
+    ...object,
+    metadata: {
+      ...metadata,
+      generation: stored.metadata.generation + 1,
+      deletionTimestamp: now,
+      deletionGracePeriodSeconds: 0,
+    },
+  };
+  return { kind: 'write', object: rules.strategy?.declareDeleted(declared) ?? declared };
+}
+
+/** The stored object itself when its finalizers are those of the policy already. */
+function withPolicy(stored: ApiObject, asked: PropagationPolicy | undefined): ApiObject {
+  const before = stored.metadata.finalizers ?? [];
+  const policy = asked ?? policyOf(before);
+  if (policy === policyOf(before)) return stored;
+  const { Foreground, Orphan } = propagationFinalizers;
+  const others = before.filter((finalizer) => finalizer !== Foreground && finalizer !== Orphan);
+  const finalizers = policy === 'Background' ? others : [...others, propagationFinalizers[policy]];
+  const { finalizers: _before, ...metadata }: ObjectMeta = stored.metadata;
+  return { ...stored, metadata: finalizers.length === 0 ? metadata : { ...metadata, finalizers } };
+}

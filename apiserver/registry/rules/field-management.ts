@@ -1,0 +1,72 @@
+import { apiVersionOf, deepEqual } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { FieldChanges } from '../../apply/compare-fields.ts';
+import type { ManagedFields, Manager } from '../../apply/managed-fields.ts';
+import { isReset, readManagedFields } from '../../apply/read-managed-fields.ts';
+import { trackAdmitted, trackCreation, trackUpdate } from '../../apply/track-fields.ts';
+import { invalid } from '../object/resource-errors.ts';
+import type { States } from '../object/states.ts';
+import { formatTime } from '../object/time.ts';
+import type { Draft, Rules, WriteRequest } from './write-request.ts';
+
+/** What a write makes of an object's managed fields. */
+export interface FieldManagement {
+  /** The entries that it starts from: those that are stored, or those that it brings; undefined for none. */
+  entries(stored: ApiObject): ManagedFields | undefined;
+  /** The same, when it changes the object, of which hooks may have made another than was proposed. */
+  afterChange(
+    entries: ManagedFields | undefined,
+    states: States & { readonly proposed: ApiObject },
+  ): ManagedFields | undefined;
+}
+
+/** All that a creation holds is its creator's. */
+export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRequest): ManagedFields {
+  return trackCreation(object, {
+    by: managerOf(rules, request, 'Update'),
+    shape: rules.schema.shape,
+    now: request.now,
+  });
+}
+
+/** Those of an apply, when hooks made something else of what it comes to. */
+export function admittedFields(
+  rules: Rules,
+  entries: ManagedFields,
+  { states, request }: { readonly states: States; readonly request: WriteRequest },
+): ManagedFields {
+  if (states.before === states.after) return entries;
+  const changesIn = (apiVersion: string): FieldChanges | undefined => rules.changesIn?.(states, apiVersion);
+  const by = managerOf(rules, request, 'Apply');
+  return trackAdmitted(entries, states, { by, shape: rules.schema.shape, now: request.now, changesIn });
+}
+
+/**
+ * Of an update or a patch. It may edit the entries themselves, as kubectl does when it turns a client-side apply into one
+ * by the server; none, or an empty list, come from clients that do not know of them, and leave them as they are. An object
+ * without any (it was cleared of them, or is older than they are) has none until somebody applies to it.
+ */
+export function fieldManagement(rules: Rules, draft: Draft, request: WriteRequest): FieldManagement {
+  const sent = request.subresource === undefined ? draft.metadata.managedFields : undefined;
+  return {
+    entries({ metadata: { name, managedFields } }) {
+      if (sent === undefined || sent.length === 0 || deepEqual(sent, managedFields)) return managedFields;
+      if (isReset(sent)) return undefined;
+      const read = readManagedFields(sent, formatTime);
+      if (read.causes.length > 0) throw invalid(rules.model, name, read.causes);
+      return read.managedFields;
+    },
+    afterChange(entries, states) {
+      if (entries === undefined || entries.length === 0) return entries;
+      const by = managerOf(rules, request, 'Update');
+      const changesIn = (apiVersion: string): FieldChanges | undefined => rules.changesIn?.(states, apiVersion);
+      return trackUpdate(entries, states, { by, shape: rules.schema.shape, now: request.now, changesIn });
+    },
+  };
+}
+
+/** Who writes, as the entries name it. */
+export function managerOf(rules: Rules, request: WriteRequest, operation: Manager['operation']): Manager {
+  const { fieldManager: manager, subresource } = request;
+  return { manager, operation, apiVersion: apiVersionOf(rules.model), subresource };
+}

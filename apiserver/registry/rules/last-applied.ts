@@ -1,0 +1,50 @@
+import { checkAnnotations } from '@homeostat/controller-runtime/api';
+import type { ObjectMeta } from '@homeostat/controller-runtime/api';
+import { compareFields } from '../../apply/compare-fields.ts';
+import { contentOf } from '../../apply/content.ts';
+import { difference, leaf } from '../../apply/field-set.ts';
+import type { FieldSet } from '../../apply/field-set.ts';
+import type { Fields } from '../../apply/field-type.ts';
+import { appliedFieldsOf } from '../../apply/fields-of.ts';
+import type { Draft, Rules } from './write-request.ts';
+
+// kubectl, when it applies by itself, keeps what it applied in an annotation. When the server applies for it instead, what
+// stands there decides whether a field is kubectl's, and has to stay true for whoever goes back.
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** The manager that the annotation is about. */
+export const kubectl = 'kubectl';
+
+/** The fields that kubectl applied by itself, and that have that value still. */
+export function lastAppliedFields(rules: Rules, live: Fields): FieldSet {
+  const { annotations } = live['metadata'] as Partial<ObjectMeta>;
+  const applied = parseApplied(annotations?.[annotation]);
+  // What the schema does not know shows that it was never applied as it stands there.
+  if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
+  const content = contentOf(applied);
+  const { shape } = rules.schema;
+  const changes = compareFields(content, live, shape);
+  return difference(difference(appliedFieldsOf(content, shape), changes.changed), changes.removed);
+}
+
+function parseApplied(text: string | undefined): Draft | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    const { metadata } = value as Partial<Draft>;
+    return typeof metadata === 'object' && metadata !== null ? (value as Draft) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Annotations in which the applied object stands, where there was one before; it goes when there is no room for it. */
+export function renewLastApplied(annotations: ObjectMeta['annotations'], applied: Draft): ObjectMeta['annotations'] {
+  if (annotations === undefined || (annotations[annotation] ?? '') === '') return annotations;
+  const { [annotation]: _old, ...others } = annotations;
+  const { annotations: own = {}, ...metadata } = applied.metadata;
+  const { [annotation]: _own, ...ownOthers } = own;
+  const shown = Object.keys(ownOthers).length === 0 ? metadata : { ...metadata, annotations: ownOthers };
+  const renewed = { ...annotations, [annotation]: `${JSON.stringify({ ...applied, metadata: shown })}\n` };
+  return checkAnnotations(renewed, 'metadata.annotations').length === 0 ? renewed : others;
+}

@@ -1,0 +1,75 @@
+import { freezeDeep } from '@homeostat/controller-runtime';
+import { isInvalid, quoteValue } from '@homeostat/controller-runtime/api';
+import type { ApiObject, FieldCause, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { KindJudge } from './kind-judge.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { clip, invalid } from '../object/resource-errors.ts';
+
+/** Answers are for people: a rule that fails for each of a thousand items has said enough. */
+const maxViolations = 100;
+
+/** Throws ApiError Invalid when the model's own rules refuse the object. Freezes both. */
+export type ModelValidator = (next: ApiObject, previous: ApiObject | undefined) => void;
+
+/**
+ * The model's `validate` as a write calls it; undefined when it has none. What is a bug of `validate` refuses the write
+ * as well (422, field `validate`), and `onBug` hears of it.
+ */
+export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) => void): ModelValidator | undefined {
+  if (model.validate === undefined) return undefined;
+  return function checkModelRules(next, previous) {
+    const causes = causesOf(model, { next: freezeDeep(next), previous: freezeDeep(previous) }, onBug);
+    if (causes.length > 0) throw invalid(model, next.metadata.name, causes);
+  };
+}
+
+/** The same by the rules of a built-in kind. Nothing is frozen: its objects may be large, and its rules are the service's own. */
+export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;
+
+export function judgedRules(model: ModelDescriptor, judge: KindJudge): JudgedRules {
+  return function* checkJudged(next, previous) {
+    const violations = yield* judge(next, previous);
+    if (violations.length > 0)
+      throw invalid(model, next.metadata.name, violations.slice(0, maxViolations).map(causeOf));
+  };
+}
+
+interface States {
+  readonly next: ApiObject;
+  readonly previous: ApiObject | undefined;
+}
+
+function causesOf(model: ModelDescriptor, { next, previous }: States, onBug: (error: unknown) => void): FieldCause[] {
+  try {
+    return readViolations(model.validate?.(next, previous)).map(causeOf);
+  } catch (error) {
+    if (isInvalid(error)) throw error;
+    onBug(error);
+    const message = error instanceof Error ? error.message : String(error);
+    return [causeOf({ field: 'validate', message: `Invalid value: the model's validate failed: ${message}` })];
+  }
+}
+
+function readViolations(answer: unknown): readonly FieldViolation[] {
+  if (answer === undefined || answer === null) return [];
+  if (answer instanceof Promise) {
+    // Nobody waits for what it comes to.
+    answer.catch(() => undefined);
+    throw new TypeError('it must be synchronous, and answered a Promise');
+  }
+  if (!Array.isArray(answer)) throw new TypeError('it must answer a list of violations, or nothing');
+  const violations = answer.slice(0, maxViolations) as readonly unknown[];
+  const wrong = violations.find((each) => !isViolation(each));
+  if (wrong !== undefined) throw new TypeError(`${quoteValue(wrong)} is no violation: it needs a field and a message`);
+  return violations as readonly FieldViolation[];
+}
+
+function isViolation(value: unknown): value is FieldViolation {
+  if (typeof value !== 'object' || value === null) return false;
+  const { field, message, reason } = value as Readonly<Record<string, unknown>>;
+  return typeof field === 'string' && typeof message === 'string' && ['string', 'undefined'].includes(typeof reason);
+}
+
+function causeOf({ field, message, reason = 'FieldValueInvalid' }: FieldViolation): FieldCause {
+  return { reason, message: clip(message), field: clip(field) };
+}

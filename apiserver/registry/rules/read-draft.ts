@@ -1,0 +1,72 @@
+import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import { checkItems } from '../../limits/check-items.ts';
+import { badRequest, clip } from '../object/resource-errors.ts';
+import type { Draft, Rules, WriteRequest } from './write-request.ts';
+
+/** Checks that a body is an object of this model at this path; everything wrong here is a 400. */
+export function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
+  const { model } = rules;
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
+  }
+  const draft = body as Draft;
+  checkType(model, draft);
+  const metadata: unknown = draft.metadata ?? {};
+  const wrong = metadataShapeErrors(metadata);
+  if (wrong.length > 0) {
+    const list = wrong.map((cause) => `${cause.field}: ${cause.message}`).join(', ');
+    throw badRequest(
+      `${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${list}`,
+      wrong,
+    );
+  }
+  draft.metadata = withoutNulls(metadata as ObjectMeta);
+  checkItems(draft.metadata.finalizers ?? []);
+  checkItems(draft.metadata.ownerReferences ?? []);
+  checkPath(draft, request);
+  return draft;
+}
+
+/** Typed clients send `creationTimestamp: null` and the like for what they do not set. */
+function withoutNulls(metadata: ObjectMeta): ObjectMeta {
+  if (!Object.values(metadata).includes(null)) return { ...metadata };
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
+}
+
+function checkType(model: ModelDescriptor, draft: Draft): void {
+  for (const field of ['apiVersion', 'kind'] as const) {
+    if (typeof draft[field] !== 'string' || draft[field] === '') {
+      throw badRequest(
+        `the object provided is unrecognized (must be of type ${model.kind}): ${field}: must be a non-empty string`,
+      );
+    }
+  }
+  const expected = apiVersionOf(model);
+  if (draft.apiVersion !== expected) {
+    throw badRequest(
+      `the API version in the data (${clip(draft.apiVersion)}) does not match the expected API version (${expected})`,
+    );
+  }
+  if (draft.kind !== model.kind) {
+    throw badRequest(`the kind in the data (${clip(draft.kind)}) does not match the expected kind (${model.kind})`);
+  }
+}
+
+function checkPath(draft: Draft, request: WriteRequest): void {
+  const { name, namespace } = draft.metadata;
+  if (request.name !== undefined && name !== undefined && name !== request.name) {
+    throw badRequest(`the name of the object (${clip(name)}) does not match the name on the URL (${request.name})`);
+  }
+  if (namespace !== undefined && namespace !== '' && namespace !== request.namespace) {
+    throw badRequest(
+      `the namespace of the object (${clip(namespace)}) does not match the namespace on the URL (${request.namespace ?? ''})`,
+    );
+  }
+}
+
+/** An updated, patched or applied object has to name itself, as with kube-apiserver (400). */
+export function requireName(draft: Draft, request: WriteRequest): void {
+  if (draft.metadata.name === undefined || draft.metadata.name === '')
+    throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
+}

@@ -1,0 +1,96 @@
+import type { ApiObject, FieldCause, ModelDescriptor, ScaleSubresource } from '@homeostat/controller-runtime/api';
+import { badRequest, clip, invalid } from '../object/resource-errors.ts';
+
+/** `autoscaling/v1` Scale: what is wanted and what there is of an object's replicas, wherever its kind keeps them. */
+export interface Scale {
+  readonly kind: 'Scale';
+  readonly apiVersion: 'autoscaling/v1';
+  readonly metadata: Partial<ApiObject['metadata']>;
+  readonly spec: { readonly replicas?: number };
+  readonly status: { readonly replicas: number; readonly selector?: string };
+}
+
+/** A wish for replicas, with the preconditions that came with it. */
+export interface ScaleRequest {
+  readonly replicas: number;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** Kubernetes' limit: a 32-bit number. */
+const maxReplicas = 2 ** 31 - 1;
+
+export function scaleOf(paths: ScaleSubresource, object: ApiObject): Scale {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const wanted = valueAt(object, paths.specReplicasPath);
+  const present = valueAt(object, paths.statusReplicasPath);
+  const selector = paths.labelSelectorPath === undefined ? undefined : valueAt(object, paths.labelSelectorPath);
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
+    spec: typeof wanted === 'number' ? { replicas: wanted } : {},
+    status: {
+      replicas: typeof present === 'number' ? present : 0,
+      ...(typeof selector === 'string' ? { selector } : {}),
+    },
+  };
+}
+
+/** @throws ApiError BadRequest for a body that is no Scale of this object, Invalid for replicas that nobody can have. */
+export function readScale(model: ModelDescriptor, name: string, body: unknown): ScaleRequest {
+  const scale = fieldsOf(body, 'the body');
+  if (scale['kind'] !== 'Scale' || scale['apiVersion'] !== 'autoscaling/v1')
+    throw badRequest('the object provided is unrecognized: must be a Scale of autoscaling/v1');
+  const metadata = fieldsOf(scale['metadata'] ?? {}, 'metadata');
+  if (metadata['name'] !== undefined && metadata['name'] !== name)
+    throw badRequest(
+      `the name of the object (${clip(JSON.stringify(metadata['name']))}) does not match the name on the URL (${name})`,
+    );
+  const replicas = fieldsOf(scale['spec'] ?? {}, 'spec')['replicas'] ?? 0;
+  if (!Number.isInteger(replicas) || Number(replicas) < 0 || Number(replicas) > maxReplicas) {
+    const field = model.scale?.specReplicasPath ?? 'spec.replicas';
+    const message = `Invalid value: ${clip(JSON.stringify(replicas))}: should be a non-negative integer`;
+    const cause: FieldCause = { reason: 'FieldValueInvalid', field, message };
+    throw invalid(model, name, [cause]);
+  }
+  return { replicas: Number(replicas), ...textOf(metadata, 'uid'), ...textOf(metadata, 'resourceVersion') };
+}
+
+/** The merge patch that sets an object's replicas. */
+export function scalePatch(paths: ScaleSubresource, { replicas, uid, resourceVersion }: ScaleRequest): object {
+  const nested = segmentsOf(paths.specReplicasPath).reduceRight<unknown>(
+    (inner, name) => ({ [name]: inner }),
+    replicas,
+  );
+  const metadata = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  return { ...(nested as object), metadata };
+}
+
+function valueAt(object: object, path: string): unknown {
+  return segmentsOf(path).reduce<unknown>(
+    (value, name) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined,
+    object,
+  );
+}
+
+/** `.spec.replicas` */
+function segmentsOf(path: string): readonly string[] {
+  return path.slice(1).split('.');
+}
+
+function fieldsOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw badRequest(`${place} of a Scale must be an object`);
+}
+
+function textOf(fields: Readonly<Record<string, unknown>>, name: 'uid' | 'resourceVersion'): Record<string, string> {
+  const value = fields[name];
+  if (value === undefined || value === null || value === '') return {};
+  if (typeof value !== 'string') throw badRequest(`metadata.${name} must be a string`);
+  return { [name]: value };
+}

@@ -1,0 +1,316 @@
+import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { ManagedFields } from '../../apply/managed-fields.ts';
+import { unknownFieldMessage } from '../../schema/warnings.ts';
+import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
+import type { FieldManagement } from './field-management.ts';
+import { labelKeyCauses } from '../object/label-keys.ts';
+import type { Proposal } from './proposal.ts';
+import { readDraft, requireName } from './read-draft.ts';
+import { badRequest, clip, conflict, invalid } from '../object/resource-errors.ts';
+import type { Steps } from '../../turns/steps.ts';
+import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
+
+/** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
+function* shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): Steps<void> {
+  rules.schema.applyDefaults(draft);
+  yield;
+  pruneDraft(rules, draft, request);
+}
+
+/** Removes what the schema does not know, or refuses it (400), as the request has it. */
+export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
+  const unknown = rules.schema.prune(draft);
+  if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
+  if (request.fieldValidation === 'Strict') {
+    const { kind, version } = rules.model;
+    const list = unknown.map(unknownFieldMessage).join(', ');
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${list}`,
+      unknown.map((field) => ({ reason: 'FieldValueInvalid', field, message: unknownFieldMessage(field) })),
+    );
+  }
+  for (const path of unknown) request.warn(unknownFieldMessage(path));
+}
+
+/** Schema and metadata rules; every violation at once (422). */
+function validateObject(rules: Rules, object: ApiObject, write: { request: WriteRequest; stored?: ApiObject }): void {
+  const causes = [
+    ...validateMetadata(object.metadata, rules.model),
+    ...labelKeyCauses(object.metadata.labels, write.stored?.metadata.labels, write.request),
+    ...newCauses(rules.schema.validate(object), object, write.stored),
+  ];
+  if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
+}
+
+/** An object that a newer schema refuses must be able to go: a write of its metadata alone is not judged by what is stored. */
+function newCauses(
+  causes: readonly FieldCause[],
+  object: ApiObject,
+  stored: ApiObject | undefined,
+): readonly FieldCause[] {
+  if (causes.length === 0 || stored === undefined) return causes;
+  const isSame = deepEqual({ ...object, metadata: undefined }, { ...stored, metadata: undefined });
+  return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
+}
+
+/** The rules of the model itself, for an object that is valid otherwise. */
+function* judgeByModel({ validateModel, judge }: Rules, next: ApiObject, stored: ApiObject | undefined): Steps<void> {
+  validateModel?.(next, stored);
+  if (judge !== undefined) yield* judge(next, stored);
+}
+
+/** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
+export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
+  if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
+    throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
+  }
+  if (rules.model.subresources.includes('status')) delete draft.status;
+  yield* shapeDraft(rules, draft, request);
+  const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
+  draft.metadata = {
+    name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
+    ...(generateName === '' ? {} : { generateName }),
+    ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
+    uid: request.uid,
+    version: 1,
+    resourceVersion: '',
+    generation: 1,
+    creationTimestamp: request.now,
+    ...authorFields(given),
+  };
+  const proposed = rules.strategy === undefined ? draft : { ...rules.strategy.completeNew(draft) };
+  return {
+    verb: 'create',
+    object: proposed,
+    conclude: (admitted) =>
+      finishNew(rules, { proposed, object: acceptAdmitted(rules, proposed, { admitted }) }, request),
+  };
+}
+
+/** Before hooks, and after them. */
+interface Admitted {
+  readonly proposed: Draft;
+  readonly object: Draft;
+}
+
+function* finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): Steps<ApiObject> {
+  validateObject(rules, object, { request });
+  yield;
+  const { managedFields } = request;
+  const entries =
+    managedFields === undefined
+      ? creatorsFields(rules, object, request)
+      : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
+  setManagedFields(object, entries);
+  yield* judgeByModel(rules, object, undefined);
+  return object;
+}
+
+/**
+ * What hooks made of an object, shaped anew, without a word to the client, which has not sent it. The server's metadata, and
+ * what this path does not write, are what they were.
+ */
+function acceptAdmitted(
+  rules: Rules,
+  proposed: Draft,
+  { admitted, subresource }: { readonly admitted: ApiObject; readonly subresource?: string | undefined },
+): Draft {
+  if (admitted === proposed) return proposed;
+  const { status, ...fields } = admitted as Draft;
+  if (subresource === 'status') return reshaped(rules, withStatus(proposed, status));
+  const metadata = nextMetadata(proposed, admitted as Draft);
+  const keepsStatus = rules.model.subresources.includes('status');
+  return reshaped(rules, withStatus({ ...fields, metadata }, keepsStatus ? proposed.status : status));
+}
+
+function reshaped({ schema }: Rules, draft: Draft): Draft {
+  schema.applyDefaults(draft);
+  schema.prune(draft);
+  return draft;
+}
+
+/** The fields of metadata that clients decide. Finalizers are a set; their order is kept. */
+export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
+  const { labels, annotations, finalizers, ownerReferences } = given;
+  return {
+    ...(isEmpty(labels) ? {} : { labels }),
+    ...(isEmpty(annotations) ? {} : { annotations }),
+    ...(isEmpty(ownerReferences) ? {} : { ownerReferences }),
+    ...(isEmpty(finalizers) ? {} : { finalizers: [...new Set(finalizers)] }),
+  };
+}
+
+export function isEmpty(value: object | null | undefined): boolean {
+  return value === undefined || value === null || Object.keys(value).length === 0;
+}
+
+/** PUT of the object or of its status: what becomes of `stored`. */
+export function* proposeUpdate(
+  rules: Rules,
+  stored: ApiObject,
+  body: () => unknown,
+  request: WriteRequest,
+): Steps<Proposal<Decision>> {
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
+  requireName(draft, request);
+  checkPreconditions(rules.model, stored, draft.metadata);
+  const manage = fieldManagement(rules, draft, request);
+  return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
+}
+
+/** PATCH: `body` is the patched object, so an absent status was removed on purpose. */
+export function* proposePatch(
+  rules: Rules,
+  stored: ApiObject,
+  body: () => unknown,
+  request: WriteRequest,
+): Steps<Proposal<Decision>> {
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
+  const { uid, ...revisions } = draft.metadata;
+  requireName(draft, request);
+  // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
+  checkPreconditions(rules.model, stored, revisions);
+  if (uid !== stored.metadata.uid) {
+    const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
+    throw invalid(rules.model, stored.metadata.name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message }]);
+  }
+  const manage = fieldManagement(rules, draft, request);
+  return yield* proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
+}
+
+/** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */
+export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, given: Partial<ObjectMeta>): void {
+  const { name, uid, version, resourceVersion } = stored.metadata;
+  if (given.uid !== undefined && given.uid !== '' && given.uid !== uid) {
+    const why = `the UID in the precondition (${clip(given.uid)}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict(model, name, why);
+  }
+  if (given.resourceVersion !== undefined && given.resourceVersion !== '') {
+    if (!/^\d{1,16}$/.test(given.resourceVersion))
+      throw badRequest('metadata.resourceVersion: must be a decimal number');
+    if (Number(given.resourceVersion) === 0) throw noRevision(model, name);
+    if (Number(given.resourceVersion) !== Number(resourceVersion)) throw conflict(model, name);
+  }
+  if (given.version !== undefined && given.version !== version) throw conflict(model, name);
+}
+
+/** No object has revision 0. Kubernetes refuses it in an update, so that it does not pass for "whatever is stored". */
+function noRevision(model: ModelDescriptor, name: string): ApiError {
+  const message = 'Invalid value: 0: must be specified for an update';
+  return invalid(model, name, [{ reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
+}
+
+interface Next {
+  readonly draft: Draft;
+  readonly request: WriteRequest;
+  readonly keepStatus: boolean;
+  readonly manage: FieldManagement;
+}
+
+/** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
+export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<Proposal<Decision>> {
+  const { subresource } = next.request;
+  const proposed = nextObject(rules, stored, next);
+  yield* shapeDraft(rules, proposed, next.request);
+  proposed.metadata = nextMetadata(stored, proposed);
+  return {
+    verb: 'update',
+    object: proposed,
+    conclude: (admitted) => {
+      const object = acceptAdmitted(rules, proposed, { admitted, subresource });
+      return decideNext(rules, stored, { proposed, object, ...next });
+    },
+  };
+}
+
+function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Steps<Decision> {
+  const { request, proposed, object } = next;
+  const isSame = deepEqual(stored, object);
+  const managed = next.manage.entries(stored);
+  // No entries are stored as no list.
+  if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
+  validateObject(rules, object, { request, stored });
+  yield;
+  checkFinalizers(rules.model, stored, object);
+  const states = { before: stored, proposed, after: object };
+  setManagedFields(object, isSame ? managed : next.manage.afterChange(managed, states));
+  yield;
+  const changed = withVersions(stored, object);
+  const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
+  // What goes is not stored, and must be able to go.
+  if (!gone) yield* judgeByModel(rules, changed, stored);
+  return { kind: gone ? 'remove' : 'write', object: changed };
+}
+
+function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
+  const { draft, request } = next;
+  const { strategy } = rules;
+  if (request.subresource === 'finalize') return { ...(strategy?.finalize(stored, draft) ?? stored) };
+  const object =
+    request.subresource === 'status' ? withStatus(stored as Draft, draft.status) : withStored(rules, stored, next);
+  if (strategy === undefined) return object;
+  // The name, and whether it is declared deleted, are what is stored, whatever a client sends.
+  const { name, deletionTimestamp } = stored.metadata;
+  const { deletionTimestamp: _sent, ...metadata } = object.metadata;
+  const server = { name, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) };
+  return { ...strategy.completeNext({ ...object, metadata: { ...metadata, ...server } }, stored) };
+}
+
+/** Whether finalizers, or the kind, keep an object that is declared deleted. */
+export function isHeld({ strategy }: Rules, object: ApiObject): boolean {
+  return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
+}
+
+function withStatus(object: Draft, status: unknown): Draft {
+  const { apiVersion, kind, metadata, status: _status, ...fields } = object;
+  return { apiVersion, kind, metadata, ...fields, ...(status === undefined ? {} : { status }) };
+}
+
+function withStored(rules: Rules, stored: ApiObject, next: Next): Draft {
+  const { draft } = next;
+  const keepStatus = next.keepStatus || rules.model.subresources.includes('status');
+  return keepStatus ? withStatus(draft, (stored as Draft).status) : draft;
+}
+
+function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
+  const { name, labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...server } = stored.metadata;
+  return { name, ...server, ...authorFields(object.metadata) };
+}
+
+/** In place: the metadata was made for this write, and copying it costs as much as finding out who owns what. */
+function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefined): void {
+  const own: { managedFields?: ManagedFields } = metadata;
+  if (entries !== undefined && entries.length > 0) own.managedFields = entries;
+  else if (own.managedFields !== undefined) delete own.managedFields;
+}
+
+function withVersions(stored: ApiObject, object: Draft): ApiObject {
+  const { metadata: former, status: _before, ...before } = stored as Draft;
+  const { metadata, status: _after, ...after } = object;
+  const own: { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] } = metadata;
+  own.version = former.version + 1;
+  own.generation = former.generation + (deepEqual(before, after) ? 0 : 1);
+  return object;
+}
+
+/** Once an object is declared deleted, finalizers may only be taken away. */
+function checkFinalizers(model: ModelDescriptor, stored: ApiObject, object: ApiObject): void {
+  if (stored.metadata.deletionTimestamp === undefined) return;
+  const before = new Set(stored.metadata.finalizers);
+  const added = (object.metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
+  if (added.length === 0) return;
+  const cause: FieldCause = {
+    reason: 'FieldValueForbidden',
+    field: 'metadata.finalizers',
+    message: `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
+  };
+  throw invalid(model, stored.metadata.name, [cause]);
+}

@@ -1,0 +1,137 @@
+import { deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@homeostat/controller-runtime/api';
+import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../../index/broken-entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import { IndexValueError } from '../../index/index-value-error.ts';
+import type { Operation, RequiredClaim } from '../../store/store.ts';
+import { objectLimits, uncountedLength } from '../../limits/body-limits.ts';
+import { checkCounts } from '../../limits/count-nodes.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { checkObjectSize, decodeObject, encodeObject } from '../object/object-codec.ts';
+import type { Resource } from '../kinds/resource.ts';
+import { duplicateValue, invalid } from '../object/resource-errors.ts';
+
+export interface Change {
+  readonly op: Operation['op'];
+  /** In the version of the request. */
+  readonly object: ApiObject;
+  readonly stored?: Entry;
+  readonly leader: LeaderEpoch | undefined;
+  /** Claims that must exist when a creation is committed. */
+  readonly requires?: readonly RequiredClaim[];
+}
+
+/** A change with all that its commit holds. */
+export interface PreparedWrite {
+  readonly op: Operation['op'];
+  /** As it is stored. */
+  readonly object: ApiObject;
+  readonly stored?: Entry;
+  readonly leader: LeaderEpoch | undefined;
+  readonly requires: readonly RequiredClaim[];
+  readonly data: Buffer;
+  readonly values: Entry['values'];
+  /** What the client gets, where that is another version than what is stored. */
+  readonly answer: ApiObject | undefined;
+}
+
+/** @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a value that is another's. */
+export function* prepareWrite(
+  resource: Resource,
+  change: Change,
+  onIndexBug: (error: IndexValueError) => void,
+): Steps<PreparedWrite> {
+  const { op, stored, leader, requires = [] } = change;
+  const { object, answer } =
+    resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
+  if (resource.view !== undefined) yield;
+  const data = encodeObject(object);
+  checkObjectSize(data);
+  if (op !== 'delete' && isGrowing(data, stored)) checkCounts(withoutManagers(object), objectLimits);
+  yield;
+  const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
+  return { op, object, answer, leader, requires, data, values, ...(stored === undefined ? {} : { stored }) };
+}
+
+/** Smaller objects cannot pass the limits of counts; one that passed them before may become smaller. */
+function isGrowing({ length }: Buffer, stored: Entry | undefined): boolean {
+  return length > uncountedLength && length > (stored?.bytes.length ?? 0);
+}
+
+/** What clients decide of an object; who owns what has a limit in the object's size. */
+function withoutManagers({ metadata, ...fields }: ApiObject): object {
+  return { ...fields, metadata: { ...metadata, managedFields: undefined } };
+}
+
+/** Whether a change comes to nothing in the version that objects are stored in, which may hold less. */
+export function isLost({ object, stored }: PreparedWrite): boolean {
+  return stored !== undefined && deepEqual(contentOf(decodeObject(stored.bytes)), contentOf(object));
+}
+
+/** What is not counted by the server itself. */
+function contentOf({ metadata, ...fields }: ApiObject): object {
+  const { version: _v, resourceVersion: _r, generation: _g, managedFields: _m, ...rest } = metadata;
+  return { ...fields, metadata: rest };
+}
+
+type Forms = Pick<PreparedWrite, 'object' | 'answer'>;
+
+function storedForm(resource: Resource, { op, object, stored }: Change): Forms {
+  try {
+    if (op === 'delete') return { object: convertedForm(resource, object), answer: object };
+    return checkedForm(resource, object, stored);
+  } catch (error) {
+    if (!isApiError(error) || error.reason !== 'InternalError') throw error;
+    // What goes is not stored, and must be able to go: as it was.
+    if (op === 'delete' && stored !== undefined) return { object: decodeObject(stored.bytes), answer: object };
+    const { model } = resource;
+    throw invalid(model, object.metadata.name, [{ reason: 'FieldValueInvalid', message: error.message }]);
+  }
+}
+
+/** The form that is stored, by the rules of its version, and what it comes to in that of the request. */
+function checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Forms {
+  const { rules } = resource.storage;
+  const next = convertedForm(resource, object);
+  const causes = [...validateMetadata(next.metadata, rules.model), ...rules.schema.validate(next)];
+  if (causes.length > 0) {
+    const { version } = rules.model;
+    throw invalid(
+      rules.model,
+      object.metadata.name,
+      causes.map((cause) => inVersion(cause, version)),
+    );
+  }
+  rules.validateModel?.(next, stored === undefined || isBroken(stored) ? undefined : decodeObject(stored.bytes));
+  return { object: next, answer: resource.view?.fromStorage(next) };
+}
+
+function convertedForm({ storage, view }: Resource, object: ApiObject): ApiObject {
+  return view === undefined ? object : view.toStorage(object, storage.rules);
+}
+
+/** The client has sent other fields. */
+function inVersion<T extends { readonly message: string }>(cause: T, version: string): T {
+  return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
+}
+
+/** Of the next state; a value that another object holds under a unique index is refused here and in the commit. */
+function indexValues(
+  { model, cache }: Resource,
+  object: ApiObject,
+  onIndexBug: (error: IndexValueError) => void,
+): Entry['values'] {
+  const { name } = object.metadata;
+  try {
+    const values = cache.draft(object);
+    const taken = cache.uniqueHolder(values, formatKey(keyOf(object)));
+    if (taken !== undefined) throw duplicateValue(model, name, taken);
+    return values;
+  } catch (error) {
+    if (!(error instanceof IndexValueError)) throw error;
+    onIndexBug(error);
+    throw invalid(model, name, [
+      { reason: 'FieldValueInvalid', field: error.index, message: `Invalid value: ${error.message}` },
+    ]);
+  }
+}

@@ -1,0 +1,42 @@
+import type { FieldCause, LeaderEpoch, Preconditions } from '@homeostat/controller-runtime/api';
+import type { PropagationPolicy } from '../../index/propagation.ts';
+import type { Writer } from '../object/label-keys.ts';
+import type { Subresource } from '../rules/write-request.ts';
+
+export interface WriteOptions {
+  readonly dryRun?: boolean;
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  readonly subresource?: Subresource;
+  /** What the stored object must have for a deletion or a patch (409 otherwise). */
+  readonly preconditions?: Preconditions;
+  /** What a deletion does with dependents. Default: what the object's finalizers say, or Background. */
+  readonly propagationPolicy?: PropagationPolicy;
+  /** Decides which label keys may be written. Default `user`. */
+  readonly writer?: Writer;
+  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
+  readonly fieldManager?: string;
+  /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
+  readonly warnings?: string[];
+  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
+  readonly leader?: LeaderEpoch;
+}
+
+export interface ApplyOptions extends WriteOptions {
+  readonly fieldManager: string;
+  /** Take fields that others own instead of a 409. */
+  readonly force?: boolean;
+  /** Leave them as they are instead; told which. */
+  readonly onContested?: (contested: readonly FieldCause[]) => void;
+}
+
+export interface CreateOptions extends WriteOptions {
+  /** From the path; Namespaced kinds only. */
+  readonly namespace?: string;
+}
+
+export type PatchBody = (
+  { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown }
+) & {
+  /** As `BodySource` has it. */
+  readonly isLarge?: boolean;
+};

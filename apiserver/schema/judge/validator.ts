@@ -1,0 +1,93 @@
+import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
+import { Explainer } from './explainer.ts';
+import { inTurns } from '../../turns/in-turns.ts';
+import type { MeasuredWork } from '../../turns/in-turns.ts';
+import { InterpretedGate } from './interpreted-gate.ts';
+import { LinearPatterns } from './linear-pattern.ts';
+import { SchemaNodes } from './schema-node.ts';
+import { allSchemas, isLargeSchema } from './schema-walk.ts';
+import { compileGate } from './value-gate.ts';
+import type { ValueGate } from './value-gate.ts';
+
+/**
+ * Who wrote a schema. `code`: the author of a plugin, or of the service. `client`: anyone who may declare a kind over the
+ * API; such a schema was judged when its definition was written, and no code is generated from it.
+ */
+export type SchemaOrigin = 'code' | 'client';
+
+export interface ValidatorParts {
+  readonly root: JsonSchema;
+  /** What the references of the schema lead to. */
+  readonly components: Readonly<Record<string, JsonSchema>>;
+  readonly origin: SchemaOrigin;
+}
+
+const nothing: readonly FieldCause[] = Object.freeze([]);
+
+/**
+ * Judges values by a schema. A small schema of an author becomes code (ajv), which takes milliseconds. A large one, and every
+ * one of a client, is interpreted: that needs nothing but the patterns.
+ */
+export class Validator {
+  readonly #isValid: ValueGate;
+  readonly #explainer: Explainer;
+  readonly #preparation: Preparation | undefined;
+
+  /** @throws Error for a small schema of an author that refers to nothing, or has a pattern that RE2 cannot hold. */
+  constructor({ root, components, origin }: ValidatorParts) {
+    const patterns = new LinearPatterns();
+    const schemas = Object.values(components).includes(root) ? components : { ...components, root };
+    const node = new SchemaNodes(components).of(root);
+    this.#explainer = new Explainer(node, patterns);
+    if (origin === 'code' && !isLargeSchema(schemas)) {
+      this.#isValid = compileGate(root, { components, patterns });
+      return;
+    }
+    const gate = new InterpretedGate(node, patterns);
+    this.#isValid = (value) => gate.accepts(value);
+    this.#preparation = new Preparation(schemas, patterns);
+  }
+
+  /** Undefined once the patterns are compiled; else resolves when they are. Without that, each is compiled when it is met. */
+  whenReady(): Promise<void> | undefined {
+    return this.#preparation?.whenDone();
+  }
+
+  /** Every violation, at most 100, in Kubernetes' words. */
+  violations(value: unknown): readonly FieldCause[] {
+    if (this.#isValid(value)) return nothing;
+    const causes = this.#explainer.explain(value);
+    // The two never disagree (a test of random schemas says so); if they did, a refused value must not pass.
+    if (causes.length === 0) throw new Error('a value was refused by its schema without a cause');
+    return causes;
+  }
+}
+
+/** Compiles the patterns of a schema before its first use, a few at a time. */
+class Preparation {
+  readonly #schemas: Readonly<Record<string, JsonSchema>>;
+  readonly #patterns: LinearPatterns;
+  #running: Promise<void> | undefined;
+  #isDone = false;
+
+  constructor(schemas: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns) {
+    this.#schemas = schemas;
+    this.#patterns = patterns;
+  }
+
+  whenDone(): Promise<void> | undefined {
+    return this.#isDone ? undefined : (this.#running ??= this.#run());
+  }
+
+  async #run(): Promise<void> {
+    await inTurns(compilePatterns(this.#schemas, this.#patterns), workPerTurn);
+    this.#isDone = true;
+  }
+}
+
+/** Schemas looked at, and states of patterns compiled, in one turn: 10 ms. */
+const workPerTurn = 2000;
+
+function* compilePatterns(schemas: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): MeasuredWork<void> {
+  for (const { pattern } of allSchemas(schemas)) yield pattern === undefined ? 0.1 : patterns.prepare(pattern);
+}

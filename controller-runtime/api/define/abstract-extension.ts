@@ -1,0 +1,29 @@
+import { apiVersionOf } from '../model/model.ts';
+import { readDeclaration } from './model-metadata.ts';
+import type { ApiObject, ObjectMeta } from '../object/object.ts';
+
+// Plugins may bring a second copy of this package, so instanceof does not tell; a symbol of the global registry does.
+const extensionSymbol: symbol = Symbol.for('homeostat.extension');
+
+/**
+ * Base of every model (spec 2.2): it carries the envelope, authors add `spec` and `status`. A new instance has
+ * apiVersion and kind of its `@GVK`.
+ */
+export abstract class AbstractExtension implements ApiObject {
+  apiVersion: string;
+  kind: string;
+  metadata!: ObjectMeta;
+
+  constructor() {
+    const gvk = readDeclaration(new.target)?.gvk;
+    this.apiVersion = gvk === undefined ? '' : apiVersionOf(gvk);
+    this.kind = gvk?.kind ?? '';
+  }
+}
+
+Object.defineProperty(AbstractExtension, extensionSymbol, { value: true });
+
+/** True for classes that extend AbstractExtension, of whichever copy of this package. */
+export function isExtensionClass(value: unknown): value is new () => AbstractExtension {
+  return typeof value === 'function' && Reflect.get(value, extensionSymbol) === true;
+}

@@ -1,0 +1,154 @@
+import { brokenColumnRule } from './check-printer-columns.ts';
+import { checkSchemas } from '../schema/check-schemas.ts';
+import { quoteValue } from '../errors/field-cause.ts';
+import { IndexSpecs } from '../indexes/index-specs.ts';
+import { ModelError } from '../errors/model-error.ts';
+import type { ModelDescriptor } from '../model/model.ts';
+import { checkDnsLabel, checkDnsSubdomain } from '../object/names.ts';
+import { unknownKeyOf } from '../base/unknown-key.ts';
+import { brokenVersionsRule } from './check-versions.ts';
+
+export interface DescriptorRules {
+  /** The service's own domain; it and what is below it are reserved (spec 2.1). */
+  readonly serviceDomain: string;
+  /** The group that a plugin's manifest names: the model's must be the same or below it. Absent: any that is not reserved. */
+  readonly ownGroup?: string;
+  /** True for the service's own models, whose groups and plurals may be reserved. Default false. */
+  readonly reservedAllowed?: boolean;
+  /** True for a model made of a definition that was judged when it was written: its schemas are not judged again. Default false. */
+  readonly schemasJudged?: boolean;
+}
+
+// Segments of paths that mean something else: /watch/…, /namespaces/<ns>/…, /<name>/proxy.
+const reservedPlurals: readonly string[] = ['watch', 'namespaces', 'proxy'];
+
+type Rule = (descriptor: ModelDescriptor, rules: DescriptorRules) => string | undefined;
+
+const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule: Rule])[] = [
+  ['group', brokenGroupRule],
+  [
+    'version',
+    ({ version }) =>
+      mustMatch(version, /^v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?$/, 'must be like v1, v1alpha1 or v2beta3'),
+  ],
+  [
+    'kind',
+    ({ kind }) => mustMatch(kind, /^[A-Z][A-Za-z0-9]{0,62}$/, 'must be PascalCase, letters and digits, at most 63'),
+  ],
+  ['plural', brokenPluralRule],
+  ['singular', ({ singular }) => mustBeLabel(singular)],
+  ['scope', ({ scope }) => mustBeOneOf(scope, ['Cluster', 'Namespaced'])],
+  ['nameFormat', ({ nameFormat }) => mustBeOneOf(nameFormat, ['label', 'subdomain'])],
+  ['subresources', ({ subresources }) => firstOf(subresources, (name) => mustBeOneOf(name, ['status']))],
+  ['scale', brokenScaleRule],
+  ['shortNames', ({ shortNames }) => firstOf(shortNames, mustBeLabel)],
+  ['categories', ({ categories }) => firstOf(categories, mustBeLabel)],
+  ['printerColumns', ({ printerColumns }) => brokenColumnRule(printerColumns)],
+  ['validate', brokenValidateRule],
+  ['deprecated', brokenDeprecationRule],
+  ['versions', brokenVersionsRule],
+  [
+    'schemaName',
+    ({ schemaName, components }) =>
+      Object.hasOwn(components, schemaName) ? undefined : 'must name one of the components',
+  ],
+];
+
+/**
+ * Checks every rule of registration that concerns one model alone.
+ * @throws ModelError with the first attribute and rule that fail.
+ */
+export function checkDescriptor(descriptor: ModelDescriptor, rules: DescriptorRules): void {
+  const model = typeof descriptor.kind === 'string' && descriptor.kind !== '' ? descriptor.kind : '(no kind)';
+  for (const [attribute, rule] of attributeRules) {
+    const broken = rule(descriptor, rules);
+    if (broken !== undefined) throw new ModelError(model, attribute, broken);
+  }
+  if (rules.schemasJudged !== true) checkSchemas(model, descriptor.components);
+  new IndexSpecs(model, descriptor.indexes);
+  for (const version of descriptor.versions ?? []) checkDescriptor(version.model, rules);
+}
+
+function brokenGroupRule({ group }: ModelDescriptor, rules: DescriptorRules): string | undefined {
+  if (typeof group !== 'string') return must(group, 'must be a domain');
+  if (rules.reservedAllowed === true)
+    return group === '' || isDomain(group) ? undefined : must(group, 'must be a domain');
+  if (group === '') return 'the empty group is reserved for the service; use a domain that you own';
+  if (!isDomain(group)) return must(group, 'must be a domain: lowercase letters, digits, hyphens and dots');
+  if (!group.includes('.')) return must(group, 'must be a domain with at least one dot');
+  if (isAtOrBelow(group, rules.serviceDomain))
+    return must(group, `is reserved: ${rules.serviceDomain} and below it are the service's own`);
+  const { ownGroup } = rules;
+  if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
+    return must(group, `must be the plugin's own group ${ownGroup}, or below it`);
+  return undefined;
+}
+
+function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): string | undefined {
+  const isReserved = reservedPlurals.includes(plural) && rules.reservedAllowed !== true;
+  return isReserved
+    ? must(plural, `may not be ${reservedPlurals.join(', ')}: paths use these words`)
+    : mustBeLabel(plural);
+}
+
+/** The types say so already; this is for authors without them. */
+function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
+  return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
+}
+
+/** It becomes a header. */
+function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefined {
+  const isSaid = typeof deprecated !== 'string' || /^[\x20-\x7e]{1,256}$/.test(deprecated);
+  return isSaid ? undefined : must(deprecated, 'must be true, or 1 to 256 printable ASCII characters');
+}
+
+const scaleKeys: readonly string[] = ['specReplicasPath', 'statusReplicasPath', 'labelSelectorPath'];
+
+/** Each path leads to a field of its own part of the object, and not into lists. */
+function brokenScaleRule({ scale }: ModelDescriptor): string | undefined {
+  if (scale === undefined) return undefined;
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
+  return (
+    unknownKeyOf(scale, scaleKeys) ??
+    brokenScalePath('specReplicasPath', specReplicasPath, ['.spec.']) ??
+    brokenScalePath('statusReplicasPath', statusReplicasPath, ['.status.']) ??
+    (labelSelectorPath === undefined
+      ? undefined
+      : brokenScalePath('labelSelectorPath', labelSelectorPath, ['.spec.', '.status.']))
+  );
+}
+
+function brokenScalePath(name: string, path: unknown, below: readonly string[]): string | undefined {
+  const isPath = typeof path === 'string' && /^(?:\.[A-Za-z_][\w-]{0,62}){2,16}$/.test(path);
+  if (isPath && below.some((prefix) => path.startsWith(prefix)) && !path.endsWith('.__proto__')) return undefined;
+  return `${name} ${must(path, `must be fields joined by dots, below ${below.map((each) => each.slice(0, -1)).join(' or ')}`)}`;
+}
+
+function isAtOrBelow(group: string, domain: string): boolean {
+  return group === domain || group.endsWith(`.${domain}`);
+}
+
+function isDomain(value: string): boolean {
+  return checkDnsSubdomain(value).length === 0 && value.split('.').every((label) => checkDnsLabel(label).length === 0);
+}
+
+function mustBeLabel(value: unknown): string | undefined {
+  const isLabel = typeof value === 'string' && checkDnsLabel(value).length === 0;
+  return isLabel ? undefined : must(value, 'must be a lowercase DNS label: letters, digits and hyphens, at most 63');
+}
+
+function mustMatch(value: unknown, pattern: RegExp, rule: string): string | undefined {
+  return typeof value === 'string' && pattern.test(value) ? undefined : must(value, rule);
+}
+
+function mustBeOneOf(value: unknown, allowed: readonly string[]): string | undefined {
+  return allowed.includes(String(value)) ? undefined : must(value, `must be one of ${allowed.join(', ')}`);
+}
+
+function firstOf<T>(values: readonly T[], rule: (value: T) => string | undefined): string | undefined {
+  return values.map(rule).find((broken) => broken !== undefined);
+}
+
+function must(value: unknown, rule: string): string {
+  return value === undefined ? `is missing; it ${rule}` : `${quoteValue(value)} ${rule}`;
+}

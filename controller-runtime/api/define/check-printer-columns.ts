@@ -1,0 +1,62 @@
+import { isPlainObject } from '../base/deep-freeze.ts';
+import { quoteValue } from '../errors/field-cause.ts';
+import { JsonPath } from '../base/json-path.ts';
+import type { PrinterColumn } from '../model/model.ts';
+import { unknownKeyOf } from '../base/unknown-key.ts';
+
+/** More columns than this no terminal shows; each is worked out for each row. */
+const maxColumns = 64;
+
+const keys: readonly string[] = ['name', 'type', 'jsonPath', 'format', 'description', 'priority'];
+
+const types: readonly unknown[] = ['integer', 'number', 'string', 'boolean', 'date'];
+
+/** The formats that Kubernetes allows a column. */
+const formats: readonly unknown[] = 'int32 int64 float double byte date date-time password'.split(' ');
+
+/** The first rule that the columns of a model break; it names the column, from 0, and its field. */
+export function brokenColumnRule(columns: readonly PrinterColumn[]): string | undefined {
+  if (columns.length > maxColumns) return `at most ${maxColumns} columns`;
+  for (const [index, column] of columns.entries()) {
+    const broken = isPlainObject(column)
+      ? (unknownKeyOf(column, keys) ?? brokenRule(column))
+      : 'must be an object with name, type and jsonPath';
+    if (broken !== undefined) return `column ${index}: ${broken}`;
+  }
+  return undefined;
+}
+
+// The types say so already; this is for authors without them.
+function brokenRule({
+  name,
+  type,
+  jsonPath,
+  format,
+  description,
+  priority,
+}: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof name !== 'string' || !/^[^\p{Cc}]{1,253}$/u.test(name))
+    return must('name', name, 'must be text of 1 to 253 characters, on one line');
+  if (!types.includes(type)) return must('type', type, `must be one of ${types.join(', ')}`);
+  if (format !== undefined && format !== '' && !formats.includes(format))
+    return must('format', format, `must be one of ${formats.join(', ')}`);
+  if (description !== undefined && typeof description !== 'string')
+    return must('description', description, 'must be text');
+  if (priority !== undefined && !(Number.isInteger(priority) && Number(priority) >= 0 && Number(priority) < 2 ** 31))
+    return must('priority', priority, 'must be a whole number from 0; above 0 is shown in wide output only');
+  return brokenPath(jsonPath);
+}
+
+function brokenPath(jsonPath: unknown): string | undefined {
+  if (typeof jsonPath !== 'string') return must('jsonPath', jsonPath, 'must start with a dot, such as .spec.name');
+  try {
+    return void new JsonPath(jsonPath);
+  } catch (error) {
+    if (error instanceof RangeError) return must('jsonPath', jsonPath, error.message);
+    throw error;
+  }
+}
+
+function must(field: string, value: unknown, rule: string): string {
+  return value === undefined ? `${field} is missing; it ${rule}` : `${field} ${quoteValue(value)} ${rule}`;
+}

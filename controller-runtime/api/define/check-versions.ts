@@ -1,0 +1,33 @@
+import type { ModelDescriptor, ModelVersion } from '../model/model.ts';
+
+/** More are a mistake: the longest-lived kinds have had five. */
+const maxVersions = 64;
+
+// What all versions of a kind have in common.
+const sharedAttributes = ['group', 'kind', 'plural', 'singular', 'scope', 'nameFormat'] as const;
+
+/** The first rule that the versions of a kind break among themselves; undefined when there is none. */
+export function brokenVersionsRule(storage: ModelDescriptor): string | undefined {
+  const { versions = [] } = storage;
+  if (versions.length > maxVersions) return `must be at most ${maxVersions}`;
+  const models = [storage, ...versions.map(({ model }) => model)];
+  const names = new Set(models.map(({ version }) => version));
+  if (names.size < models.length) return 'must each be another version';
+  if (models.every(({ served }) => served === false)) return 'must have one that is served';
+  return versions.map((version) => brokenVersionRule(storage, version)).find((broken) => broken !== undefined);
+}
+
+function brokenVersionRule(storage: ModelDescriptor, version: ModelVersion): string | undefined {
+  const { model, toStorage, fromStorage } = version;
+  for (const attribute of sharedAttributes) {
+    if (model[attribute] !== storage[attribute])
+      return `${model.version} must have the ${attribute} "${storage[attribute]}", as ${storage.version} has`;
+  }
+  if (model.versions !== undefined) return `${model.version} must not have versions of its own`;
+  if (model.indexes.length > 0)
+    return `${model.version} must not declare indexes: those of ${storage.version} hold for all versions`;
+  const given = [toStorage, fromStorage].filter((each) => each !== undefined);
+  if (given.length === 1 || given.some((each) => typeof each !== 'function'))
+    return `${model.version} must have both functions toStorage and fromStorage, or neither`;
+  return undefined;
+}

@@ -1,0 +1,18 @@
+import type { Model } from '../model/model.ts';
+
+/** Formatted only when they are asked for. */
+const declarations = new WeakMap<object, Error>();
+
+/** Keeps the calls that lead to a model's declaration. */
+export function noteDeclaration<T extends object>(model: T): T {
+  declarations.set(model, new Error('declared'));
+  return model;
+}
+
+/**
+ * The stack of the call that declared a model, for messages that name its file and line. Undefined for a model of another
+ * copy of this package.
+ */
+export function declarationStackOf(model: Model): string | undefined {
+  return declarations.get(model)?.stack;
+}

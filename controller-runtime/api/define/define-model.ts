@@ -1,0 +1,159 @@
+import { noteDeclaration } from './declaration-stack.ts';
+import { envelopeFields, envelopeProperties } from '../schema/envelope.ts';
+import type { FieldPath } from '../object/field-path.ts';
+import type { FromSchema } from './from-schema.ts';
+import type { ResourceOptions } from '../model/gvk-options.ts';
+import { IndexSpec } from '../model/index-spec.ts';
+import { IndexSpecs } from '../indexes/index-specs.ts';
+import type { JsonSchema } from '../schema/json-schema.ts';
+import { makeDescriptor } from './make-descriptor.ts';
+import { ModelError } from '../errors/model-error.ts';
+import type { GroupVersionKind, ModelDescriptor } from '../model/model.ts';
+import type { ModelValidation } from '../model/model-validation.ts';
+import { SchemaNormaliser } from '../schema/normalise-schema.ts';
+import { referencedName, referenceTo } from '../schema/schema-reference.ts';
+import type { ApiObject } from '../object/object.ts';
+import { pathAttribute } from '../indexes/path-index.ts';
+import { resourceKeys } from '../model/gvk-options.ts';
+import type { KnownKeywords } from '../schema/known-keywords.ts';
+import { unknownKeyOf } from '../base/unknown-key.ts';
+
+/** An index by path; the name of the index is the path. */
+export interface PathIndex<P extends string = string> {
+  readonly path: P;
+  readonly unique?: boolean;
+  readonly order?: 'ASC' | 'DESC';
+}
+
+/** A path, a path with options, or a spec with a function of its own. */
+export type IndexDeclaration<T extends ApiObject> = FieldPath<T> | PathIndex<FieldPath<T>> | IndexSpec<T>;
+
+/** Objects that a schema of `{ spec, status }` describes. */
+export type ObjectOf<S> = ApiObject & FromSchema<S>;
+
+type Names = GroupVersionKind | { readonly gvk: `${string}/${string}` };
+
+const pathIndexKeys: readonly string[] = ['path', 'unique', 'order'];
+
+/** Options of {@link defineModel}: group, version and kind, or `gvk` as `<group>/<version>/<Kind>`. */
+export type ModelOptions<S> = Names &
+  ResourceOptions & {
+    /** A TypeBox or plain JSON Schema of an object: `spec` and `status`, or (revision 2.9) the fields themselves. */
+    readonly schema: S & KnownKeywords<S>;
+    readonly indexes?: readonly IndexDeclaration<ObjectOf<S>>[];
+    /** Rules that the schema cannot say. Default none. */
+    readonly validate?: ModelValidation<ObjectOf<S>>;
+  };
+
+/**
+ * Declares a model without a class. Schemas of `spec` and `status` become components `<Kind>Spec` and `<Kind>Status`,
+ * as do `$defs`; `$ref: '#'` and `$ref: '<Kind>'` are the model itself.
+ * @throws ModelError that names the field of a schema, or the path of an index, that breaks a rule. The names are checked at registration.
+ */
+export function defineModel<const S extends object>(options: ModelOptions<S>): ModelDescriptor<ObjectOf<S>> {
+  const names = namesOf(options);
+  const unknown = unknownKeyOf(options, 'gvk' in options ? keysBesideGvk : keysBesideNames);
+  if (unknown !== undefined) throw new ModelError(names.kind, 'options', unknown);
+  const components = componentsOf(names.kind, options.schema);
+  const indexes = indexesOf<ObjectOf<S>>(names.kind, components, options.indexes ?? []);
+  const { validate } = options;
+  return noteDeclaration(
+    makeDescriptor<ObjectOf<S>>({ ...options, ...names }, { schemaName: names.kind, components, indexes, validate }),
+  );
+}
+
+const ownKeys = [...resourceKeys, 'schema', 'indexes', 'validate'];
+const keysBesideGvk: readonly string[] = ['gvk', ...ownKeys];
+const keysBesideNames: readonly string[] = ['group', 'version', 'kind', ...ownKeys];
+
+function namesOf(options: Names): GroupVersionKind {
+  if (!('gvk' in options)) return { group: options.group, version: options.version, kind: options.kind };
+  const parts = options.gvk.split('/');
+  const [group = '', version = '', kind = ''] = parts.length === 2 ? ['', ...parts] : parts;
+  if (parts.length < 2 || parts.length > 3) {
+    throw new ModelError(options.gvk, 'gvk', 'must be <group>/<version>/<Kind>');
+  }
+  return { group, version, kind };
+}
+
+function componentsOf(kind: string, schema: object): Readonly<Record<string, JsonSchema>> {
+  const normaliser = new SchemaNormaliser(kind, kind);
+  const root = rootOf(normaliser, kind, schema);
+  const { properties = {} } = root;
+  for (const field of envelopeFields) {
+    if (Object.hasOwn(properties, field))
+      throw new ModelError(kind, `${kind}.${field}`, 'is part of the envelope and may not be declared');
+  }
+  const components: Record<string, JsonSchema> = Object.fromEntries(normaliser.definitions);
+  const fields = Object.entries(properties).map(([field, value]) => [
+    field,
+    hoist(components, { kind, field, schema: value }),
+  ]);
+  components[kind] = {
+    ...root,
+    properties: { ...envelopeProperties, ...(Object.fromEntries(fields) as Record<string, JsonSchema>) },
+  };
+  return components;
+}
+
+/** The object's own schema; TypeBox's Cyclic is a reference to one of its definitions. */
+function rootOf(normaliser: SchemaNormaliser, kind: string, schema: object): JsonSchema {
+  const normal = normaliser.normalise(schema, kind);
+  const root = normal.$ref === undefined ? normal : normaliser.definitions.get(referencedName(normal.$ref) ?? '');
+  if (root?.type !== 'object')
+    throw new ModelError(kind, 'schema', 'must be the schema of an object, with properties such as spec and status');
+  return root;
+}
+
+interface Hoisted {
+  readonly kind: string;
+  readonly field: string;
+  readonly schema: JsonSchema;
+}
+
+/** Gives the schemas of spec and status a name, as those of classes have. */
+function hoist(components: Record<string, JsonSchema>, { kind, field, schema }: Hoisted): JsonSchema {
+  if ((field !== 'spec' && field !== 'status') || schema.properties === undefined) return schema;
+  const name = `${kind}${field === 'spec' ? 'Spec' : 'Status'}`;
+  if (Object.hasOwn(components, name)) {
+    throw new ModelError(
+      kind,
+      `${kind}.${field}`,
+      `its schema is named "${name}", as one in $defs is; refer to that one, or rename it`,
+    );
+  }
+  components[name] = schema;
+  return { $ref: referenceTo(name) };
+}
+
+function indexesOf<T extends ApiObject>(
+  kind: string,
+  components: Readonly<Record<string, JsonSchema>>,
+  declarations: readonly IndexDeclaration<T>[],
+): readonly IndexSpec<T>[] {
+  const given: unknown = declarations;
+  if (!Array.isArray(given)) throw new ModelError(kind, 'indexes', 'must be a list of paths and specs');
+  const specs = new IndexSpecs<T>(kind);
+  for (const declaration of declarations) {
+    if (typeof declaration === 'object' && 'indexFunc' in declaration) specs.add(declaration);
+    else
+      specs.add(pathIndex<T>(kind, components, typeof declaration === 'string' ? { path: declaration } : declaration));
+  }
+  return specs.list();
+}
+
+function pathIndex<T extends ApiObject>(
+  kind: string,
+  components: Readonly<Record<string, JsonSchema>>,
+  index: PathIndex,
+): IndexSpec<T> {
+  const { path, ...options } = index;
+  const unknown = unknownKeyOf(index, pathIndexKeys);
+  if (unknown !== undefined) throw new ModelError(kind, `index ${path}`, unknown);
+  try {
+    return new IndexSpec<T>({ ...options, name: path, indexFunc: pathAttribute<T>(components, kind, path) });
+  } catch (error) {
+    if (error instanceof RangeError) throw new ModelError(kind, `index ${path}`, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,26 @@
+import { deepFreeze } from '../base/deep-freeze.ts';
+import { descriptorOf } from './descriptor.ts';
+import type { Conversion, Model, ModelDescriptor } from '../model/model.ts';
+import type { ApiObject } from '../object/object.ts';
+
+/** Another version of a kind, as {@link defineVersions} takes it. */
+export interface VersionOptions<S extends ApiObject, V extends ApiObject> extends Conversion<S, V> {
+  readonly model: Model<V>;
+}
+
+/**
+ * A kind in several versions: `storage` is the one that objects are stored, indexed and claimed unique in, and each of the
+ * others says how its objects become those. Register the result in place of `storage`; all versions come and go with it.
+ * Objects that were stored in one of the others are read as well, and stored anew when they are written.
+ * The rules are checked at registration.
+ */
+export function defineVersions<S extends ApiObject, const V extends readonly ApiObject[]>(
+  storage: Model<S>,
+  versions: { readonly [I in keyof V]: VersionOptions<S, V[I]> },
+): ModelDescriptor<S> {
+  const others: readonly VersionOptions<S, ApiObject>[] = versions;
+  return deepFreeze({
+    ...descriptorOf(storage),
+    versions: others.map(({ model, ...conversion }) => ({ ...conversion, model: descriptorOf(model) })),
+  });
+}

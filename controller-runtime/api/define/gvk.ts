@@ -1,0 +1,17 @@
+import type { AbstractExtension } from './abstract-extension.ts';
+import { noteDeclaration } from './declaration-stack.ts';
+import type { GvkOptions } from '../model/gvk-options.ts';
+import { declarationOf } from './model-metadata.ts';
+
+/** Decorates a class that extends AbstractExtension. */
+export type GvkDecorator = (value: new () => AbstractExtension, context: ClassDecoratorContext) => void;
+
+/** Declares group, version, kind and names of a model (spec 2.1). Checked at registration, where each failure names attribute and rule. */
+export function GVK(options: GvkOptions): GvkDecorator {
+  return (model, context) => {
+    if (context?.kind !== 'class')
+      throw new TypeError('@GVK is a standard class decorator: turn experimentalDecorators off');
+    declarationOf(context).gvk = options;
+    noteDeclaration(model);
+  };
+}

@@ -1,0 +1,67 @@
+import type { GvkOptions } from '../model/gvk-options.ts';
+import type { AnyClass, SchemaAttributes } from './schema-attributes.ts';
+
+// Node 20 has no Symbol.metadata, and decorators keep what they say under it only if it is there before the first
+// decorated class runs: so it is defined on import. A symbol of the global registry, so that two copies of this package agree.
+/** `Symbol.metadata`, under which the platform keeps what decorators of a class say. */
+export const metadataSymbol: symbol = defineMetadataSymbol();
+const modelSymbol = Symbol.for('homeostat.model');
+
+function defineMetadataSymbol(): symbol {
+  const existing: unknown = Reflect.get(Symbol, 'metadata');
+  if (typeof existing === 'symbol') return existing;
+  const symbol = Symbol.for('Symbol.metadata');
+  Object.defineProperty(Symbol, 'metadata', { value: symbol, configurable: false, enumerable: false, writable: false });
+  return symbol;
+}
+
+/** What the decorators of one class said, its base classes not included. */
+export interface ClassDeclaration {
+  gvk?: GvkOptions;
+  schema?: SchemaAttributes;
+  /** By name, in the order of the source. */
+  readonly fields: Map<string, SchemaAttributes>;
+}
+
+type DecoratorMetadata = Record<symbol, ClassDeclaration | undefined>;
+
+/** The declaration that decorators of this context write to. */
+export function declarationOf(context: { readonly metadata?: object }): ClassDeclaration {
+  const metadata = context.metadata as DecoratorMetadata | undefined;
+  if (metadata === undefined) {
+    throw new TypeError(
+      'decorators of models need standard decorators (no experimentalDecorators), and this package imported first',
+    );
+  }
+  // The metadata of a class inherits from that of its base: look at its own only.
+  const own = Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
+  return own ?? (metadata[modelSymbol] = { fields: new Map() });
+}
+
+/** What is declared on the class itself; undefined when it bears no decorator of ours. */
+export function readDeclaration(cls: AnyClass): ClassDeclaration | undefined {
+  if (!Object.hasOwn(cls, metadataSymbol)) return undefined;
+  const metadata = Reflect.get(cls, metadataSymbol) as DecoratorMetadata | null;
+  return metadata !== null && Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
+}
+
+/** Fields of the class and of its base classes, the base's first; a field that is declared anew takes the new attributes. */
+export function readFields(cls: AnyClass): ReadonlyMap<string, SchemaAttributes> {
+  const fields = new Map<string, SchemaAttributes>();
+  for (const ancestor of ancestorsOf(cls).toReversed()) {
+    for (const [name, attributes] of readDeclaration(ancestor)?.fields ?? []) fields.set(name, attributes);
+  }
+  return fields;
+}
+
+function ancestorsOf(cls: AnyClass): AnyClass[] {
+  const chain: AnyClass[] = [];
+  for (
+    let next: unknown = cls;
+    typeof next === 'function' && next !== Function.prototype;
+    next = Object.getPrototypeOf(next)
+  ) {
+    chain.push(next as AnyClass);
+  }
+  return chain;
+}

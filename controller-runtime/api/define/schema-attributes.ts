@@ -1,0 +1,25 @@
+import type { JsonSchema } from '../schema/json-schema.ts';
+
+/** Any class, abstract ones and those with constructor parameters too. */
+export type AnyClass = abstract new (...parameters: never[]) => unknown;
+
+/** Names a class whose fields bear `@Schema`. A function, so that the class may be declared further down, or be the same. */
+export type ClassReference = () => AnyClass;
+
+type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'required' | 'additionalProperties'>;
+
+/**
+ * Attributes of `@Schema` (spec 2.6): those of JSON Schema in the OpenAPI v3 dialect. Types are never guessed: a field
+ * needs `type`, or `enum`.
+ */
+export interface SchemaAttributes extends Plain {
+  readonly type?: NonNullable<JsonSchema['type']> | ClassReference;
+  /** On a class: its schema's name; default the class's own. */
+  readonly name?: string;
+  /** `REQUIRED`: the field must be there. Default `NOT_REQUIRED`. */
+  readonly requireMode?: 'REQUIRED' | 'NOT_REQUIRED';
+  readonly items?: SchemaAttributes | ClassReference;
+  /** Fields of an object that has no class. */
+  readonly properties?: Readonly<Record<string, SchemaAttributes>>;
+  readonly additionalProperties?: boolean | SchemaAttributes | ClassReference;
+}

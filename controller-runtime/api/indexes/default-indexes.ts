@@ -1,0 +1,39 @@
+import { distinctSorted } from './index-attribute.ts';
+import { IndexSpec } from '../model/index-spec.ts';
+import type { ApiObject } from '../object/object.ts';
+
+const indexes: readonly IndexSpec[] = Object.freeze([
+  new IndexSpec({ name: 'metadata.name', unique: true, indexFunc: single((object) => object.metadata.name) }),
+  new IndexSpec({
+    name: 'metadata.labels',
+    indexFunc: {
+      multiValued: true,
+      valuesOf: ({ metadata }) =>
+        distinctSorted(Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`)),
+    },
+  }),
+  // Whole seconds in UTC: the text sorts as time does.
+  new IndexSpec({
+    name: 'metadata.creationTimestamp',
+    indexFunc: single((object) => object.metadata.creationTimestamp),
+  }),
+  new IndexSpec({
+    name: 'metadata.deletionTimestamp',
+    indexFunc: single((object) => object.metadata.deletionTimestamp),
+  }),
+]);
+
+/** The four indexes that every model has (spec 2.8); `metadata.labels` holds `key=value`. Authors may not declare them again. */
+export function defaultIndexes(): readonly IndexSpec[] {
+  return indexes;
+}
+
+function single(fn: (object: ApiObject) => string | undefined): IndexSpec['indexFunc'] {
+  return {
+    multiValued: false,
+    valuesOf(object) {
+      const value = fn(object);
+      return value === undefined ? [] : [value];
+    },
+  };
+}

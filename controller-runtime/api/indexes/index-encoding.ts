@@ -1,0 +1,98 @@
+import { quoteValue } from '../errors/field-cause.ts';
+
+/** Types of values that an index by path can hold. */
+export type IndexedType = 'string' | 'date-time' | 'integer' | 'number' | 'boolean';
+
+/** Encodes the values of one type as strings whose code point order is the order of the values. */
+export interface IndexEncoding {
+  /** Of a field's value. @throws TypeError on another type, RangeError on what the type cannot hold. */
+  readonly ofValue: (value: unknown) => string;
+  /** Of a selector's literal. @throws RangeError on what the type cannot hold. */
+  readonly ofLiteral: (literal: string) => string;
+}
+
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+const dateTime = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):\d\d:)(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
+
+/** The encoding of a type. */
+export function encodingOf(type: IndexedType): IndexEncoding {
+  return encodings[type];
+}
+
+const encodings: Readonly<Record<IndexedType, IndexEncoding>> = {
+  string: { ofValue: (value) => expectType(value, 'string'), ofLiteral: (literal) => literal },
+  'date-time': { ofValue: (value) => encodeDateTime(expectType(value, 'string')), ofLiteral: encodeDateTime },
+  boolean: { ofValue: (value) => String(expectType(value, 'boolean')), ofLiteral: encodeBoolean },
+  number: {
+    ofValue: (value) => encodeNumber(expectType(value, 'number')),
+    ofLiteral: (literal) => encodeNumber(parseNumber(literal)),
+  },
+  integer: {
+    ofValue: (value) => encodeNumber(checkWhole(expectType(value, 'number'))),
+    ofLiteral: (literal) => encodeNumber(checkWhole(parseNumber(literal))),
+  },
+};
+
+interface Types {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+}
+
+function expectType<K extends keyof Types>(value: unknown, type: K): Types[K] {
+  if (typeof value !== type) throw new TypeError(`${quoteValue(value)} is not a ${type}`);
+  return value as Types[K];
+}
+
+const number = new DataView(new ArrayBuffer(8));
+
+// The bits of an IEEE 754 double compare as unsigned integers, once the sign is flipped, and for negatives all bits are:
+// 16 hexadecimal digits hold every JSON number, fractions and exponents too.
+function encodeNumber(value: number): string {
+  if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
+  number.setFloat64(0, value === 0 ? 0 : value); // -0 is 0
+  const isNegative = value < 0;
+  const high = number.getUint32(0) ^ (isNegative ? 0xffffffff : 0x80000000);
+  const low = number.getUint32(4) ^ (isNegative ? 0xffffffff : 0);
+  return hexDigits(high) + hexDigits(low);
+}
+
+function hexDigits(word: number): string {
+  return (word >>> 0).toString(16).padStart(8, '0');
+}
+
+function parseNumber(literal: string): number {
+  const value = decimal.test(literal) ? Number(literal) : Number.NaN;
+  if (!Number.isFinite(value)) throw new RangeError(`${quoteValue(literal)} is not a number`);
+  return value;
+}
+
+function checkWhole(value: number): number {
+  if (!Number.isInteger(value)) throw new RangeError(`${value} is not a whole number`);
+  return value;
+}
+
+function encodeBoolean(literal: string): string {
+  if (literal !== 'true' && literal !== 'false')
+    throw new RangeError(`${quoteValue(literal)} is neither true nor false`);
+  return literal;
+}
+
+// `2024-01-31T22:00:00.5`: UTC, without the Z, because with it a fraction would sort before none ("." < "Z").
+function encodeDateTime(text: string): string {
+  const [, date = '', minutes = '', seconds = '', fraction = '', zone = ''] = dateTime.exec(text) ?? [];
+  // Date knows no leap second: the 60th second of a minute is the first of the next one.
+  const isLeap = seconds === '60';
+  const atMs = Date.parse(`${date}T${minutes}${isLeap ? '59' : seconds}${zone.toUpperCase()}`) + (isLeap ? 1000 : 0);
+  const utc = Number.isNaN(atMs) ? '' : new Date(atMs).toISOString();
+  // Date takes February 30th for March 1st. Outside of the years 0000 to 9999 toISOString has a sign in front.
+  if (!isCalendarDate(date) || !/^\d{4}-/.test(utc))
+    throw new RangeError(`${quoteValue(text)} is not a date-time (RFC 3339)`);
+  const digits = fraction.replace(/0+$/, '');
+  return utc.slice(0, 19) + (digits === '' ? '' : `.${digits}`);
+}
+
+function isCalendarDate(date: string): boolean {
+  const atMs = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(date);
+}

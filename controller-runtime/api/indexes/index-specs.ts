@@ -1,0 +1,75 @@
+import { defaultIndexes } from './default-indexes.ts';
+import { indexKeys } from '../model/index-spec.ts';
+import type { IndexSpec } from '../model/index-spec.ts';
+import { ModelError } from '../errors/model-error.ts';
+import type { ApiObject } from '../object/object.ts';
+import { parseFieldSelector } from '../selector/parse-selector.ts';
+import { unknownKeyOf } from '../base/unknown-key.ts';
+
+/** Indexes being declared for one model; what the callback of a registration is given (spec 2.8). */
+export class IndexSpecs<T extends ApiObject = ApiObject> {
+  readonly #model: string;
+  readonly #specs = new Map<string, IndexSpec<T>>();
+  #closed = false;
+
+  /** `declared`: those that the model itself brings. */
+  constructor(model: string, declared: readonly IndexSpec<T>[] = []) {
+    this.#model = model;
+    for (const spec of declared) this.add(spec);
+  }
+
+  /**
+   * Adds an index.
+   * @throws ModelError when the name is taken, is that of an index every model has, or cannot stand in a field selector;
+   * for an unknown key; and once the callback of the registration has returned.
+   */
+  add(spec: IndexSpec<T>): this {
+    const rule =
+      (this.#closed ? 'was added after the callback of register had returned' : brokenIndexRule(spec)) ??
+      (this.#specs.has(spec.name) ? 'is declared twice; names of indexes are unique within a model' : undefined);
+    if (rule !== undefined) throw new ModelError(this.#model, `index ${spec?.name}`, rule);
+    this.#specs.set(spec.name, spec);
+    return this;
+  }
+
+  /** Ends the declaration: `add` throws from now on. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** In the order of declaration. */
+  list(): readonly IndexSpec<T>[] {
+    return [...this.#specs.values()];
+  }
+}
+
+/** `fieldSelector=metadata.namespace=…` selects by namespace, whatever the indexes of the kind are. */
+const reservedNames: readonly string[] = ['metadata.namespace'];
+
+/** True when a field selector that has the name alone means an index of this name. */
+function isSelectable(name: string): boolean {
+  try {
+    const [requirement, ...more] = parseFieldSelector(name);
+    return more.length === 0 && requirement?.key === name && requirement.operator === 'exists';
+  } catch {
+    return false;
+  }
+}
+
+/** The rule that an index alone breaks; what plugins bring need not come from a compiler, nor from this copy of the package. */
+function brokenIndexRule<T extends ApiObject>(spec: IndexSpec<T>): string | undefined {
+  if (typeof spec?.name !== 'string' || spec.name === '') return 'an index needs a name';
+  const unknown = unknownKeyOf(spec, indexKeys);
+  if (unknown !== undefined) return unknown;
+  if (reservedNames.includes(spec.name)) return 'the server selects by namespace itself; use another name';
+  if (!isSelectable(spec.name))
+    return 'no field selector can name this index: its name must not contain white space or any of = ! ( ) , < >';
+  if (defaultIndexes().some(({ name }) => name === spec.name))
+    return 'every model has this index; it may not be declared again';
+  if (spec.order !== 'ASC' && spec.order !== 'DESC') return 'order must be ASC or DESC';
+  if (typeof spec.unique !== 'boolean') return 'unique must be true or false';
+  if (typeof spec.indexFunc?.valuesOf !== 'function') {
+    return 'indexFunc must come from simpleAttribute or multiValueAttribute';
+  }
+  return undefined;
+}

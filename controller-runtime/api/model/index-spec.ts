@@ -1,0 +1,48 @@
+import type { ApiObject } from '../object/object.ts';
+import { unknownKeyOf } from '../base/unknown-key.ts';
+
+/**
+ * What an index function answers for an object: its values, encoded as strings whose code point order is the sort
+ * order. The empty list means "no value": not under the index, free of the unique rule, last in a sort.
+ */
+export interface IndexAttribute<T extends ApiObject = ApiObject> {
+  /** False for simpleAttribute and paths to scalars: never more than one value. */
+  readonly multiValued: boolean;
+  /** Throws what the author's function throws, and TypeError when a value is not a string. */
+  valuesOf(object: T): readonly string[];
+  /** How a selector's literal becomes a value of this index; identity when absent. Throws RangeError on a literal that the type cannot hold. */
+  encode?(literal: string): string;
+}
+
+/** Declaration of one index (spec 2.8). */
+export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
+  /** Unique within the model; recommended: the field path, such as `spec.slug`. */
+  readonly name: string;
+  /** Order of a sort that names no direction. Default ASC. */
+  readonly order?: 'ASC' | 'DESC';
+  /** Refuse an object whose value another object has. Default false. */
+  readonly unique?: boolean;
+  readonly indexFunc: IndexAttribute<T>;
+}
+
+/** The keys of {@link IndexSpecOptions}. */
+export const indexKeys: readonly string[] = Object.freeze(['name', 'order', 'unique', 'indexFunc']);
+
+/** Index specification (spec 2.8). Values are strings. */
+export class IndexSpec<T extends ApiObject = ApiObject> {
+  readonly name: string;
+  readonly order: 'ASC' | 'DESC';
+  readonly unique: boolean;
+  readonly indexFunc: IndexAttribute<T>;
+
+  /** @throws TypeError for an unknown key. The other rules are checked where the index is declared. */
+  constructor(options: IndexSpecOptions<T>) {
+    const unknown = unknownKeyOf(options, indexKeys);
+    if (unknown !== undefined) throw new TypeError(`IndexSpec "${options.name}": ${unknown}`);
+    this.name = options.name;
+    this.order = options.order ?? 'ASC';
+    this.unique = options.unique ?? false;
+    this.indexFunc = options.indexFunc;
+    Object.freeze(this);
+  }
+}

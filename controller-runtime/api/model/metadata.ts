@@ -1,0 +1,79 @@
+import { forbiddenValue, invalidValue, requiredValue, takeCauses } from '../errors/field-cause.ts';
+import { checkAnnotations, checkLabels } from '../object/labels.ts';
+import type { ModelDescriptor } from './model.ts';
+import { checkDnsLabel, checkGenerateName, checkName, checkQualifiedName } from '../object/names.ts';
+import type { ObjectMeta, OwnerReference } from '../object/object.ts';
+import type { FieldCause } from '../errors/status.ts';
+
+/** What the metadata rules need of a model; every ModelDescriptor is one. */
+export type MetadataRules = Pick<ModelDescriptor, 'nameFormat' | 'scope'>;
+
+/**
+ * Every violation in the metadata of one object that can be judged without the stored one (422): name and
+ * generateName, namespace, labels, annotations, finalizers, ownerReferences. The types must be right already
+ * (see metadataShapeErrors). At most 100 causes per field.
+ */
+export function validateMetadata(metadata: Partial<ObjectMeta>, rules: MetadataRules): FieldCause[] {
+  return [
+    ...nameCauses(metadata, rules),
+    ...namespaceCauses(metadata.namespace ?? '', rules),
+    ...checkLabels(metadata.labels ?? {}, 'metadata.labels'),
+    ...checkAnnotations(metadata.annotations ?? {}, 'metadata.annotations'),
+    ...takeCauses(finalizerCauses(metadata.finalizers ?? [], 'metadata.finalizers')),
+    ...takeCauses(ownerCauses(metadata.ownerReferences ?? [], 'metadata.ownerReferences')),
+  ];
+}
+
+function nameCauses(metadata: Partial<ObjectMeta>, rules: MetadataRules): FieldCause[] {
+  // An empty string, and null, count as absent: that is what clients with typed objects send.
+  const name = metadata.name ?? '';
+  const generateName = metadata.generateName ?? '';
+  if (name === '' && generateName === '') {
+    return [requiredValue('metadata.name', 'name or generateName is required')];
+  }
+  const prefixMessages = generateName === '' ? [] : checkGenerateName(generateName, rules.nameFormat);
+  const nameMessages = name === '' ? [] : checkName(name, rules.nameFormat);
+  return [
+    ...prefixMessages.map((message) => invalidValue('metadata.generateName', generateName, message)),
+    ...nameMessages.map((message) => invalidValue('metadata.name', name, message)),
+  ];
+}
+
+function namespaceCauses(namespace: string, rules: MetadataRules): FieldCause[] {
+  const field = 'metadata.namespace';
+  if (rules.scope === 'Cluster') return namespace === '' ? [] : [forbiddenValue(field, 'not allowed on this type')];
+  if (namespace === '') return [requiredValue(field, 'objects of this type live in a namespace')];
+  return checkDnsLabel(namespace).map((message) => invalidValue(field, namespace, message));
+}
+
+function* finalizerCauses(finalizers: readonly string[], field: string): Generator<FieldCause> {
+  for (const finalizer of finalizers) {
+    for (const message of checkQualifiedName(finalizer)) yield invalidValue(field, finalizer, message);
+  }
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    yield invalidValue(field, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set');
+  }
+}
+
+function* ownerCauses(owners: readonly OwnerReference[], field: string): Generator<FieldCause> {
+  for (const [index, owner] of owners.entries()) yield* oneOwnerCauses(owner, `${field}[${index}]`);
+  const [first, second] = owners.filter((owner) => owner.controller === true);
+  if (first === undefined || second === undefined) return;
+  const both = `${first.kind}/${first.name} and ${second.kind}/${second.name}`;
+  const detail = `Only one reference can have Controller set to true. Found "true" in references for ${both}`;
+  yield invalidValue(field, owners, detail);
+}
+
+function* oneOwnerCauses(owner: Partial<OwnerReference>, field: string): Generator<FieldCause> {
+  const { apiVersion, kind, name, uid } = owner;
+  if (!apiVersion || !/^([^/]*\/)?[^/]+$/.test(apiVersion)) {
+    yield invalidValue(`${field}.apiVersion`, apiVersion ?? '', 'version must not be empty');
+  }
+  if (!kind) yield invalidValue(`${field}.kind`, '', 'must not be empty');
+  if (!name) yield invalidValue(`${field}.name`, '', 'must not be empty');
+  if (!uid) yield invalidValue(`${field}.uid`, '', 'must not be empty');
+  // Events vanish by themselves after a while, and what they own would vanish with them.
+  if (apiVersion === 'v1' && kind === 'Event') {
+    yield invalidValue(field, owner, '/v1, Kind=Event is disallowed from being an owner');
+  }
+}

@@ -1,0 +1,34 @@
+import { ApiError } from '../errors/errors.ts';
+import type { ApiObject } from '../object/object.ts';
+import type { CauseReason } from '../errors/status.ts';
+
+/** What a model's own validation has against an object. */
+export interface FieldViolation {
+  /** Path such as `spec.tags[1]`. */
+  readonly field: string;
+  /** The rule that is broken, in words without the field's path. */
+  readonly message: string;
+  /** Default `FieldValueInvalid`. */
+  readonly reason?: CauseReason;
+}
+
+/**
+ * What a schema cannot say: rules between fields, and of what may follow what. Called with the object that would be
+ * stored, and with the stored one (undefined for a creation), both frozen, after schema and metadata have been found
+ * valid; at every create, update, patch and status write that changes something and leaves the object there.
+ * Answers the violations (422 Invalid), nothing or an empty list when there are none. Synchronous. May throw an ApiError
+ * Invalid instead; anything else that it throws or answers is a bug of its own, which refuses the write as well.
+ */
+export type ModelValidation<T extends ApiObject = ApiObject> = {
+  // A method, so that models of any type are models.
+  validate(next: T, previous: T | undefined): readonly FieldViolation[] | void;
+}['validate'];
+
+/**
+ * What a rule throws to refuse an object: 422 Invalid with these violations, all at once. The server adds which object it is.
+ * @example throw invalid({ field: 'spec.name', message: 'is the name of another' });
+ */
+export function invalid(...violations: readonly FieldViolation[]): ApiError {
+  const causes = violations.map(({ field, message, reason = 'FieldValueInvalid' }) => ({ reason, message, field }));
+  return new ApiError('Invalid', causes.map(({ field, message }) => `${field}: ${message}`).join(', '), { causes });
+}

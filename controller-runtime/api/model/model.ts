@@ -1,0 +1,110 @@
+import type { ApiObject } from '../object/object.ts';
+import type { IndexSpec } from './index-spec.ts';
+import type { JsonSchema } from '../schema/json-schema.ts';
+import type { ModelValidation } from './model-validation.ts';
+
+/** Group, version and kind of a model. */
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A column of the tables that a model's objects are shown in, such as those of `kubectl get`. */
+export interface PrinterColumn {
+  /** The heading. */
+  readonly name: string;
+  /** What does not have it stays empty; `string` shows numbers and JSON as text, `date` the time since then. */
+  readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
+  /** Where the value is; a JSONPath such as `.spec.age` or `.status.conditions[?(@.type=="Ready")].status`. Where there are several, the first is shown. */
+  readonly jsonPath: string;
+  readonly description?: string;
+  /** `int32`, `date-time` and so on, as Kubernetes names them; for clients. */
+  readonly format?: string;
+  /** 0 is always shown; above it only in wide output. Default 0. */
+  readonly priority?: number;
+}
+
+/** Where objects keep their replicas: `/<name>/scale` shows and sets them. Paths are fields joined by dots. */
+export interface ScaleSubresource {
+  /** Such as `.spec.replicas`; below `.spec`. */
+  readonly specReplicasPath: string;
+  /** Such as `.status.replicas`; below `.status`. */
+  readonly statusReplicasPath: string;
+  /** Of the text of a label selector; below `.spec` or `.status`. Default none. */
+  readonly labelSelectorPath?: string;
+}
+
+/**
+ * What a class with `@GVK`, `defineModel` and a CustomResourceDefinition all become; everything else works on it.
+ * Immutable (frozen). `T` is the type of its objects; it exists for the compiler only.
+ */
+export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupVersionKind {
+  /** Lowercase; the path segment. */
+  readonly plural: string;
+  readonly singular: string;
+  /** Default `Cluster`: the spec's models have no namespace. */
+  readonly scope: 'Cluster' | 'Namespaced';
+  /** `label`: spec 2.4 (no dots), the default. `subdomain`: dots too, for kinds whose names are domains. */
+  readonly nameFormat: 'label' | 'subdomain';
+  /** `status` listed: the main path ignores status on create and update. Default none. */
+  readonly subresources: readonly 'status'[];
+  /** Default none: no `/scale`. */
+  readonly scale?: ScaleSubresource;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly printerColumns: readonly PrinterColumn[];
+  /** Name of the object's own schema in {@link components}, normally the kind. */
+  readonly schemaName: string;
+  /** Every named schema, self-references included; `$ref` is `#/components/schemas/<name>` (OpenAPI v3). */
+  readonly components: Readonly<Record<string, JsonSchema>>;
+  /** Indexes that the author declared; the four defaults are not among them. */
+  readonly indexes: readonly IndexSpec<T>[];
+  /** The model's own rules, after those of the schema. */
+  readonly validate?: ModelValidation<T>;
+  /** False: objects may be stored in this version, and are not offered in it. Default true. */
+  readonly served?: boolean;
+  /** Each answer in this version warns of it, in these words, or in Kubernetes'. Default false. */
+  readonly deprecated?: boolean | string;
+  /** Other versions of the kind, which this one is stored in. Default none. */
+  readonly versions?: readonly ModelVersion<T>[];
+  /** Never there at run time: it carries T for inference. */
+  readonly objectType?: T;
+}
+
+/**
+ * What a conversion answers: the fields of an object. apiVersion and kind are the server's; of metadata, labels and
+ * annotations may be other ones, and all else stays, as it does where metadata is left out.
+ */
+export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
+
+/**
+ * How objects of one version become those of the version that they are stored in (`S`), and back; both functions, or
+ * neither: then only apiVersion changes. Each gets a deeply frozen object and answers synchronously; what it answers is
+ * copied, given the defaults of its schema, and rid of what that does not know. One that throws refuses a write (422),
+ * and fails a read (500), in the words of the error.
+ */
+export interface Conversion<S extends ApiObject, V extends ApiObject> {
+  toStorage?(this: void, object: V): Converted<S>;
+  fromStorage?(this: void, object: S): Converted<V>;
+}
+
+/** Another version of a kind; see `defineVersions`. */
+export interface ModelVersion<S extends ApiObject = ApiObject, V extends ApiObject = ApiObject> extends Conversion<
+  S,
+  V
+> {
+  /** Without indexes: those of the version that objects are stored in hold for all. */
+  readonly model: ModelDescriptor<V>;
+}
+
+/** A class that extends AbstractExtension and bears `@GVK`. */
+export type ExtensionClass<T extends ApiObject = ApiObject> = new () => T;
+
+/** Whatever stands for a model in the API: its class, or its descriptor. */
+export type Model<T extends ApiObject = ApiObject> = ModelDescriptor<T> | ExtensionClass<T>;
+
+/** `<group>/<version>`; the version alone for the core group. */
+export function apiVersionOf(gv: { readonly group: string; readonly version: string }): string {
+  return gv.group === '' ? gv.version : `${gv.group}/${gv.version}`;
+}

@@ -1,0 +1,52 @@
+import { invalidValue, takeCauses, tooLongValue } from '../errors/field-cause.ts';
+import { checkLabelValue, checkQualifiedName } from './names.ts';
+import type { FieldCause } from '../errors/status.ts';
+
+/** Annotations are free text, but all of them together stay below this (Kubernetes' limit, keys included). */
+const maxAnnotationBytes = 256 * 1024;
+
+/** Every violation in a map of labels (spec 2.5 for keys, Kubernetes for values), at most 100. */
+export function checkLabels(labels: Readonly<Record<string, string>>, field: string): FieldCause[] {
+  return takeCauses(labelCauses(labels, field));
+}
+
+/** Every violation in a map of annotations, at most 100; keys as those of labels, but the prefix may have upper case. */
+export function checkAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldCause[] {
+  return takeCauses(annotationCauses(annotations, field));
+}
+
+function* labelCauses(labels: Readonly<Record<string, string>>, field: string): Generator<FieldCause> {
+  for (const [key, value] of Object.entries(labels)) {
+    for (const message of checkQualifiedName(key)) yield invalidValue(field, key, message);
+    for (const message of checkLabelValue(value)) yield invalidValue(field, value, message);
+  }
+}
+
+function* annotationCauses(annotations: Readonly<Record<string, string>>, field: string): Generator<FieldCause> {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    bytes += utf8Length(key) + utf8Length(value);
+    // Lower case first: stock tools write annotation prefixes with capitals, and Kubernetes takes them.
+    for (const message of checkQualifiedName(key.toLowerCase())) yield invalidValue(field, key, message);
+  }
+  if (bytes > maxAnnotationBytes) yield tooLongValue(field, maxAnnotationBytes);
+}
+
+/** Bytes of a text in UTF-8; a lone surrogate counts 3, as its replacement character does. */
+function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) continue;
+    // Either half of a surrogate pair counts 2: together the 4 bytes of the character.
+    bytes += unit < 0x800 || isInPair(text, index) ? 1 : 2;
+  }
+  return bytes;
+}
+
+function isInPair(text: string, index: number): boolean {
+  const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+  const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
+  const unit = text.charCodeAt(index);
+  return (isHigh(unit) && isLow(text.charCodeAt(index + 1))) || (isLow(unit) && isHigh(text.charCodeAt(index - 1)));
+}

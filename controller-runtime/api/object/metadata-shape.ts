@@ -1,0 +1,132 @@
+import { takeCauses } from '../errors/field-cause.ts';
+import type { FieldCause } from '../errors/status.ts';
+
+/** The JSON type that a value should have, throughout. */
+interface Shape {
+  /** The question of every write, answered without a message being made. */
+  fits(value: unknown): boolean;
+  /** What is wrong in a value and below it. */
+  explain(value: unknown, field: string): Iterable<FieldCause>;
+}
+
+const text = scalar('a string', (value) => typeof value === 'string');
+const integer = scalar('an integer', Number.isSafeInteger);
+const flag = scalar('a boolean', (value) => typeof value === 'boolean');
+
+const ownerReferenceShapes: Readonly<Record<string, Shape>> = {
+  apiVersion: text,
+  kind: text,
+  name: text,
+  uid: text,
+  controller: flag,
+  blockOwnerDeletion: flag,
+};
+
+const metadataShapes: Readonly<Record<string, Shape>> = {
+  name: text,
+  generateName: text,
+  namespace: text,
+  uid: text,
+  version: integer,
+  resourceVersion: text,
+  generation: integer,
+  creationTimestamp: text,
+  deletionTimestamp: text,
+  deletionGracePeriodSeconds: integer,
+  finalizers: listOf(text),
+  labels: mapOf(text),
+  annotations: mapOf(text),
+  ownerReferences: listOf(recordOf(ownerReferenceShapes)),
+  managedFields: listOf(recordOf({})),
+  // Long gone from Kubernetes and still sent by old clients: known, so that it draws no warning.
+  selfLink: text,
+};
+
+const metadataShape = recordOf(metadataShapes);
+
+/** The fields of metadata that are known; every other one is pruned. */
+export const metadataFieldNames: ReadonlySet<string> = new Set(Object.keys(metadataShapes));
+
+/** The fields of one owner reference that are known. */
+export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys(ownerReferenceShapes));
+
+/**
+ * Wrong JSON types inside an object's metadata (not inside the entries of managedFields), at most 100. The reader
+ * answers them with 400, since rules can only be judged on the right types. Unknown fields are not looked at. A known
+ * field that is null counts as absent: stock clients send `creationTimestamp: null`.
+ */
+export function metadataShapeErrors(metadata: unknown): FieldCause[] {
+  return metadataShape.fits(metadata) ? [] : takeCauses(metadataShape.explain(metadata, 'metadata'));
+}
+
+function scalar(expected: string, isRight: (value: unknown) => boolean): Shape {
+  return {
+    fits: isRight,
+    explain: (value, field) => (isRight(value) ? [] : [mismatch(value, field, expected)]),
+  };
+}
+
+function recordOf(shapes: Readonly<Record<string, Shape>>): Shape {
+  const fields = new Map(Object.entries(shapes));
+  return {
+    fits: (value) => isJsonObject(value) && Object.keys(value).every((name) => fits(fields.get(name), value[name])),
+    *explain(value, field) {
+      if (!isJsonObject(value)) {
+        yield mismatch(value, field, 'an object');
+        return;
+      }
+      for (const [name, shape] of fields) {
+        const present = Object.hasOwn(value, name) ? value[name] : undefined;
+        if (!fits(shape, present)) yield* shape.explain(present, `${field}.${name}`);
+      }
+    },
+  };
+}
+
+/** Unknown fields, and known ones that are null, fit. */
+function fits(shape: Shape | undefined, value: unknown): boolean {
+  return shape === undefined || value === undefined || value === null || shape.fits(value);
+}
+
+function mapOf(shape: Shape): Shape {
+  return {
+    fits: (value) => isJsonObject(value) && Object.keys(value).every((key) => shape.fits(value[key])),
+    *explain(value, field) {
+      if (!isJsonObject(value)) {
+        yield mismatch(value, field, 'an object');
+        return;
+      }
+      for (const [key, item] of Object.entries(value)) yield* shape.explain(item, `${field}[${JSON.stringify(key)}]`);
+    },
+  };
+}
+
+function listOf(shape: Shape): Shape {
+  return {
+    fits: (value) => Array.isArray(value) && value.every((item) => shape.fits(item)),
+    *explain(value, field) {
+      if (!Array.isArray(value)) {
+        yield mismatch(value, field, 'an array');
+        return;
+      }
+      for (const [index, item] of value.entries()) yield* shape.explain(item, `${field}[${index}]`);
+    },
+  };
+}
+
+function mismatch(value: unknown, field: string, expected: string): FieldCause {
+  return {
+    reason: 'FieldValueTypeInvalid',
+    message: `Invalid value: ${jsonTypeOf(value)}: expected ${expected}`,
+    field,
+  };
+}
+
+function jsonTypeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,41 @@
+import type { ApiObject } from './object.ts';
+import type { Status } from '../errors/status.ts';
+
+/** A change, as a watch delivers it. A bookmark carries kind, apiVersion and metadata.resourceVersion only. */
+export type WatchEvent<T extends ApiObject = ApiObject> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | {
+      readonly type: 'BOOKMARK';
+      readonly object: {
+        readonly apiVersion: string;
+        readonly kind: string;
+        readonly metadata: {
+          readonly resourceVersion: string;
+          readonly annotations?: Readonly<Record<string, string>>;
+        };
+      };
+    }
+  | { readonly type: 'ERROR'; readonly object: Status };
+
+/** One list answer: Kubernetes' list and the spec's page in one envelope. */
+export interface ObjectList<T extends ApiObject = ApiObject> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+  /** From 1. */
+  readonly page: number;
+  /** 0: not paged. */
+  readonly size: number;
+  /** All matches, whatever the page. */
+  readonly total: number;
+  readonly totalPages: number;
+  readonly first: boolean;
+  readonly last: boolean;
+  readonly hasNext: boolean;
+  readonly hasPrevious: boolean;
+  readonly items: readonly T[];
+}

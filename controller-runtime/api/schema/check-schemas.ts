@@ -1,0 +1,127 @@
+import { RE2JS, RE2JSException } from 're2js';
+import { isPlainObject } from '../base/deep-freeze.ts';
+import { quoteValue } from '../errors/field-cause.ts';
+import { deepEqual } from '../base/json-equal.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { ModelError } from '../errors/model-error.ts';
+import { referencedName } from './schema-reference.ts';
+import { maxSchemaDepth, SchemaCounter } from './schema-limits.ts';
+import { childSchemas } from './schema-keywords.ts';
+
+/** Largest schema of a model, components together, in characters of JSON; the largest in the wild have 1.2 MB. */
+const maxSchemaLength = 8 * 1024 * 1024;
+
+type Components = Readonly<Record<string, JsonSchema>>;
+
+interface Visit {
+  readonly schema: unknown;
+  /** Component and field, such as `PersonSpec.age`. */
+  readonly path: string;
+  readonly ancestors: readonly unknown[];
+}
+
+/**
+ * Checks what holds for the schemas of every model, however it was declared: depth, size, no cycles of objects, only
+ * local references that lead somewhere, patterns that RE2 can hold (no look-around, no back-references).
+ * @throws ModelError that names component and field.
+ */
+export function checkSchemas(model: string, components: Components): void {
+  let size = 0;
+  const counter = new SchemaCounter();
+  for (const [name, schema] of Object.entries(components)) {
+    checkSchema({ model, components, counter }, { schema, path: name, ancestors: [] });
+    size += JSON.stringify(schema).length;
+    if (size > maxSchemaLength)
+      throw new ModelError(model, name, `the schemas of a model are at most ${maxSchemaLength} characters of JSON`);
+  }
+  for (const name of Object.keys(components)) checkInPlace(model, components, name);
+}
+
+interface Check {
+  readonly model: string;
+  readonly components: Components;
+  readonly counter: SchemaCounter;
+}
+
+function checkSchema(check: Check, visit: Visit): void {
+  const { schema, path, ancestors } = visit;
+  const rule = isPlainObject(schema)
+    ? (check.counter.count() ?? brokenRule(check.components, schema, ancestors))
+    : 'must be a schema';
+  if (rule !== undefined) throw new ModelError(check.model, path, rule);
+  for (const [place, child] of childSchemas(schema as Readonly<Record<string, unknown>>)) {
+    checkSchema(check, { schema: child, path: `${path}.${place}`, ancestors: [...ancestors, schema] });
+  }
+}
+
+function brokenRule(
+  components: Components,
+  schema: Readonly<Record<string, unknown>>,
+  ancestors: readonly unknown[],
+): string | undefined {
+  if (ancestors.includes(schema)) return 'the schema contains itself; refer to it with $ref';
+  if (ancestors.length >= maxSchemaDepth) return `schemas nest at most ${maxSchemaDepth} levels`;
+  if (isPlainObject(schema['properties']) && Object.hasOwn(schema['properties'], '__proto__'))
+    return 'a field may not be named __proto__';
+  return brokenReference(components, schema['$ref']) ?? brokenPattern(schema['pattern']) ?? brokenDefault(schema);
+}
+
+/** Filled in, it would have every write refused that leaves the field out. Its other rules are judged there. */
+function brokenDefault({ default: value, type, enum: values }: JsonSchema): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (type !== undefined && isOfType[type]?.(value) === false)
+    return `default ${quoteValue(value)} is not of type ${type}`;
+  if (values !== undefined && !values.some((each) => deepEqual(each, value)))
+    return `default ${quoteValue(value)} is none of the values of enum`;
+  return undefined;
+}
+
+const isOfType: Readonly<Record<string, (value: unknown) => boolean>> = {
+  object: isPlainObject,
+  array: Array.isArray,
+  string: (value) => typeof value === 'string',
+  integer: Number.isInteger,
+  number: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+};
+
+function brokenReference(components: Components, reference: unknown): string | undefined {
+  if (reference === undefined) return undefined;
+  const name = typeof reference === 'string' ? referencedName(reference) : undefined;
+  if (name === undefined) return `$ref ${quoteValue(reference)} is not local: it must be #/components/schemas/<name>`;
+  return Object.hasOwn(components, name) ? undefined : `$ref leads to the schema "${name}", which there is not`;
+}
+
+function brokenPattern(pattern: unknown): string | undefined {
+  if (pattern === undefined) return undefined;
+  if (typeof pattern !== 'string') return `pattern must be a string, not ${quoteValue(pattern)}`;
+  try {
+    RE2JS.compile(RE2JS.translateRegExp(pattern));
+    return undefined;
+  } catch (error) {
+    if (error instanceof RE2JSException)
+      return `pattern ${quoteValue(pattern)} cannot be held by RE2: ${error.message}`;
+    throw error;
+  }
+}
+
+/** A schema that applies itself to the very same value can never be decided. */
+function checkInPlace(model: string, components: Components, start: string): void {
+  const reached = new Set<string>();
+  const open = [start];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    for (const next of inPlaceReferences(components[name] ?? {})) {
+      if (next === start)
+        throw new ModelError(model, start, 'the schema refers to itself without a field or an item in between');
+      if (!reached.has(next)) open.push(next);
+      reached.add(next);
+    }
+  }
+}
+
+function inPlaceReferences(schema: JsonSchema): readonly string[] {
+  const { $ref, allOf = [], anyOf = [], oneOf = [], not } = schema;
+  const branches = [...allOf, ...anyOf, ...oneOf, ...(not === undefined ? [] : [not])];
+  const own = $ref === undefined ? undefined : referencedName($ref);
+  return [...(own === undefined ? [] : [own]), ...branches.flatMap(inPlaceReferences)];
+}

@@ -1,0 +1,125 @@
+import type { JsonSchema } from './json-schema.ts';
+import { isPlainObject } from '../base/deep-freeze.ts';
+
+/** How a keyword's value is read: another schema, several of them, or a plain value that `accepts` judges. */
+export type Keyword =
+  | { readonly holds: 'schema' | 'schemas' | 'namedSchemas' | 'schemaOrBoolean' }
+  | { readonly holds: 'value'; readonly accepts: (value: unknown) => boolean; readonly form: string };
+
+const text: Keyword = { holds: 'value', accepts: (value) => typeof value === 'string', form: 'a string' };
+const flag: Keyword = { holds: 'value', accepts: (value) => typeof value === 'boolean', form: 'true or false' };
+const finite: Keyword = { holds: 'value', accepts: (value) => Number.isFinite(value), form: 'a number' };
+const count: Keyword = { holds: 'value', accepts: (value) => isCount(value), form: 'a whole number of at least 0' };
+const anything: Keyword = { holds: 'value', accepts: () => true, form: 'any value' };
+const strings: Keyword = { holds: 'value', accepts: (value) => isStrings(value), form: 'a list of distinct strings' };
+const positive: Keyword = {
+  holds: 'value',
+  accepts: (value) => Number.isFinite(value) && Number(value) > 0,
+  form: 'a number above 0',
+};
+const values: Keyword = {
+  holds: 'value',
+  accepts: (value) => Array.isArray(value) && value.length > 0,
+  form: 'a list with at least one value',
+};
+// A boolean makes `minimum` or `maximum` exclusive (draft 4, OpenAPI 3.0); a number is the bound itself (2020-12, OpenAPI 3.1).
+const bound: Keyword = {
+  holds: 'value',
+  accepts: (value) => typeof value === 'boolean' || Number.isFinite(value),
+  form: 'a number, or true or false',
+};
+
+/** Every keyword that the service understands; all others are refused by name, since to ignore a rule is to break it. */
+const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
+  $ref: text,
+  type: oneOf('object', 'array', 'string', 'integer', 'number', 'boolean'),
+  title: text,
+  description: text,
+  properties: { holds: 'namedSchemas' },
+  required: strings,
+  additionalProperties: { holds: 'schemaOrBoolean' },
+  minProperties: count,
+  maxProperties: count,
+  items: { holds: 'schema' },
+  minItems: count,
+  maxItems: count,
+  uniqueItems: flag,
+  minLength: count,
+  maxLength: count,
+  pattern: text,
+  format: text,
+  minimum: finite,
+  maximum: finite,
+  exclusiveMinimum: bound,
+  exclusiveMaximum: bound,
+  multipleOf: positive,
+  enum: values,
+  const: anything,
+  default: anything,
+  nullable: flag,
+  allOf: { holds: 'schemas' },
+  anyOf: { holds: 'schemas' },
+  oneOf: { holds: 'schemas' },
+  not: { holds: 'schema' },
+  example: anything,
+  deprecated: flag,
+  'x-kubernetes-preserve-unknown-fields': flag,
+  'x-kubernetes-int-or-string': flag,
+  'x-kubernetes-embedded-resource': flag,
+  'x-kubernetes-list-type': oneOf('atomic', 'set', 'map'),
+  'x-kubernetes-list-map-keys': strings,
+  'x-kubernetes-map-type': oneOf('granular', 'atomic'),
+};
+
+/** The names of all keywords. */
+export const keywordNames: readonly string[] = Object.freeze(Object.keys(schemaKeywords));
+
+// Annotations that check nothing: left out without a word.
+const silentKeywords = new Set([
+  '$id',
+  '$schema',
+  '$comment',
+  'examples',
+  'readOnly',
+  'writeOnly',
+  'externalDocs',
+  'xml',
+]);
+
+/** What a keyword means; `ignored` for pure annotations, undefined for those that are not understood. */
+export function keywordOf(name: string): Keyword | 'ignored' | undefined {
+  if (Object.hasOwn(schemaKeywords, name)) return schemaKeywords[name as keyof JsonSchema];
+  const isExtension = name.startsWith('x-') && !name.startsWith('x-kubernetes-');
+  return isExtension || name.startsWith('~') || silentKeywords.has(name) ? 'ignored' : undefined;
+}
+
+function oneOf(...allowed: readonly string[]): Keyword {
+  return { holds: 'value', accepts: (value) => allowed.includes(String(value)), form: `one of ${allowed.join(', ')}` };
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isStrings(value: unknown): boolean {
+  return (
+    Array.isArray(value) && value.every((each) => typeof each === 'string') && new Set(value).size === value.length
+  );
+}
+
+/** The schemas directly below one, each with its place in words, such as `.properties.name`. */
+export function childSchemas(
+  schema: Readonly<Record<string, unknown>>,
+): readonly (readonly [place: string, child: unknown])[] {
+  return Object.entries(schema).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    const keyword = keywordOf(name);
+    if (keyword === undefined || keyword === 'ignored' || keyword.holds === 'value') return [];
+    if (keyword.holds === 'schemaOrBoolean' && typeof value === 'boolean') return [];
+    if (keyword.holds === 'schemas')
+      return Array.isArray(value) ? value.map((each, index) => [`${name}[${index}]`, each]) : [];
+    if (keyword.holds === 'namedSchemas') {
+      return isPlainObject(value) ? Object.entries(value).map(([key, each]) => [key, each]) : [];
+    }
+    return [[name, value]];
+  });
+}

@@ -1,0 +1,55 @@
+import type { Requirement, Selector } from './selector.ts';
+import { wholeNumber } from '../base/whole-number.ts';
+
+/** From here on a hash set is faster than looking through the list. */
+const smallList = 16;
+
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** True when the labels meet every requirement; absent labels are an empty map. */
+export function matchesLabels(selector: Selector, labels: Readonly<Record<string, string>> | undefined): boolean {
+  return selector.every((requirement) => matchesValues(requirement, labelValues(labels, requirement.key)));
+}
+
+/**
+ * True when the values that an object has under an index meet the requirement. `in` needs one of them to be in the
+ * set; `notin` and `absent` are the exact complements of `in` and `exists`, so no value at all meets both. `gt` and
+ * `lt` compare whole numbers; a value that is none does not match.
+ */
+export function matchesValues(requirement: Requirement, values: readonly string[]): boolean {
+  switch (requirement.operator) {
+    case 'exists':
+      return values.length > 0;
+    case 'absent':
+      return values.length === 0;
+    case 'in':
+      return values.some((value) => isListed(requirement.values, value));
+    case 'notin':
+      return !values.some((value) => isListed(requirement.values, value));
+    case 'gt':
+    case 'lt':
+      return values.some((value) => isBeyond(requirement, value));
+  }
+}
+
+function labelValues(labels: Readonly<Record<string, string>> | undefined, key: string): readonly string[] {
+  const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
+  return value === undefined ? [] : [value];
+}
+
+function isListed(list: readonly string[], value: string): boolean {
+  if (list.length < smallList) return list.includes(value);
+  let set = sets.get(list);
+  if (set === undefined) {
+    set = new Set(list);
+    sets.set(list, set);
+  }
+  return set.has(value);
+}
+
+function isBeyond({ operator, values }: Requirement, value: string): boolean {
+  const limit = wholeNumber(values[0] ?? '');
+  const number = wholeNumber(value);
+  if (limit === undefined || number === undefined) return false;
+  return operator === 'gt' ? number > limit : number < limit;
+}

@@ -1,0 +1,211 @@
+import { ApiError } from '../errors/errors.ts';
+import { quoteValue } from '../errors/field-cause.ts';
+import { checkLabelValue, checkQualifiedName } from '../object/names.ts';
+import type { Requirement, Selector } from './selector.ts';
+import { wholeNumber } from '../base/whole-number.ts';
+
+/** All texts of one selector together: as long as a request line may be. */
+const maxSelectorLength = 16 * 1024;
+const maxRequirements = 100;
+const maxValues = 1000;
+
+/** Escaped by a backslash in the values of field selectors: what the grammar uses, and white space at the ends. */
+const escapable = '\\,=() \t\r\n';
+const whiteSpace = ' \t\r\n';
+const special = '=!(),<>';
+
+/** Where label selectors and field selectors differ. */
+interface Dialect {
+  readonly parameter: 'labelSelector' | 'fieldSelector';
+  readonly isField: boolean;
+}
+
+/**
+ * The label selector of a request, all of its parameters together; each is the grammar of Kubernetes plus the spec's
+ * `key=(a,b)`. Values come out distinct and sorted. Throws ApiError BadRequest that names the character (from 1), or
+ * the limit: 16,384 characters, 100 requirements, 1,000 values.
+ */
+export function parseLabelSelector(text: string | readonly string[]): Selector {
+  return parseAll(text, { parameter: 'labelSelector', isField: false });
+}
+
+/**
+ * The field selector of a request: the same grammar without `<` and `>`. A backslash in a value takes the next of
+ * `, = \ ( )` or white space literally. Empty requirements between commas are skipped, as Kubernetes does here.
+ * Whether the fields are indexed is for the caller to say. Throws as {@link parseLabelSelector} does.
+ */
+export function parseFieldSelector(text: string | readonly string[]): Selector {
+  return parseAll(text, { parameter: 'fieldSelector', isField: true });
+}
+
+function parseAll(text: string | readonly string[], dialect: Dialect): Selector {
+  const texts = typeof text === 'string' ? [text] : text;
+  const length = texts.reduce((sum, each) => sum + each.length, 0);
+  checkLimit(length, { max: maxSelectorLength, what: 'characters', dialect });
+  const selector = texts.flatMap((each) => new SelectorParser(each, dialect).parse());
+  checkLimit(selector.length, { max: maxRequirements, what: 'requirements', dialect });
+  const valueCount = selector.reduce((sum, { values }) => sum + values.length, 0);
+  checkLimit(valueCount, { max: maxValues, what: 'values', dialect });
+  return selector;
+}
+
+function checkLimit(count: number, limit: { max: number; what: string; dialect: Dialect }): void {
+  const { max, what, dialect } = limit;
+  if (count <= max) return;
+  throw new ApiError('BadRequest', `${dialect.parameter}: at most ${max} ${what} are allowed, got ${count}`);
+}
+
+/** One pass over one text. It never goes back by more than the word after a key, so the time is linear. */
+class SelectorParser {
+  readonly #text: string;
+  readonly #dialect: Dialect;
+  #at = 0;
+
+  constructor(text: string, dialect: Dialect) {
+    this.#text = text;
+    this.#dialect = dialect;
+  }
+
+  parse(): Requirement[] {
+    const requirements: Requirement[] = [];
+    this.#skipSpace();
+    if (this.#ended) return requirements;
+    do {
+      this.#skipSpace();
+      const isEmpty = this.#ended || this.#peek(',');
+      if (!isEmpty || !this.#dialect.isField) requirements.push(this.#requirement());
+      this.#skipSpace();
+    } while (this.#take(','));
+    if (!this.#ended) this.#fail("an operator, ',' or the end");
+    return requirements;
+  }
+
+  #requirement(): Requirement {
+    if (this.#take('!')) {
+      this.#skipSpace();
+      return { key: this.#key(), operator: 'absent', values: [] };
+    }
+    const key = this.#key();
+    this.#skipSpace();
+    return { key, ...this.#condition() };
+  }
+
+  #condition(): Omit<Requirement, 'key'> {
+    if (this.#take('==') || this.#take('=')) return { operator: 'in', values: this.#valueOrSet() };
+    if (this.#take('!=')) return { operator: 'notin', values: this.#valueOrSet() };
+    if (this.#takeWord('in')) return { operator: 'in', values: this.#set() };
+    if (this.#takeWord('notin')) return { operator: 'notin', values: this.#set() };
+    if (this.#dialect.isField && (this.#peek('>') || this.#peek('<'))) this.#fail('an operator of field selectors');
+    if (this.#take('>')) return { operator: 'gt', values: this.#limit() };
+    if (this.#take('<')) return { operator: 'lt', values: this.#limit() };
+    return { operator: 'exists', values: [] };
+  }
+
+  #limit(): readonly string[] {
+    this.#skipSpace();
+    const start = this.#at;
+    const value = this.#token();
+    if (wholeNumber(value) === undefined) this.#failAt(start, 'a whole number of 64 bits without sign');
+    return [value];
+  }
+
+  #key(): string {
+    const start = this.#at;
+    const key = this.#token();
+    if (key === '') this.#fail(this.#dialect.isField ? 'a field' : 'a label key');
+    if (!this.#dialect.isField) this.#refuse(start, key, checkQualifiedName(key));
+    return key;
+  }
+
+  #valueOrSet(): readonly string[] {
+    this.#skipSpace();
+    return this.#peek('(') ? this.#set() : [this.#value(',=')];
+  }
+
+  #set(): readonly string[] {
+    this.#skipSpace();
+    if (!this.#take('(')) this.#fail("'('");
+    const values = new Set<string>();
+    do {
+      this.#skipSpace();
+      values.add(this.#value(',=()'));
+      this.#skipSpace();
+    } while (this.#take(','));
+    if (!this.#take(')')) this.#fail("',' or ')'");
+    return [...values].sort();
+  }
+
+  #value(stops: string): string {
+    if (this.#dialect.isField) return this.#fieldValue(stops);
+    const start = this.#at;
+    const value = this.#token();
+    this.#refuse(start, value, checkLabelValue(value));
+    return value;
+  }
+
+  /** Up to a stop, with escapes resolved; white space at the end belongs to it only when escaped. */
+  #fieldValue(stops: string): string {
+    let value = '';
+    let kept = 0;
+    while (!this.#ended && !stops.includes(this.#current)) {
+      const isEscape = this.#take('\\');
+      if (isEscape && (this.#ended || !escapable.includes(this.#current))) this.#fail("one of , = \\ ( ) after '\\'");
+      value += this.#current;
+      if (isEscape || !whiteSpace.includes(this.#current)) kept = value.length;
+      this.#at += 1;
+    }
+    return value.slice(0, kept);
+  }
+
+  /** Up to white space or a special character. */
+  #token(): string {
+    const start = this.#at;
+    while (!this.#ended && !whiteSpace.includes(this.#current) && !special.includes(this.#current)) this.#at += 1;
+    return this.#text.slice(start, this.#at);
+  }
+
+  get #ended(): boolean {
+    return this.#at >= this.#text.length;
+  }
+
+  get #current(): string {
+    return this.#text.charAt(this.#at);
+  }
+
+  #peek(symbol: string): boolean {
+    return this.#text.startsWith(symbol, this.#at);
+  }
+
+  #take(symbol: string): boolean {
+    const isHere = this.#peek(symbol);
+    if (isHere) this.#at += symbol.length;
+    return isHere;
+  }
+
+  #takeWord(word: string): boolean {
+    const start = this.#at;
+    if (this.#token() === word) return true;
+    this.#at = start;
+    return false;
+  }
+
+  #skipSpace(): void {
+    while (!this.#ended && whiteSpace.includes(this.#current)) this.#at += 1;
+  }
+
+  #refuse(start: number, value: string, messages: readonly string[]): void {
+    if (messages.length > 0) this.#failAt(start, `something else than ${quoteValue(value)}: ${messages.join('; ')}`);
+  }
+
+  #fail(expected: string): never {
+    this.#failAt(this.#at, expected);
+  }
+
+  #failAt(at: number, expected: string): never {
+    const found =
+      at < this.#text.length ? quoteValue(String.fromCodePoint(this.#text.codePointAt(at) ?? 0)) : 'the end';
+    const { parameter } = this.#dialect;
+    const message = `${parameter}: found ${found} at character ${at + 1}, expected ${expected} in ${quoteValue(this.#text)}`;
+    throw new ApiError('BadRequest', message);
+  }
+}

@@ -1,0 +1,21 @@
+import { ApiError } from '../../api/index.ts';
+
+/** The bytes of an answer as they come; none when it has no body. Leaving the loop closes the connection. */
+export function bodyOf(response: Response): AsyncIterable<Uint8Array> {
+  // The DOM's type knows no iteration of streams; Node's streams have it, and so must those of an injected fetch.
+  return (response.body ?? noBytes()) as AsyncIterable<Uint8Array>;
+}
+
+/** Reads a body to its end, as UTF-8. InternalError as soon as it is longer than `maxBytes`; the rest is not read. */
+export async function readText(response: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of bodyOf(response)) {
+    length += chunk.byteLength;
+    if (length > maxBytes) throw new ApiError('InternalError', `the answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length).toString('utf8');
+}
+
+async function* noBytes(): AsyncGenerator<Uint8Array> {}

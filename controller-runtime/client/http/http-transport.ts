@@ -1,0 +1,181 @@
+import { ApiError, isApiError, reasonOf } from '../../api/index.ts';
+import type { Clock, Logger } from '../../api/index.ts';
+import { sleep } from '../../clock/sleep.ts';
+import { traceHeaders } from '../../telemetry/tracing.ts';
+import { linkAbort } from '../abort.ts';
+import { bodyOf, readText } from './bounded-body.ts';
+import { errorOfResponse } from './response-error.ts';
+import { parseWarnings } from './warning-header.ts';
+
+/** kubectl's number: 11 tries in all. */
+const maxRetries = 10;
+/** A server that asks for more patience than this gets its error passed on instead. */
+const maxRetryAfterSeconds = 60;
+/** Lists come in chunks, so this is a guard, not a working size. Below V8's longest string, 512 MiB. */
+const maxAnswerBytes = 256 * 1024 * 1024;
+
+export interface TransportOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly requestTimeoutMs: number;
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Told of each answer: its code, or `<error>`. */
+  readonly onAnswer?: (method: string, code: string) => void;
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Begins with a slash; nothing in it needs escaping. */
+  readonly path: string;
+  readonly query?: URLSearchParams;
+  readonly body?: unknown;
+  /** Default application/json. */
+  readonly contentType?: string;
+  /** Besides those of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default application/json, or what the headers of the transport say. */
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. No answer in time is
+ * Timeout, no connection ServiceUnavailable with the cause.
+ */
+export class HttpTransport {
+  readonly #options: TransportOptions;
+  readonly #base: string;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#base = new URL(options.url).href.replace(/\/+$/, '');
+  }
+
+  /**
+   * The answer's JSON value, never null and never a scalar. A 429 or 503 with Retry-After is tried again after that
+   * time, whatever the method: such a server did nothing. Nothing else is tried again.
+   */
+  async send(request: HttpRequest): Promise<object> {
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return await this.#once(request);
+      } catch (error) {
+        const delayMs = retryDelayMs(error);
+        if (delayMs === undefined || retries >= maxRetries) throw error;
+        await sleep(this.#options.clock, delayMs, request.signal);
+        request.signal?.throwIfAborted();
+      }
+    }
+  }
+
+  /**
+   * Opens a stream that lives until `connection` aborts or the loop over it is left. requestTimeoutMs bounds the wait
+   * for its headers; failing that, the connection is aborted.
+   */
+  open(request: HttpRequest, connection: AbortController): Promise<AsyncIterable<Uint8Array>> {
+    return this.#exchange(request, connection, async (response) => bodyOf(response));
+  }
+
+  async #once(request: HttpRequest): Promise<object> {
+    const controller = new AbortController();
+    const unlink = linkAbort(controller, request.signal);
+    try {
+      return await this.#exchange(request, controller, async (response) =>
+        parseAnswer(request, await readText(response, maxAnswerBytes)),
+      );
+    } finally {
+      unlink();
+    }
+  }
+
+  async #exchange<R>(
+    request: HttpRequest,
+    controller: AbortController,
+    read: (response: Response) => Promise<R>,
+  ): Promise<R> {
+    const { clock, requestTimeoutMs } = this.#options;
+    let late = false;
+    const timer = clock.setTimeout(() => {
+      late = true;
+      controller.abort();
+    }, requestTimeoutMs);
+    try {
+      return await read(await this.#fetch(request, controller.signal));
+    } catch (error) {
+      if (isApiError(error)) throw error;
+      request.signal?.throwIfAborted();
+      const line = `${request.method} ${request.path}`;
+      if (late) throw new ApiError('Timeout', `${line}: no answer within ${requestTimeoutMs} ms`, { cause: error });
+      throw new ApiError('ServiceUnavailable', `${line} at ${this.#base}: ${reasonText(error)}`, { cause: error });
+    } finally {
+      clock.clearTimeout(timer);
+    }
+  }
+
+  async #fetch(request: HttpRequest, signal: AbortSignal): Promise<Response> {
+    const { fetch, headers, logger, clock } = this.#options;
+    const query = request.query?.toString() ?? '';
+    const hasBody = request.body !== undefined;
+    const answer = fetch(`${this.#base}${request.path}${query === '' ? '' : `?${query}`}`, {
+      method: request.method,
+      headers: {
+        accept: 'application/json',
+        ...traceHeaders(),
+        ...headers,
+        ...request.headers,
+        ...(request.accept === undefined ? {} : { accept: request.accept }),
+        ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
+      },
+      ...(hasBody ? { body: JSON.stringify(request.body) } : {}),
+      // Followed, a redirection would turn writes into reads; it is reported instead.
+      redirect: 'manual',
+      signal,
+    });
+    const response = await this.#counted(request, answer);
+    for (const warning of parseWarnings(response.headers.get('warning'))) {
+      logger.warn({ method: request.method, path: request.path, warning }, 'the server warns');
+    }
+    if (!response.ok) throw await errorOfResponse(request, response, clock);
+    return response;
+  }
+
+  async #counted(request: HttpRequest, answer: Promise<Response>): Promise<Response> {
+    const { onAnswer } = this.#options;
+    try {
+      const response = await answer;
+      onAnswer?.(request.method, String(response.status));
+      return response;
+    } catch (error) {
+      onAnswer?.(request.method, '<error>');
+      throw error;
+    }
+  }
+}
+
+function parseAnswer(request: HttpRequest, text: string): object {
+  const message = `${request.method} ${request.path} was answered with what is no JSON object`;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ApiError('InternalError', message, { cause });
+  }
+  if (typeof value !== 'object' || value === null) throw new ApiError('InternalError', message);
+  return value;
+}
+
+function retryDelayMs(error: unknown): number | undefined {
+  const reason = reasonOf(error);
+  if (reason !== 'TooManyRequests' && reason !== 'ServiceUnavailable') return undefined;
+  const { retryAfterSeconds } = error as ApiError;
+  if (retryAfterSeconds === undefined || retryAfterSeconds > maxRetryAfterSeconds) return undefined;
+  return retryAfterSeconds * 1000;
+}
+
+/** fetch says only "fetch failed" and keeps what happened in the cause. */
+function reasonText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}

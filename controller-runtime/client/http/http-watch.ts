@@ -1,0 +1,181 @@
+import type { ApiObject, Clock, Logger, WatchEvent } from '../../api/index.ts';
+import { isApiError, isExpired } from '../../api/index.ts';
+import { sleep } from '../../clock/sleep.ts';
+import { linkAbort } from '../abort.ts';
+import type { WatchOptions } from '../client.ts';
+import type { HttpTransport } from './http-transport.ts';
+import type { Listed } from '../list-everything.ts';
+import { watchQuery } from './query.ts';
+import { ReconnectDelay } from './reconnect-delay.ts';
+import { isTransient } from '../transient.ts';
+import type { WatchProgress } from './watch-event-line.ts';
+import { parseWatchLine } from './watch-event-line.ts';
+import { readLines, WatchStreamError, watchSilence } from './watch-lines.ts';
+
+/** An object is at most 1.5 MiB; what is much longer than its event is no event. */
+const maxLineBytes = 4 * 1024 * 1024;
+/** A server that ends connections sooner than this, with nothing on them, is not called again at once. */
+const shortConnectionMs = 1000;
+
+export interface HttpWatchSource<T extends ApiObject> {
+  readonly transport: HttpTransport;
+  /** The list path. */
+  readonly path: string;
+  /** The form in which events are asked for; default that of the transport. */
+  readonly accept?: string;
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** The present objects, for a watch that begins with them. */
+  readonly list: (signal: AbortSignal) => Promise<Listed<T>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** So long without a byte is a lost connection. */
+  readonly silenceMs: number;
+}
+
+/** What {@link Client.watch} promises, over HTTP. Each iterator is a watch of its own; its `return` closes the connection. */
+export function watchOverHttp<T extends ApiObject>(
+  source: HttpWatchSource<T>,
+  options: WatchOptions,
+): AsyncIterable<WatchEvent<T>> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const watch = new HttpWatch(source, options);
+      const events = watch.events();
+      return {
+        next: () => (watch.stopped ? events.return(undefined) : events.next()),
+        return: () => {
+          // A generator's own return would wait behind a next() that waits for the server.
+          watch.stop();
+          return events.return(undefined);
+        },
+      };
+    },
+  };
+}
+
+class HttpWatch<T extends ApiObject> {
+  readonly #source: HttpWatchSource<T>;
+  readonly #options: WatchOptions;
+  readonly #stop = new AbortController();
+  readonly #delay: ReconnectDelay;
+  #revision: string;
+
+  constructor(source: HttpWatchSource<T>, options: WatchOptions) {
+    this.#source = source;
+    this.#options = options;
+    this.#delay = new ReconnectDelay(source);
+    this.#revision = options.resourceVersion ?? '0';
+  }
+
+  /** What was received but not handed on before the signal aborted is not handed on after it. */
+  get stopped(): boolean {
+    return this.#stop.signal.aborted || this.#options.signal?.aborted === true;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async *events(): AsyncGenerator<WatchEvent<T>, undefined> {
+    const unlink = linkAbort(this.#stop, this.#options.signal);
+    try {
+      const { sendInitialEvents = this.#revision === '0' } = this.#options;
+      if (sendInitialEvents || this.#revision === '0') yield* this.#begin(sendInitialEvents);
+      while (!this.#stop.signal.aborted) {
+        const failure = yield* this.#connection();
+        if (!this.#stop.signal.aborted) await this.#afterConnection(failure);
+      }
+    } finally {
+      unlink();
+    }
+  }
+
+  /**
+   * A list gives the revision to begin at, and the present objects. The server's own initial events come in no order
+   * of revision, so that a connection lost among them could not be resumed.
+   */
+  async *#begin(sendInitialEvents: boolean): AsyncGenerator<WatchEvent<T>, void> {
+    const listed = await this.#list();
+    if (listed === undefined) return;
+    this.#revision = listed.resourceVersion;
+    if (!sendInitialEvents) return;
+    for (const object of listed.items) yield { type: 'ADDED', object };
+    const { allowBookmarks } = this.#options;
+    if (this.#options.sendInitialEvents === true && allowBookmarks === true) yield this.#initialEventsEnd();
+  }
+
+  /** undefined: stopped before it was through. */
+  async #list(): Promise<Listed<T> | undefined> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        return await this.#source.list(this.#stop.signal);
+      } catch (error) {
+        if (this.#stop.signal.aborted) break;
+        if (!isTransient(error)) throw error;
+        await this.#backOff(error);
+      }
+    }
+    return undefined;
+  }
+
+  /** One connection's events. Returns why it ended; undefined: the server ended it in order. */
+  async *#connection(): AsyncGenerator<WatchEvent<T>, { readonly error: unknown } | undefined> {
+    const { transport, clock, silenceMs, path, accept } = this.#source;
+    const connection = new AbortController();
+    const unlink = linkAbort(connection, this.#stop.signal);
+    const startedMs = clock.monotonicMs();
+    let received = 0;
+    try {
+      const query = watchQuery(this.#options, this.#revision);
+      const request = { method: 'GET', path, query, ...(accept === undefined ? {} : { accept }) } as const;
+      const chunks = await transport.open(request, connection);
+      const onSilence = (): void => connection.abort(new WatchStreamError(`no byte came for ${silenceMs} ms`));
+      for await (const line of readLines(watchSilence(chunks, { clock, silenceMs, onSilence }), maxLineBytes)) {
+        if (line.trim() === '') continue;
+        const event = this.#advance(line);
+        if (event.type !== 'BOOKMARK') received += 1;
+        if (event.type !== 'BOOKMARK' || this.#options.allowBookmarks === true) yield event;
+      }
+      const short = received === 0 && clock.monotonicMs() - startedMs < shortConnectionMs;
+      return short ? { error: new WatchStreamError('the server ended the watch as soon as it began') } : undefined;
+    } catch (error) {
+      return { error: isApiError(error) ? error : (silenceOf(connection.signal) ?? error) };
+    } finally {
+      unlink();
+      connection.abort();
+    }
+  }
+
+  #advance(line: string): WatchProgress<T> {
+    const event = parseWatchLine<T>(line);
+    this.#revision = event.object.metadata.resourceVersion;
+    return event;
+  }
+
+  async #afterConnection(failure: { readonly error: unknown } | undefined): Promise<void> {
+    if (failure === undefined) return;
+    if (isExpired(failure.error) || !isTransient(failure.error)) throw failure.error;
+    await this.#backOff(failure.error);
+  }
+
+  async #backOff(error: unknown): Promise<void> {
+    const { clock, logger, path } = this.#source;
+    const asked = isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+    const delayMs = Math.max(asked, this.#delay.next());
+    logger.warn({ path, revision: this.#revision, delayMs, err: error }, 'a watch was interrupted and will be resumed');
+    await sleep(clock, delayMs, this.#stop.signal);
+  }
+
+  #initialEventsEnd(): WatchEvent<T> {
+    const annotations = Object.freeze({ 'k8s.io/initial-events-end': 'true' });
+    const metadata = Object.freeze({ resourceVersion: this.#revision, annotations });
+    const { apiVersion, kind } = this.#source;
+    return Object.freeze({ type: 'BOOKMARK', object: Object.freeze({ apiVersion, kind, metadata }) });
+  }
+}
+
+function silenceOf(signal: AbortSignal): WatchStreamError | undefined {
+  return signal.reason instanceof WatchStreamError ? signal.reason : undefined;
+}

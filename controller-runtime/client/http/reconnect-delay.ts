@@ -1,0 +1,35 @@
+import type { Clock } from '../../api/index.ts';
+
+/** Kubernetes' reflector begins here: short enough for a restart, long enough to spare a server that is starting. */
+const baseMs = 800;
+const maxMs = 30_000;
+/** After so long without a failure the next one waits the shortest time again. */
+const quietMs = 120_000;
+
+/**
+ * How long to wait before the next attempt: 800 ms, doubled by each failure up to 30 s, of which a random part between
+ * a half and the whole is taken, so that clients that failed together do not come back together. A server that takes
+ * connections and breaks them is as hard to reach as one that takes none: only two minutes of quiet begin anew.
+ */
+export class ReconnectDelay {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  #failures = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** `random` answers in [0, 1]. Default always 1: for what comes back alone. */
+  constructor({ clock, random = () => 1 }: { readonly clock: Clock; readonly random?: () => number }) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Counts a failure; answers the milliseconds to wait. */
+  next(): number {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#failedAtMs > quietMs) this.#failures = 0;
+    this.#failedAtMs = nowMs;
+    const wholeMs = Math.min(baseMs * 2 ** this.#failures, maxMs);
+    this.#failures += 1;
+    return wholeMs * (0.5 + this.#random() / 2);
+  }
+}

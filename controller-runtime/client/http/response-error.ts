@@ -1,0 +1,55 @@
+import { ApiError, reasonOfCode } from '../../api/index.ts';
+import type { Clock, Status, StatusReason } from '../../api/index.ts';
+import { readText } from './bounded-body.ts';
+
+/** A Status with thousands of causes still fits; a proxy's error page need not. */
+const maxErrorBytes = 1024 * 1024;
+
+/**
+ * The error that an answer other than 2xx stands for: its Status, or, where the body is none (a proxy's page, say),
+ * an error by its code. The header Retry-After counts where the Status has no retryAfterSeconds.
+ */
+export async function errorOfResponse(request: RequestLine, response: Response, clock: Clock): Promise<ApiError> {
+  const status = parseStatus(await readText(response, maxErrorBytes).catch(() => ''));
+  const retryAfterSeconds = status?.details?.retryAfterSeconds ?? retryAfterOf(response, clock);
+  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  if (status === undefined) {
+    const message =
+      `${request.method} ${request.path} was answered ${response.status} ${response.statusText}`.trimEnd();
+    return new ApiError(reasonWithoutStatus(request, response.status), message, retry);
+  }
+  return ApiError.fromStatus({
+    ...status,
+    code: status.code ?? response.status,
+    details: { ...status.details, ...retry },
+  });
+}
+
+export interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** 409 means two things: for a creation that the name is taken, for all else that the object has changed. */
+function reasonWithoutStatus(request: RequestLine, code: number): StatusReason {
+  return code === 409 && request.method !== 'POST' ? 'Conflict' : reasonOfCode(code);
+}
+
+function parseStatus(text: string): Status | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isStatus = typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
+    return isStatus ? (value as Status) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds, or an HTTP date (RFC 9110, 10.2.3); undefined when absent or neither. */
+function retryAfterOf(response: Response, clock: Clock): number | undefined {
+  const value = response.headers.get('retry-after');
+  if (value === null) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  const untilMs = Date.parse(value);
+  return Number.isNaN(untilMs) ? undefined : Math.max(0, Math.ceil((untilMs - clock.now()) / 1000));
+}

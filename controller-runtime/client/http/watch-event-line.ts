@@ -1,0 +1,37 @@
+import { ApiError } from '../../api/index.ts';
+import type { ApiObject, WatchEvent } from '../../api/index.ts';
+import { freezeDeep } from '../freeze-deep.ts';
+import { WatchStreamError } from './watch-lines.ts';
+
+/** A change or a bookmark; errors are thrown. */
+export type WatchProgress<T extends ApiObject> = Exclude<WatchEvent<T>, { readonly type: 'ERROR' }>;
+
+const progressTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
+
+/**
+ * The event on one line of a watch, frozen. Throws the ApiError of an ERROR event, and WatchStreamError when the line
+ * is no event with a revision: without one the watch could not be resumed behind it.
+ */
+export function parseWatchLine<T extends ApiObject>(line: string): WatchProgress<T> {
+  const event = parseJson(line) as Partial<WatchEvent<T>> | null;
+  if (typeof event !== 'object' || event === null || typeof event.object !== 'object' || event.object === null) {
+    throw new WatchStreamError(`a line of ${line.length} characters is no watch event`);
+  }
+  if (event.type === 'ERROR') throw ApiError.fromStatus(event.object);
+  if (!progressTypes.has(event.type)) {
+    throw new WatchStreamError(`a watch event is of the unknown type ${JSON.stringify(event.type)}`);
+  }
+  const complete = event as WatchProgress<T>;
+  if (typeof complete.object.metadata?.resourceVersion !== 'string') {
+    throw new WatchStreamError(`a watch event ${complete.type} has no resourceVersion`);
+  }
+  return freezeDeep(complete);
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw new WatchStreamError(`a line of ${line.length} characters is no JSON`, { cause });
+  }
+}

@@ -1,0 +1,70 @@
+import { TextDecoder } from 'node:util';
+import type { Clock } from '../../api/index.ts';
+
+/** What comes over a watch connection cannot be read; the message says why. The connection is worth nothing any more. */
+export class WatchStreamError extends Error {
+  override readonly name = 'WatchStreamError';
+}
+
+/**
+ * The lines of a stream, without their line feeds, blank ones (heartbeats) included. Rejects with WatchStreamError on
+ * a line longer than `maxLineBytes`, on bytes that are no UTF-8, and on an end in the middle of a line.
+ */
+export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let rest: Uint8Array[] = [];
+  let restBytes = 0;
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let to = chunk.indexOf(lineFeed); to >= 0; to = chunk.indexOf(lineFeed, from)) {
+      const piece = chunk.subarray(from, to);
+      checkLength(restBytes + piece.byteLength, maxLineBytes);
+      yield decode(decoder, restBytes === 0 ? piece : Buffer.concat([...rest, piece]));
+      rest = [];
+      restBytes = 0;
+      from = to + 1;
+    }
+    if (from < chunk.byteLength) rest.push(chunk.subarray(from));
+    restBytes += chunk.byteLength - from;
+    checkLength(restBytes, maxLineBytes);
+  }
+  if (restBytes > 0) throw new WatchStreamError(`the stream ended in the middle of a line, ${restBytes} bytes into it`);
+}
+
+export interface SilenceOptions {
+  readonly clock: Clock;
+  readonly silenceMs: number;
+  /** Ends the connection; reading from it must then reject or end. */
+  readonly onSilence: () => void;
+}
+
+/** Passes chunks on and calls `onSilence` when none came for so long. Time that the reader takes does not count. */
+export async function* watchSilence(
+  chunks: AsyncIterable<Uint8Array>,
+  { clock, silenceMs, onSilence }: SilenceOptions,
+): AsyncGenerator<Uint8Array> {
+  let timer = clock.setTimeout(onSilence, silenceMs);
+  try {
+    for await (const chunk of chunks) {
+      clock.clearTimeout(timer);
+      yield chunk;
+      timer = clock.setTimeout(onSilence, silenceMs);
+    }
+  } finally {
+    clock.clearTimeout(timer);
+  }
+}
+
+const lineFeed = 0x0a;
+
+function checkLength(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes) throw new WatchStreamError(`a line is longer than ${maxBytes} bytes`);
+}
+
+function decode(decoder: TextDecoder, bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new WatchStreamError('a line is not UTF-8', { cause });
+  }
+}

@@ -1,0 +1,44 @@
+import type { ApiObject, Model } from '../../api/index.ts';
+import { controller, on } from './controller-definition.ts';
+import type { ControllerDefinition, ControllerOptions, MapFunction } from './controller-definition.ts';
+import type { ReconcileFunction, Reconciler } from './reconciler.ts';
+
+type BuilderOptions<T extends ApiObject> = Omit<ControllerOptions<T>, 'reconcile'>;
+
+/** Declares a controller step by step; each step answers a new builder. The same as {@link controller}. */
+export class ControllerBuilder<T extends ApiObject> {
+  readonly #model: Model<T>;
+  readonly #options: BuilderOptions<T>;
+
+  constructor(model: Model<T>, options: BuilderOptions<T>) {
+    this.#model = model;
+    this.#options = options;
+  }
+
+  owns(...models: readonly Model[]): ControllerBuilder<T> {
+    return this.with({ owns: [...(this.#options.owns ?? []), ...models] });
+  }
+
+  watches<O extends ApiObject>(model: Model<O>, map: MapFunction<O>): ControllerBuilder<T> {
+    return this.with({ watches: [...(this.#options.watches ?? []), on(model, map)] });
+  }
+
+  cleanup(cleanup: ReconcileFunction<T>): ControllerBuilder<T> {
+    return this.with({ cleanup });
+  }
+
+  /** Sets any other option; what is given replaces what was. */
+  with(options: BuilderOptions<T>): ControllerBuilder<T> {
+    return new ControllerBuilder(this.#model, { ...this.#options, ...options });
+  }
+
+  /** The last step. Throws as {@link controller} does. */
+  reconcile(reconcile: ReconcileFunction<T> | Reconciler): ControllerDefinition<T> {
+    return controller(this.#model, { ...this.#options, reconcile });
+  }
+}
+
+/** Begins a declaration: `controllerFor(Person).owns(Badge).reconcile(fn)`. */
+export function controllerFor<T extends ApiObject>(model: Model<T>): ControllerBuilder<T> {
+  return new ControllerBuilder(model, {});
+}

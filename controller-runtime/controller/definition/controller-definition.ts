@@ -1,0 +1,231 @@
+import {
+  descriptorOf,
+  unknownKeyOf,
+  type ApiObject,
+  type Model,
+  type ModelDescriptor,
+  type ObjectKey,
+} from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { checkBackoff, type BackoffOptions } from '../../queue/backoff.ts';
+import type { KeySource } from './key-source.ts';
+import { parseDuration, type Duration } from './parse-duration.ts';
+import type { Predicate } from './predicates.ts';
+import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconciler.ts';
+
+/** Keys of objects to reconcile: names, `namespace/name`, or key objects. */
+export type MappedKeys = Iterable<string | ObjectKey>;
+
+/** What a mapping is given besides the object. */
+export interface MapContext {
+  /** For reads; it ends with the call of the mapping. */
+  readonly client: Client;
+  /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Returns which objects of the controller's kind a changed object concerns. Called for the states before and after an
+ * update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the controller's `backoff`,
+ * until it succeeds; as many mappings run at once as `concurrency` says. It may be called again for a state.
+ */
+export type MapFunction<T extends ApiObject = ApiObject> = {
+  map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
+}['map'];
+
+/** Another kind that the controller listens to. Made by {@link on}. */
+export interface WatchSource {
+  readonly model: ModelDescriptor;
+  readonly map: MapFunction;
+}
+
+/** Listens to another kind: each change of an object of it enqueues the keys that `map` returns. */
+export function on<T extends ApiObject>(model: Model<T>, map: MapFunction<T>): WatchSource {
+  return Object.freeze({ model: descriptorOf(model), map });
+}
+
+export interface ControllerOptions<T extends ApiObject = ApiObject> {
+  /** Unique within a manager; lowercase letters, digits, hyphens. Default: the kind in lower case. Part of the finalizer. */
+  readonly name?: string;
+  /** Kinds whose objects this controller makes: a change of one enqueues its controller owner. */
+  readonly owns?: readonly Model[];
+  readonly watches?: readonly WatchSource[];
+  /** What else enqueues keys: an EventEmitter, an iteration, a poll. Made by `source` and `poll`. */
+  readonly sources?: readonly KeySource[];
+  /** Every object is reconciled again each time so long has passed, after all that happens meanwhile. Default: never. */
+  readonly resync?: Duration;
+  /** Runs at once, each of another key. Default 4: runs mostly wait for writes, and waiting writes commit together. */
+  readonly concurrency?: number;
+  /** After this long a run's signal aborts and the run counts as failed. Default 2 minutes, so that every wait ends. */
+  readonly timeoutMs?: Duration;
+  /** How a failing key is delayed. Default: 5 ms, doubling, 1000 s at most, each key for itself. */
+  readonly backoff?: BackoffOptions;
+  /** Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000 s. */
+  readonly retryLimit?: number;
+  /**
+   * Which changes of the controller's own kind matter; all must hold. Default: of the spec, labels, annotations,
+   * finalizers, and of a status that somebody else wrote. Additions, resyncs, and deletions always pass.
+   */
+  readonly predicates?: readonly Predicate<T>[];
+  /** A key that runs more often than this in a minute, its spec unchanged, is warned of; with changes, at ten times this. Default 100. */
+  readonly hotLoopRunsPerMinute?: number;
+  readonly reconcile: ReconcileFunction<T> | Reconciler;
+  /**
+   * Called in place of `reconcile` once the object is declared deleted. Its presence implies the finalizer
+   * `<group>/<name>`, stored before the first reconcile and taken off when cleanup succeeds without asking for another
+   * run. May be called again after it succeeded. Not together with the class form.
+   */
+  readonly cleanup?: ReconcileFunction<T>;
+}
+
+/** A controller as declared; it does nothing until a manager runs it. Frozen. */
+export interface ControllerDefinition<T extends ApiObject = ApiObject> {
+  readonly name: string;
+  readonly model: ModelDescriptor<T>;
+  readonly owns: readonly ModelDescriptor[];
+  readonly watches: readonly WatchSource[];
+  readonly sources: readonly KeySource[];
+  /** Infinity: never. */
+  readonly resyncMs: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly backoff: BackoffOptions;
+  readonly retryLimit: number;
+  readonly predicates: readonly Predicate<T>[] | undefined;
+  readonly hotLoopRunsPerMinute: number;
+  readonly finalizer: string;
+  readonly reconcile: ReconcileFunction<T> | Reconciler;
+  readonly cleanup: ReconcileFunction<T> | undefined;
+}
+
+/** Declares a controller of a kind. Throws TypeError or RangeError that names the option it does not like. */
+export function controller<T extends ApiObject>(
+  model: Model<T>,
+  options: ControllerOptions<T>,
+): ControllerDefinition<T> {
+  const descriptor = descriptorOf(model);
+  const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], sources = [], predicates, cleanup } = options;
+  const { concurrency = 4, timeoutMs = 120_000, hotLoopRunsPerMinute = 100 } = options;
+  const { backoff = {}, retryLimit = Infinity } = options;
+  const deadlineMs = parseDuration(timeoutMs);
+  checkName(name);
+  checkKeys(name, options);
+  checkCount(name, { concurrency }, 1);
+  if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
+  checkCount(name, { hotLoopRunsPerMinute }, 1);
+  checkFunctions(name, options);
+  checkBackoff(backoff);
+  checkSources(name, sources);
+  checkListening(name, watches, predicates);
+  if (deadlineMs === 0) throw new RangeError(`controller "${name}": timeoutMs must be above 0`);
+  return Object.freeze({
+    name,
+    model: descriptor,
+    owns: Object.freeze(owns.map((owned) => descriptorOf(owned))),
+    watches: Object.freeze([...watches]),
+    sources: Object.freeze([...sources]),
+    resyncMs: resyncMsOf(name, options),
+    concurrency,
+    timeoutMs: deadlineMs,
+    backoff: Object.freeze({ ...backoff }),
+    retryLimit,
+    predicates: predicates === undefined ? undefined : Object.freeze([...predicates]),
+    hotLoopRunsPerMinute,
+    finalizer: descriptor.group === '' ? name : `${descriptor.group}/${name}`,
+    reconcile: bound(options),
+    cleanup: cleanup === undefined ? undefined : (context: ReconcileContext<T>) => cleanup.call(options, context),
+  });
+}
+
+/** The kinds that a controller follows, each as often as it names it. */
+export function followedModels({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
+  return [model, ...owns, ...watches.map((watched) => watched.model)];
+}
+
+/** Functions keep the options object as `this`, which is what a method in it expects. */
+function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFunction<T> | Reconciler {
+  const { reconcile } = options;
+  if (typeof reconcile !== 'function') return reconcile;
+  return (context: ReconcileContext<T>) => reconcile.call(options, context);
+}
+
+const optionKeys: readonly string[] = [
+  'name',
+  'owns',
+  'watches',
+  'sources',
+  'resync',
+  'concurrency',
+  'timeoutMs',
+  'backoff',
+  'retryLimit',
+  'predicates',
+  'hotLoopRunsPerMinute',
+  'reconcile',
+  'cleanup',
+] satisfies readonly (keyof ControllerOptions)[];
+
+/** An instance of a class may have fields of its own, which its methods use. */
+function checkKeys(name: string, options: object): void {
+  const unknown = Object.getPrototypeOf(options) === Object.prototype ? unknownKeyOf(options, optionKeys) : undefined;
+  if (unknown !== undefined) throw new TypeError(`controller "${name}": ${unknown}`);
+}
+
+function checkSources(name: string, sources: readonly KeySource[]): void {
+  for (const [index, each] of sources.entries()) {
+    if (typeof each?.name === 'string' && typeof each.keys === 'function') continue;
+    throw new TypeError(`controller "${name}": sources[${index}] is none, such as source(name, keys) makes`);
+  }
+}
+
+/** Met when it is used, a mistake of these would keep every controller of the manager from working. */
+function checkListening(
+  name: string,
+  watches: readonly WatchSource[],
+  predicates: readonly unknown[] | undefined = [],
+): void {
+  for (const [index, each] of watches.entries()) {
+    if (typeof each?.model === 'object' && typeof each.map === 'function') continue;
+    throw new TypeError(`controller "${name}": watches[${index}] is none, such as on(model, map) makes`);
+  }
+  for (const [index, each] of predicates.entries()) {
+    if (typeof each !== 'function') throw new TypeError(`controller "${name}": predicates[${index}] is no function`);
+  }
+}
+
+function resyncMsOf(name: string, { resync }: Pick<ControllerOptions, 'resync'>): number {
+  if (resync === undefined) return Infinity;
+  const resyncMs = parseDuration(resync);
+  if (resyncMs > 0) return resyncMs;
+  throw new RangeError(`controller "${name}": resync must be above 0`);
+}
+
+function checkName(name: string): void {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return;
+  throw new RangeError(
+    `controller name "${name}": at most 63 lowercase letters, digits and hyphens, alphanumeric at both ends`,
+  );
+}
+
+function checkCount(name: string, options: Readonly<Record<string, number>>, least: number): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (Number.isSafeInteger(value) && value >= least) continue;
+    throw new RangeError(`controller "${name}": ${option} must be a whole number >= ${least}, not ${value}`);
+  }
+}
+
+function checkFunctions(name: string, { reconcile, cleanup }: ControllerOptions): void {
+  const isClassForm = typeof reconcile === 'object' && typeof reconcile?.reconcile === 'function';
+  if (!isClassForm && typeof reconcile !== 'function') {
+    throw new TypeError(
+      `controller "${name}": reconcile must be a function, or an object that has a method of that name`,
+    );
+  }
+  if (cleanup === undefined) return;
+  if (isClassForm) {
+    throw new TypeError(
+      `controller "${name}": a Reconciler sees to its finalizers itself; cleanup goes with a function`,
+    );
+  }
+  if (typeof cleanup !== 'function') throw new TypeError(`controller "${name}": cleanup must be a function`);
+}

@@ -1,0 +1,155 @@
+import { EventEmitter, on } from 'node:events';
+import { expect } from 'chai';
+import type { Reason } from '../../queue/reason.ts';
+import { controller } from './controller-definition.ts';
+import { Harness, Person } from '../harness.test-support.ts';
+import { poll, source, type KeySource } from './key-source.ts';
+
+describe('a source of keys', () => {
+  let harness: Harness | undefined;
+  const runs: string[] = [];
+  const reasons: Reason[] = [];
+
+  /** With ada and bob, who have been reconciled once. */
+  const startWith = async (...sources: readonly KeySource[]): Promise<Harness> => {
+    const reconcile = (run: { readonly name: string; readonly reasons: readonly Reason[] }): void => {
+      runs.push(run.name);
+      reasons.push(...run.reasons);
+    };
+    const at = new Harness({ controllers: [controller(Person, { sources, reconcile })] });
+    harness = at;
+    await at.person('ada');
+    await at.person('bob');
+    await at.start();
+    return at;
+  };
+
+  beforeEach(() => {
+    runs.length = 0;
+    reasons.length = 0;
+  });
+
+  afterEach(async () => {
+    await harness?.stop();
+    expect(harness?.clock.pendingTimers ?? 0).to.equal(0);
+    harness = undefined;
+  });
+
+  it('may be an EventEmitter, whose events then are runs with a reason', async () => {
+    const emitter = new EventEmitter();
+    const at = await startWith(
+      source('orders', async function* orders({ signal }) {
+        for await (const [name] of on(emitter, 'order', { signal })) yield name as string;
+      }),
+    );
+    emitter.emit('order', 'bob');
+    await at.holds(() => runs.length === 3);
+    expect(runs).to.deep.equal(['ada', 'bob', 'bob']);
+    expect(reasons.at(-1)).to.deep.equal({ type: 'event', detail: 'source orders' });
+    await at.stop();
+    expect(emitter.listenerCount('order')).to.equal(0);
+    expect(at.lines('error')).to.deep.equal([]);
+  });
+
+  it('may be a function that is asked again after each interval', async () => {
+    let asked = 0;
+    const at = await startWith(poll('inbox', '1m', () => ((asked += 1) > 1 ? [{ name: 'ada' }] : [])));
+    runs.length = 0;
+    await at.clock.advance(59_999);
+    expect([asked, ...runs]).to.deep.equal([1]);
+    await at.clock.advance(1);
+    await at.idle();
+    await at.clock.advance(60_000);
+    await at.idle();
+    expect([asked, ...runs]).to.deep.equal([3, 'ada', 'ada']);
+  });
+
+  it('is reported when it throws, and begun again after a back-off', async () => {
+    let begun = 0;
+    const at = await startWith(
+      source('broken', async function* broken() {
+        begun += 1;
+        yield 'ada';
+        if (begun < 3) throw new Error('broken pipe');
+      }),
+    );
+    expect(begun).to.equal(1);
+    await at.clock.advance(800 + 1600);
+    await at.idle();
+    expect(begun).to.equal(3);
+    expect(at.lines('error').map(({ fields }) => [fields['controller'], fields['source']])).to.deep.equal([
+      ['person', 'broken'],
+      ['person', 'broken'],
+    ]);
+    // It has ended by itself: that is its end.
+    await at.clock.advance(100_000);
+    expect(begun).to.equal(3);
+  });
+
+  it('waits the shortest time again for a failure long after the last', async () => {
+    let begun = 0;
+    let fail = (): void => {};
+    const at = await startWith(
+      source('flaky', async function* flaky({ signal }) {
+        begun += 1;
+        if (begun < 5) throw new Error('broken pipe');
+        yield 'ada';
+        await new Promise<void>((resolve) => {
+          fail = resolve;
+          signal.addEventListener('abort', fail);
+        });
+        throw new Error('broken pipe');
+      }),
+    );
+    await at.clock.advance(800 + 1600 + 3200 + 6400);
+    await at.idle();
+    expect(begun).to.equal(5);
+    await at.clock.advance(120_001);
+    fail();
+    await at.clock.advance(800);
+    expect(begun).to.equal(6);
+  });
+
+  it('loses a key that is none, which is reported, and no other', async () => {
+    const given = ['home/ada', undefined, 'bob'] as readonly string[];
+    const at = await startWith(poll('odd', '1h', () => given));
+    runs.length = 0;
+    await at.clock.advance(3_600_000);
+    await at.idle();
+    expect(runs).to.deep.equal(['bob']);
+    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('"home/ada" is no key of a Person');
+    expect(at.lines('error')).to.have.length(4);
+  });
+
+  it('leaves the event loop to others though it never waits', async () => {
+    let isOver = false;
+    const at = await startWith(
+      source('endless', async function* endless({ signal }) {
+        while (!signal.aborted) yield 'ada';
+        isOver = true;
+      }),
+    );
+    expect(runs).to.include('bob');
+    await at.stop();
+    expect(isOver).to.equal(true);
+  });
+
+  it('is abandoned, with a warning that names it, when it does not end within the grace', async () => {
+    const at = await startWith(
+      source('deaf', async function* deaf() {
+        yield 'ada';
+        await new Promise(() => {});
+      }),
+    );
+    at.beginStop();
+    await at.clock.advance(30_000);
+    await at.stop();
+    expect(at.lines('warn').map(({ fields }) => fields)).to.deep.equal([
+      { controller: 'person', source: 'deaf', graceMs: 30_000 },
+    ]);
+  });
+
+  it('refuses an interval that is none', () => {
+    for (const interval of [0, -1, 'soon']) expect(() => poll('inbox', interval, () => [])).to.throw(RangeError);
+  });
+});

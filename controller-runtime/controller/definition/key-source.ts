@@ -1,0 +1,52 @@
+import type { Clock, Logger, ObjectKey } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { sleep } from '../../clock/sleep.ts';
+import { parseDuration, type Duration } from './parse-duration.ts';
+
+/** What a source of keys is given. */
+export interface SourceContext {
+  readonly client: Client;
+  /** Aborts when the controller stops. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Adds controller and source to each line. */
+  readonly logger: Logger;
+}
+
+/** Something outside the API that tells which objects to reconcile. Made by {@link source} or {@link poll}. */
+export interface KeySource {
+  readonly name: string;
+  readonly keys: (context: SourceContext) => AsyncIterable<string | ObjectKey>;
+}
+
+/**
+ * Enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. It begins with the controller,
+ * and ought to end when the signal aborts. One that ends by itself is over; one that throws is reported, and begun again
+ * after 800 ms, then twice as long each time, up to 30 s; two minutes after the last failure it is 800 ms again. A key
+ * that is none is reported, and skipped.
+ *
+ * With `on` of node:events an EventEmitter is one:
+ * `source('orders', async function* ({ signal }) { for await (const [id] of on(emitter, 'order', { signal })) yield id; })`.
+ */
+export function source(name: string, keys: KeySource['keys']): KeySource {
+  return Object.freeze({ name, keys });
+}
+
+/**
+ * Asks for keys at once, and again each time the interval has passed since the last answer. Throws RangeError when the
+ * interval is no duration above 0.
+ */
+export function poll(
+  name: string,
+  interval: Duration,
+  ask: (context: SourceContext) => Iterable<string | ObjectKey> | Promise<Iterable<string | ObjectKey>>,
+): KeySource {
+  const intervalMs = parseDuration(interval);
+  if (intervalMs === 0) throw new RangeError(`source "${name}": the interval must be above 0`);
+  return source(name, async function* again(context) {
+    while (!context.signal.aborted) {
+      yield* await ask(context);
+      await sleep(context.clock, intervalMs, context.signal);
+    }
+  });
+}

@@ -1,0 +1,80 @@
+import { expect } from 'chai';
+import type { ApiObject, OwnerReference } from '../../api/index.ts';
+import { addFinalizer, removeFinalizer } from '../run/finalizers.ts';
+import {
+  controllerOf,
+  controllerReferenceTo,
+  ownerReferenceTo,
+  removeOwnerReference,
+  setOwnerReference,
+} from './owner-references.ts';
+
+function owner(name: string, uid: string, apiVersion = 'people.example.com/v1'): ApiObject {
+  return { apiVersion, kind: 'Person', metadata: { name, uid } as ApiObject['metadata'] };
+}
+
+describe('owner references', () => {
+  const ada = controllerReferenceTo(owner('ada', 'u1'));
+
+  it('makes a controller reference with all six fields, and a plain one with four', () => {
+    expect(ada).to.deep.equal({
+      apiVersion: 'people.example.com/v1',
+      kind: 'Person',
+      name: 'ada',
+      uid: 'u1',
+      controller: true,
+      blockOwnerDeletion: true,
+    });
+    expect(ownerReferenceTo(owner('ada', 'u1'))).to.have.all.keys('apiVersion', 'kind', 'name', 'uid');
+  });
+
+  it('adds a reference at the end, and answers the very list when it is there', () => {
+    const plain = ownerReferenceTo(owner('bob', 'u2'));
+    const references = setOwnerReference([plain], ada);
+    expect(references).to.deep.equal([plain, ada]);
+    expect(setOwnerReference(references, { ...ada })).to.equal(references);
+    expect(setOwnerReference(undefined, ada)).to.deep.equal([ada]);
+  });
+
+  it('replaces the reference to an earlier owner of the same group, kind and name, whatever its version', () => {
+    const again = controllerReferenceTo(owner('ada', 'u9', 'people.example.com/v2'));
+    expect(setOwnerReference([ada], again)).to.deep.equal([again]);
+  });
+
+  it('refuses a second controller', () => {
+    expect(() => setOwnerReference([ada], controllerReferenceTo(owner('bob', 'u2')))).to.throw(
+      'controlled by Person "ada"',
+    );
+    const otherGroup = controllerReferenceTo(owner('ada', 'u1', 'other.example.com/v1'));
+    expect(() => setOwnerReference([ada], otherGroup)).to.throw('cannot be controlled');
+    expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
+  });
+
+  it('removes by uid, and answers the very list when there is nothing to remove', () => {
+    const references: readonly OwnerReference[] = [ada];
+    expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
+    expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);
+  });
+
+  it('finds the controller among the owners', () => {
+    const { metadata } = owner('badge', 'b');
+    const plain = ownerReferenceTo(owner('bob', 'u2'));
+    expect(controllerOf({ metadata: { ...metadata, ownerReferences: [plain, ada] } })).to.equal(ada);
+    expect(controllerOf({ metadata: { ...metadata, ownerReferences: [plain] } })).to.equal(undefined);
+    expect(controllerOf({ metadata })).to.equal(undefined);
+  });
+});
+
+describe('finalizers', () => {
+  it('are added once, at the end, and the answer tells whether they changed', () => {
+    expect(addFinalizer(['a'], 'b')).to.deep.equal({ finalizers: ['a', 'b'], changed: true });
+    expect(addFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['a', 'b'], changed: false });
+    expect(addFinalizer(undefined, 'a')).to.deep.equal({ finalizers: ['a'], changed: true });
+  });
+
+  it('are removed, and the answer tells whether they changed', () => {
+    expect(removeFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: true });
+    expect(removeFinalizer(['b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: false });
+    expect(removeFinalizer(undefined, 'a')).to.deep.equal({ finalizers: [], changed: false });
+  });
+});

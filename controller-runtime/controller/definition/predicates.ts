@@ -1,0 +1,34 @@
+import { deepEqual, type ApiObject } from '../../api/index.ts';
+
+/** A change of an object. An update knows the state before; equal resourceVersions are a resync. */
+export type ObjectChange<T extends ApiObject = ApiObject> =
+  | { readonly type: 'ADDED' | 'DELETED'; readonly object: T; readonly previous?: undefined }
+  | { readonly type: 'MODIFIED'; readonly object: T; readonly previous: T };
+
+/** Answers whether a change matters. Additions and deletions matter to all of the predicates below. */
+export type Predicate<T extends ApiObject = ApiObject> = { matches(change: ObjectChange<T>): boolean }['matches'];
+
+/** Something outside metadata and status changed, or the object was declared deleted. */
+export const generationChanged: Predicate = byField((object) => object.metadata.generation);
+export const labelsChanged: Predicate = byField((object) => object.metadata.labels ?? {});
+export const annotationsChanged: Predicate = byField((object) => object.metadata.annotations ?? {});
+/** Anything changed: only resyncs do not matter. */
+export const resourceVersionChanged: Predicate = byField((object) => object.metadata.resourceVersion);
+
+/** Holds when all of them do; so does `and()`. */
+export function and<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
+  return (change) => predicates.every((predicate) => predicate(change));
+}
+
+/** Holds when one of them does; `or()` never. */
+export function or<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
+  return (change) => predicates.some((predicate) => predicate(change));
+}
+
+export function not<T extends ApiObject = ApiObject>(predicate: Predicate<T>): Predicate<T> {
+  return (change) => !predicate(change);
+}
+
+function byField(fieldOf: (object: ApiObject) => unknown): Predicate {
+  return ({ previous, object }) => previous === undefined || !deepEqual(fieldOf(previous), fieldOf(object));
+}

@@ -1,0 +1,29 @@
+import { formatKey, parseKey, type ModelDescriptor, type ObjectKey } from '../../api/index.ts';
+
+/** The longest name and namespace that objects have, and the slash. */
+const maxLength = 253 + 63 + 1;
+
+/**
+ * The key as queues have it. Throws RangeError when it cannot be that of an object of the kind: what a mapping or a source
+ * gets wrong is told where it happens, and not met by a run that finds nothing.
+ */
+export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 'kind' | 'scope'>): string {
+  const key = typeof given === 'string' ? parseKey(given) : given;
+  if (isKey(key) && (key.namespace !== undefined) === (model.scope === 'Namespaced')) {
+    const text = formatKey(key);
+    if (text.length <= maxLength) return text;
+  }
+  const form = model.scope === 'Namespaced' ? '<namespace>/<name>' : '<name>';
+  const shown = JSON.stringify([given]).slice(1, -1).slice(0, maxLength);
+  throw new RangeError(`${shown} is no key of a ${model.kind}, which is ${form} or an object of these parts`);
+}
+
+function isKey(key: unknown): key is ObjectKey {
+  if (typeof key !== 'object' || key === null) return false;
+  const { name, namespace } = key as { readonly name?: unknown; readonly namespace?: unknown };
+  return isPart(name) && (namespace === undefined || isPart(namespace));
+}
+
+function isPart(part: unknown): boolean {
+  return typeof part === 'string' && part !== '' && !part.includes('/');
+}

@@ -1,0 +1,172 @@
+import type { QueueObserver } from '../../queue/queue-observer.ts';
+import type { Counter, Histogram } from '../../telemetry/instruments.ts';
+import type { MetricOptions, Metrics } from '../../telemetry/metrics.ts';
+import type { Outcome } from '../run/outcome.ts';
+
+/** What is measured when somebody looks. */
+export interface QueueGauges {
+  /** Keys that are ready. */
+  readonly depth: () => number;
+  /** How long the runs under way have been so, in milliseconds. */
+  readonly running: () => readonly number[];
+}
+
+/** What outlasts its timeout, and what fails for good, are errors, too. */
+const resultOf = {
+  success: 'success',
+  after: 'requeue_after',
+  requeue: 'requeue',
+  conflict: 'conflict',
+  error: 'error',
+  terminal: 'error',
+  timeout: 'error',
+} as const satisfies Record<Outcome['kind'], string>;
+
+type Result = (typeof resultOf)[Outcome['kind']];
+
+/** Seconds; those of controller-runtime. */
+const reconcileBuckets = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
+  2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+];
+
+/** Seconds; those of client-go. */
+const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
+
+/** What a work queue counts, under the names that client-go has for it. */
+export class QueueMetrics implements QueueObserver {
+  readonly #adds: Counter;
+  readonly #retries: Counter;
+  readonly #queueTime: Histogram;
+  readonly #workTime: Histogram;
+
+  constructor(metrics: Metrics, { name, controller }: QueueName) {
+    this.#adds = metrics.counter(ofQueue('adds_total', 'Keys that became ready.')).of(name, controller);
+    this.#retries = metrics.counter(ofQueue('retries_total', 'Keys put back after a failure.')).of(name, controller);
+    const seconds = (metric: string, help: string): Histogram =>
+      metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, controller);
+    this.#queueTime = seconds('queue_duration_seconds', 'How long keys were ready before they were taken.');
+    this.#workTime = seconds('work_duration_seconds', 'How long keys were being processed.');
+  }
+
+  added(): void {
+    this.#adds.inc();
+  }
+
+  taken(waitedMs: number): void {
+    this.#queueTime.observe(waitedMs / 1000);
+  }
+
+  retried(): void {
+    this.#retries.inc();
+  }
+
+  /** A key was given back after so long. */
+  worked(durationMs: number): void {
+    this.#workTime.observe(durationMs / 1000);
+  }
+}
+
+/** Which queue: that of the controller's keys has its name, another one a name of its own. */
+export interface QueueName {
+  readonly name: string;
+  readonly controller: string;
+}
+
+/** What a controller counts, under the names that controller-runtime has for it. */
+export class ControllerMetrics {
+  readonly queue: QueueMetrics;
+  readonly #results: Readonly<Record<Result, Counter>>;
+  readonly #errors: Counter;
+  readonly #terminalErrors: Counter;
+  readonly #panics: Counter;
+  readonly #timeouts: Counter;
+  readonly #reconcileTime: Histogram;
+
+  constructor(metrics: Metrics, { name, concurrency }: { readonly name: string; readonly concurrency: number }) {
+    const runs = (metric: string, help: string): Counter => metrics.counter(ofController(metric, help)).of(name);
+    const total = metrics.counter({
+      ...ofController('reconcile_total', 'Runs, by their result.'),
+      labels: ['controller', 'result'],
+    });
+    const result = (value: Result): Counter => total.of(name, value);
+    this.#results = {
+      success: result('success'),
+      requeue_after: result('requeue_after'),
+      requeue: result('requeue'),
+      conflict: result('conflict'),
+      error: result('error'),
+    };
+    this.#errors = runs('reconcile_errors_total', 'Runs that failed.');
+    this.#terminalErrors = runs('terminal_reconcile_errors_total', 'Runs that failed for good.');
+    this.#panics = runs('reconcile_panics_total', 'Runs that a bug ended: TypeError, ReferenceError, RangeError.');
+    this.#timeouts = runs('reconcile_timeouts_total', 'Runs that outlasted their timeout.');
+    const time = ofController('reconcile_time_seconds', 'How long runs took.');
+    this.#reconcileTime = metrics.histogram({ ...time, buckets: reconcileBuckets }).of(name);
+    metrics.gauge(ofController('max_concurrent_reconciles', 'Most runs at once.')).of(name).value = concurrency;
+    this.queue = new QueueMetrics(metrics, { name, controller: name });
+  }
+
+  /** A run has outlasted its timeout: that is its result, whenever it ends. */
+  timedOut(): void {
+    this.#results.error.inc();
+    this.#errors.inc();
+    this.#timeouts.inc();
+  }
+
+  /** A run has ended. */
+  ended(outcome: Outcome, durationMs: number): void {
+    this.#reconcileTime.observe(durationMs / 1000);
+    this.queue.worked(durationMs);
+    if (outcome.kind === 'timeout') return;
+    const result = resultOf[outcome.kind];
+    this.#results[result].inc();
+    if (result !== 'error') return;
+    this.#errors.inc();
+    if (outcome.kind === 'terminal') this.#terminalErrors.inc();
+    if (outcome.kind === 'error' && isBug(outcome.error)) this.#panics.inc();
+  }
+}
+
+/** Shows the gauges of a controller and of its queue, until the function that it returns is called. */
+export function sampleController(metrics: Metrics, name: string, gauges: QueueGauges): () => void {
+  const workers = ofController('active_workers', 'Runs under way.');
+  const endQueue = sampleQueue(metrics, { name, controller: name }, gauges);
+  const endWorkers = metrics.sample({ ...workers, type: 'gauge' }, () => [[[name], gauges.running().length]]);
+  return () => {
+    endQueue();
+    endWorkers();
+  };
+}
+
+/** Shows the gauges of a queue, until the function that it returns is called. */
+export function sampleQueue(metrics: Metrics, queue: QueueName, { depth, running }: QueueGauges): () => void {
+  const unfinished = ofQueue('unfinished_work_seconds', 'How long all runs under way have taken.');
+  const longest = ofQueue('longest_running_processor_seconds', 'How long the longest of them has taken.');
+  const type = 'gauge';
+  const labels = [queue.name, queue.controller];
+  const sum = (): number => running().reduce((total, ms) => total + ms, 0) / 1000;
+  const ends = [
+    metrics.sample({ ...ofQueue('depth', 'Keys that are ready.'), type }, () => [[labels, depth()]]),
+    metrics.sample({ ...unfinished, type }, () => [[labels, sum()]]),
+    metrics.sample({ ...longest, type }, () => [[labels, Math.max(0, ...running()) / 1000]]),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+function ofController(metric: string, help: string): MetricOptions {
+  return { name: `controller_runtime_${metric}`, help, labels: ['controller'] };
+}
+
+function ofQueue(metric: string, help: string): MetricOptions {
+  return { name: `workqueue_${metric}`, help, labels: ['name', 'controller'] };
+}
+
+/** What Go panics for. The TypeError of a fetch that failed has a cause. */
+function isBug(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error.name === 'TypeError') return error.cause === undefined;
+  return error.name === 'ReferenceError' || error.name === 'RangeError';
+}

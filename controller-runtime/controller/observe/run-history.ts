@@ -1,0 +1,55 @@
+import type { Reason } from '../../queue/reason.ts';
+
+/** One run of one key that has ended. */
+export interface RunRecord {
+  /** `name`, or `namespace/name`. */
+  readonly key: string;
+  /** Of the run alone: in its log, its events and its span as well. */
+  readonly reconcileID: string;
+  /** Why the key was in the queue. */
+  readonly reasons: readonly Reason[];
+  /** Failures in a row before this run. */
+  readonly attempts: number;
+  /** Milliseconds since 1970. */
+  readonly startTime: number;
+  /** On the clock of the manager. */
+  readonly durationMs: number;
+  /** `terminal` and `timeout` are errors, too. */
+  readonly result: 'success' | 'requeue_after' | 'requeue' | 'conflict' | 'error' | 'terminal' | 'timeout';
+  /** What the run failed with; its first 1,024 characters. */
+  readonly error?: string;
+}
+
+/** Of one key. */
+const maxRuns = 10;
+/** The keys whose last run was longest ago are forgotten. */
+const maxKeys = 1000;
+
+/** The last runs of a controller, for people: ten of each key, of the thousand keys that ran last. */
+export class RunHistory {
+  /** The key that ran last comes last. */
+  readonly #runs = new Map<string, RunRecord[]>();
+
+  record(run: RunRecord): void {
+    const { key } = run;
+    const runs = this.#runs.get(key) ?? [];
+    this.#runs.delete(key);
+    this.#runs.set(key, runs);
+    runs.push(run);
+    if (runs.length > maxRuns) runs.shift();
+    if (this.#runs.size <= maxKeys) return;
+    const [oldest] = this.#runs.keys();
+    if (oldest !== undefined) this.#runs.delete(oldest);
+  }
+
+  /** The runs of a key, the newest first. */
+  of(key: string): readonly RunRecord[] {
+    return this.#runs.get(key)?.toReversed() ?? [];
+  }
+
+  /** The last run of each key, the newest first. */
+  last(limit: number): readonly RunRecord[] {
+    const newest = [...this.#runs.values()].slice(-limit).reverse();
+    return newest.map((runs) => runs.at(-1) as RunRecord);
+  }
+}

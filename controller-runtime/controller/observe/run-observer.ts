@@ -1,0 +1,118 @@
+import type { Span } from '@opentelemetry/api';
+import type { Clock } from '../../api/index.ts';
+import type { WorkItem } from '../../queue/queue-entry.ts';
+import type { QueueObserver } from '../../queue/queue-observer.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { failSpan, inSpan, type SpanOptions } from '../../telemetry/tracing.ts';
+import { ControllerMetrics, sampleController } from './controller-metrics.ts';
+import type { Outcome } from '../run/outcome.ts';
+import { RunHistory, type RunRecord } from './run-history.ts';
+
+export interface RunObserverParts {
+  readonly controller: { readonly name: string; readonly concurrency: number };
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Keys that are ready. */
+  readonly depth: () => number;
+}
+
+export interface ObservedRun {
+  readonly item: WorkItem;
+  readonly reconcileID: string;
+}
+
+/** An error may quote whole objects. */
+const maxErrorLength = 1024;
+
+const resultOf = {
+  success: 'success',
+  after: 'requeue_after',
+  requeue: 'requeue',
+  conflict: 'conflict',
+  error: 'error',
+  terminal: 'terminal',
+  timeout: 'timeout',
+} as const satisfies Record<Outcome['kind'], RunRecord['result']>;
+
+/** Whatever is told of a controller's runs: metrics, their history, a span each. */
+export class RunObserver {
+  readonly history: RunHistory = new RunHistory();
+  readonly #parts: RunObserverParts;
+  readonly #metrics: ControllerMetrics;
+  /** When the runs under way began. */
+  readonly #running = new Set<{ readonly sinceMs: number }>();
+  readonly #endSamples: () => void;
+
+  constructor(parts: RunObserverParts) {
+    this.#parts = parts;
+    const { controller, metrics, depth } = parts;
+    this.#metrics = new ControllerMetrics(metrics, controller);
+    this.#endSamples = sampleController(metrics, controller.name, { depth, running: () => this.#ages() });
+  }
+
+  get queue(): QueueObserver {
+    return this.#metrics.queue;
+  }
+
+  /** A run that is under way has outlasted its timeout. */
+  timedOut(): void {
+    this.#metrics.timedOut();
+  }
+
+  /** Does a run, and tells of it. In a span of its own, which points to the writes that caused the run. */
+  observe(run: ObservedRun, work: () => Promise<Outcome>): Promise<Outcome> {
+    return inSpan(
+      () => this.#spanOf(run),
+      (span) => this.#measure(run, work, span),
+    );
+  }
+
+  #spanOf({ item, reconcileID }: ObservedRun): SpanOptions {
+    const { name } = this.#parts.controller;
+    const causes = item.reasons.flatMap(({ traceparent }) => traceparent ?? []);
+    const attributes = {
+      'homeostat.controller': name,
+      'homeostat.key': item.key,
+      'homeostat.reconcile_id': reconcileID,
+      'homeostat.attempts': item.attempts,
+    };
+    return { name: `reconcile ${name}`, kind: 'internal', attributes, causes };
+  }
+
+  /** The controller has stopped: what it counted stays, what it is at the moment goes. */
+  stop(): void {
+    this.#endSamples();
+  }
+
+  async #measure(run: ObservedRun, work: () => Promise<Outcome>, span: Span | undefined): Promise<Outcome> {
+    const { clock } = this.#parts;
+    const startTime = clock.now();
+    const running = { sinceMs: clock.monotonicMs() };
+    this.#running.add(running);
+    const outcome = await work();
+    this.#running.delete(running);
+    const durationMs = clock.monotonicMs() - running.sinceMs;
+    this.#metrics.ended(outcome, durationMs);
+    const { key, reasons, attempts } = run.item;
+    const result = resultOf[outcome.kind];
+    const ended = { key, reconcileID: run.reconcileID, reasons, attempts, startTime, durationMs, result };
+    this.history.record('error' in outcome ? { ...ended, error: textOf(outcome.error) } : ended);
+    if (span !== undefined) describe(span, outcome);
+    return outcome;
+  }
+
+  #ages(): readonly number[] {
+    const nowMs = this.#parts.clock.monotonicMs();
+    return [...this.#running].map(({ sinceMs }) => nowMs - sinceMs);
+  }
+}
+
+/** A conflict is tried again at once: no error. */
+function describe(span: Span, outcome: Outcome): void {
+  span.setAttribute('homeostat.result', resultOf[outcome.kind]);
+  if ('error' in outcome && outcome.kind !== 'conflict') failSpan(span, outcome.error);
+}
+
+function textOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, maxErrorLength);
+}

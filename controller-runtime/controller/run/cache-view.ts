@@ -1,0 +1,163 @@
+import { descriptorOf, formatKey, type ApiObject, type Model, type ObjectKey } from '../../api/index.ts';
+import type { Informer } from '../../client/informer.ts';
+import { compareRevisions } from '../../cache/compare-revisions.ts';
+import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from '../definition/kind-id.ts';
+
+/** Which object: its kind, whatever the version; the cache that has it in its version; and its key. */
+export interface Target {
+  readonly kindId: string;
+  readonly cacheId: string;
+  readonly key: ObjectKey;
+}
+
+/** What a write of ours made of an object that the cache has not shown yet: its new state, or that it is gone. */
+interface Written {
+  readonly target: Target;
+  /** Absent: it is gone. */
+  readonly object?: ApiObject;
+  readonly uid: string;
+  /** The revision of the state that was written; for a deleted object, the last known one. */
+  readonly revision: string;
+}
+
+/** Records that the cache has caught up with go when their key is read, or when there are more than this. */
+const sweepAbove = 1000;
+
+/**
+ * The caches of one controller, seen through its own writes: an object that it wrote is never read back older than it
+ * wrote it. Holds a written object only until the cache has caught up with it.
+ */
+export class CacheView {
+  readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly #written = new Map<string, Written>();
+  #sweepAbove = sweepAbove;
+
+  /** By cache id. What has no informer is not followed: nothing is held for it. */
+  constructor(informers: ReadonlyMap<string, Informer<ApiObject>>) {
+    this.#informers = informers;
+  }
+
+  /** Writes that are remembered. */
+  get size(): number {
+    return this.#written.size;
+  }
+
+  follows(cacheId: string): boolean {
+    return this.#informers.has(cacheId);
+  }
+
+  /** The newest state known; undefined when absent. */
+  read(target: Target): ApiObject | undefined {
+    const cached = this.#informers.get(target.cacheId)?.get(target.key);
+    if (this.#written.size === 0) return cached;
+    const id = recordIdOf(target);
+    const written = this.#written.get(id);
+    if (written === undefined) return cached;
+    if (!this.#hasCaughtUp(written)) return written.object;
+    this.#written.delete(id);
+    return cached;
+  }
+
+  /** The newest state known of this very object; of a namesake, or when none is known, the object itself. */
+  newest<T extends ApiObject>(object: T): T {
+    const found = this.read(targetOf(object));
+    return found?.metadata.uid === object.metadata.uid ? (found as T) : object;
+  }
+
+  /** Remembers the answer of a write, until the cache has it. */
+  record(object: ApiObject): void {
+    const target = targetOf(object);
+    const { uid, resourceVersion: revision } = object.metadata;
+    if (!this.follows(target.cacheId) || this.hasReached(target, revision)) return;
+    this.#remember({ target, object, uid, revision });
+  }
+
+  /** Remembers that a write of ours removed the object, until the cache knows. */
+  recordGone(target: Target): void {
+    const written = this.#written.get(recordIdOf(target));
+    // Created and deleted before the cache has shown it: its creation is still to come.
+    const last = written?.object ?? this.#cached(target);
+    if (last === undefined) return;
+    const { uid, resourceVersion: revision } = last.metadata;
+    this.#remember({ target, uid, revision });
+  }
+
+  /** The cache delivered this state: what was written before is no longer needed. */
+  observed(object: ApiObject): void {
+    if (this.#written.size === 0) return;
+    const id = recordIdOf(targetOf(object));
+    const written = this.#written.get(id);
+    if (written !== undefined && this.#hasCaughtUp(written)) this.#written.delete(id);
+  }
+
+  /** The cache has the object at this revision or a later one, or knows that it is gone. */
+  hasReached(target: Target, revision: string): boolean {
+    const reached = this.#revisionOf(target);
+    return reached !== undefined && compareRevisions(reached, revision) >= 0;
+  }
+
+  /** The cache is beyond this revision of the object. */
+  hasPassed(target: Target, revision: string): boolean {
+    const reached = this.#revisionOf(target);
+    return reached !== undefined && compareRevisions(reached, revision) > 0;
+  }
+
+  #remember(written: Written): void {
+    this.#written.set(recordIdOf(written.target), written);
+    if (this.#written.size <= this.#sweepAbove) return;
+    for (const [id, each] of this.#written) if (this.#hasCaughtUp(each)) this.#written.delete(id);
+    this.#sweepAbove = Math.max(sweepAbove, this.#written.size * 2);
+  }
+
+  #hasCaughtUp({ target, object, uid, revision }: Written): boolean {
+    if (object !== undefined) return this.hasReached(target, revision);
+    const cached = this.#cached(target);
+    // A cache without the object, at a revision at which the object was there, is beyond its deletion.
+    if (cached === undefined) return this.hasReached(target, revision);
+    return cached.metadata.uid !== uid && this.hasPassed(target, revision);
+  }
+
+  /** Of the object as the cache has it; of one that it does not have, or cannot show, the cache's own. */
+  #revisionOf(target: Target): string | undefined {
+    return this.#cached(target)?.metadata.resourceVersion ?? this.#informers.get(target.cacheId)?.resourceVersion;
+  }
+
+  /** Undefined as well for an object that the cache cannot show. */
+  #cached({ cacheId, key }: Target): ApiObject | undefined {
+    try {
+      return this.#informers.get(cacheId)?.get(key);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The kind and key of an object. */
+export function targetOf(object: ApiObject): Target {
+  return { kindId: kindIdOfObject(object), cacheId: cacheIdOfObject(object), key: keyIn(object.metadata) };
+}
+
+/** The object of a model that has a key. */
+export function targetIn(model: Model, key: PartialKey): Target {
+  const descriptor = descriptorOf(model);
+  return { kindId: kindIdOf(descriptor), cacheId: cacheIdOf(descriptor), key: keyIn(key) };
+}
+
+interface PartialKey {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
+function keyIn({ name, namespace }: PartialKey): ObjectKey {
+  return namespace === undefined ? { name } : { namespace, name };
+}
+
+/** One string for a target, for maps; the same in all versions of the kind, which share revisions. */
+export function idOf(target: Target): string {
+  return `${target.kindId}/${formatKey(target.key)}`;
+}
+
+/** Identifies a cache: each version of a kind has its own. */
+function recordIdOf({ cacheId, key }: Target): string {
+  return `${cacheId}/${formatKey(key)}`;
+}

@@ -1,0 +1,60 @@
+import { compareRevisions } from '../../cache/compare-revisions.ts';
+import { idOf, targetOf, type Target } from './cache-view.ts';
+import type { ApiObject } from '../../api/index.ts';
+import type { WorkItem } from '../../queue/queue-entry.ts';
+
+/** Called with the priority that the run had. */
+type OnPassed = (key: string, priority: number) => void;
+
+interface Wait {
+  /** To be passed. */
+  readonly revision: string;
+  readonly priority: number;
+}
+
+/** Keys whose run met a conflict, each waiting for the cache to pass the revision that conflicted. */
+export class ConflictWaits {
+  /** Work keys, and what they wait for, by the object that is awaited. */
+  readonly #byTarget = new Map<string, Map<string, Wait>>();
+  readonly #targets = new Map<string, string>();
+  readonly #onPassed: OnPassed;
+
+  constructor(onPassed: OnPassed) {
+    this.#onPassed = onPassed;
+  }
+
+  get size(): number {
+    return this.#targets.size;
+  }
+
+  wait({ key, priority }: Pick<WorkItem, 'key' | 'priority'>, target: Target, revision: string): void {
+    this.cancel(key);
+    const id = idOf(target);
+    const waiting = this.#byTarget.get(id) ?? new Map<string, Wait>();
+    waiting.set(key, { revision, priority });
+    this.#byTarget.set(id, waiting);
+    this.#targets.set(key, id);
+  }
+
+  cancel(key: string): void {
+    const id = this.#targets.get(key);
+    if (id === undefined) return;
+    this.#targets.delete(key);
+    const waiting = this.#byTarget.get(id);
+    waiting?.delete(key);
+    if (waiting?.size === 0) this.#byTarget.delete(id);
+  }
+
+  /** The cache delivered this state. */
+  observed(object: ApiObject): void {
+    if (this.#targets.size === 0) return;
+    const waiting = this.#byTarget.get(idOf(targetOf(object)));
+    if (waiting === undefined) return;
+    // A copy, since onPassed may start a run that waits anew.
+    for (const [key, { revision, priority }] of Array.from(waiting)) {
+      if (compareRevisions(object.metadata.resourceVersion, revision) <= 0) continue;
+      this.cancel(key);
+      this.#onPassed(key, priority);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { ignoreNotFound, isNotFound, type ApiObject, type ModelDescriptor } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { isLostRace } from '../../client/lost-race.ts';
+import { idOf, targetOf } from './cache-view.ts';
+import type { FinalizerChange } from './finalizers.ts';
+import type { OwnRevisions } from './own-revisions.ts';
+
+/** Races lost to other writers; each further one reads the object anew. */
+const maxTries = 5;
+
+export interface FinalizerParts {
+  readonly client: Client;
+  readonly model: ModelDescriptor;
+  readonly finalizerWrites: OwnRevisions;
+}
+
+/**
+ * Stores what `change` makes of the object's finalizers; answers the object as it then is, undefined when it is gone, or
+ * was declared deleted meanwhile. The list is replaced as a whole, so the write names the revision that it builds on, and a lost race is tried again.
+ */
+export async function writeFinalizers(
+  parts: FinalizerParts,
+  object: ApiObject,
+  change: (finalizers: readonly string[] | undefined) => FinalizerChange,
+): Promise<ApiObject | undefined> {
+  let present = object;
+  for (let attempt = 1; ; attempt += 1) {
+    const { finalizers, changed } = change(present.metadata.finalizers);
+    if (!changed) return present;
+    try {
+      return await store(parts, present, finalizers);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      if (!isLostRace(error) || attempt >= maxTries) throw error;
+    }
+    const fresh = await readAgain(parts, present);
+    if (fresh === undefined) return undefined;
+    // Declared deleted meanwhile: it takes no finalizer more, and its deletion brings a run of its own.
+    if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
+    present = fresh;
+  }
+}
+
+function store(
+  { client, model, finalizerWrites }: FinalizerParts,
+  object: ApiObject,
+  finalizers: readonly string[],
+): Promise<ApiObject> {
+  const { name, uid, resourceVersion } = object.metadata;
+  const patch = { metadata: { finalizers } };
+  const options = { preconditions: { uid, resourceVersion }, ...namespaceOf(object) };
+  return finalizerWrites.write(
+    idOf(targetOf(object)),
+    () => client.patch(model, name, { type: 'merge', patch }, options),
+    (stored) => stored.metadata.resourceVersion,
+  );
+}
+
+/** Undefined when the object is gone, or a namesake took its place. */
+async function readAgain({ client, model }: FinalizerParts, object: ApiObject): Promise<ApiObject | undefined> {
+  const { name, uid } = object.metadata;
+  const fresh = await client.get(model, name, namespaceOf(object)).catch(ignoreNotFound);
+  return fresh?.metadata.uid === uid ? fresh : undefined;
+}
+
+function namespaceOf({ metadata: { namespace } }: ApiObject): { readonly namespace?: string } {
+  return namespace === undefined ? {} : { namespace };
+}

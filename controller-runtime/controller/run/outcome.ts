@@ -1,0 +1,47 @@
+import { isConflict, unknownKeyOf } from '../../api/index.ts';
+import { parseDuration } from '../definition/parse-duration.ts';
+import type { ReconcileResult } from '../definition/reconciler.ts';
+import type { ConflictSource } from './run-client.ts';
+import { isTerminal } from '../definition/terminal-error.ts';
+
+/** How a run ended; what the queue then does is decided by the kind alone. */
+export type Outcome =
+  | { readonly kind: 'success' }
+  | { readonly kind: 'after'; readonly delayMs: number }
+  | { readonly kind: 'requeue' }
+  | { readonly kind: 'conflict'; readonly error: unknown; readonly source: ConflictSource | undefined }
+  | { readonly kind: 'terminal' | 'error' | 'timeout'; readonly error: unknown };
+
+const resultKeys: readonly string[] = ['after', 'requeue', 'requeueAfter'];
+
+/** Reads the result of a run. @throws TypeError for what is no result, or has an unknown key; RangeError for a bad delay. */
+export function outcomeOfResult(result: ReconcileResult): Outcome {
+  if (result === undefined || result === null) return { kind: 'success' };
+  if (typeof result !== 'object') {
+    throw new TypeError(`a reconciler answers nothing, or an object such as { after: "10m" }, not ${String(result)}`);
+  }
+  const unknown = unknownKeyOf(result, resultKeys);
+  if (unknown !== undefined) throw new TypeError(`the result of a run has an ${unknown}`);
+  if ('after' in result && result.after !== undefined) return { kind: 'after', delayMs: parseDuration(result.after) };
+  if ('requeueAfter' in result && result.requeueAfter !== undefined) {
+    const delayMs = parseDuration(result.requeueAfter);
+    if (delayMs > 0) return { kind: 'after', delayMs };
+  }
+  return 'requeue' in result && result.requeue ? { kind: 'requeue' } : { kind: 'success' };
+}
+
+export function outcomeOfError(error: unknown, source: ConflictSource | undefined): Outcome {
+  if (!hasText(error)) return { kind: 'error', error: new Error('what was thrown has no text', { cause: error }) };
+  if (isTerminal(error)) return { kind: 'terminal', error };
+  if (isConflict(error)) return { kind: 'conflict', error, source };
+  return { kind: 'error', error };
+}
+
+/** Anything can be thrown; what is logged, shown and traced has to have a text. */
+function hasText(error: unknown): boolean {
+  try {
+    return typeof (error instanceof Error ? error.message : String(error)) === 'string';
+  } catch {
+    return false;
+  }
+}

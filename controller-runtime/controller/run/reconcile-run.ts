@@ -1,0 +1,200 @@
+import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventWriter } from '../../events/event-recorder.ts';
+import type { WorkItem } from '../../queue/queue-entry.ts';
+import type { CacheView, Target } from './cache-view.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
+import { ensureDependent } from './ensure-dependent.ts';
+import { writeFinalizers } from './finalizer-writes.ts';
+import { addFinalizer, removeFinalizer } from './finalizers.ts';
+import type { HotLoopDetector } from './hot-loop.ts';
+import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts';
+import type { OwnRevisions } from './own-revisions.ts';
+import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../definition/reconciler.ts';
+import { RunClient } from './run-client.ts';
+import { writeStatus } from './write-status.ts';
+
+export interface RunParts {
+  readonly definition: ControllerDefinition;
+  /** Names the definition's model; the key is added. */
+  readonly ownKind: Omit<Target, 'key'>;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly view: CacheView;
+  readonly statusWrites: OwnRevisions;
+  readonly finalizerWrites: OwnRevisions;
+  readonly hotLoop: HotLoopDetector;
+  readonly events: Pick<EventWriter, 'ofRun'>;
+  /** Called when a run outlasts its timeout; it goes on until it ends. */
+  readonly onTimeout: (run: RunOptions, error: Error) => void;
+}
+
+export interface RunOptions {
+  readonly item: WorkItem;
+  readonly reconcileID: string;
+  /** Knows the run already. */
+  readonly logger: Logger;
+}
+
+/** One run of one key, from reading the object to the outcome. */
+export class ReconcileRun {
+  readonly #parts: RunParts;
+  readonly #options: RunOptions;
+  readonly #client: RunClient;
+  /** Its signal is made when it is first asked for: that costs as much as all the rest of a run that does nothing. */
+  readonly #abort = new AbortController();
+  #timer: Timer | undefined;
+  #timeout: Error | undefined;
+  #toldToEnd: Error | undefined;
+  #hasFailed = false;
+
+  constructor(parts: RunParts, options: RunOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    const { client, view, statusWrites, ownKind } = parts;
+    const { reconcileID } = options;
+    const { kindId: ownKindId } = ownKind;
+    this.#client = new RunClient({ client, reconcileID, abort: this.#abort, view, statusWrites, ownKindId });
+  }
+
+  /**
+   * Never rejects. A run that outlasts its timeout is told by its signal, and is waited for nonetheless: to give its
+   * key to another run before it has ended would be two runs at once. The same goes for its writes.
+   */
+  async run(): Promise<Outcome> {
+    const { clock, definition } = this.#parts;
+    this.#timer = clock.setTimeout(() => this.#onTimeout(), definition.timeoutMs);
+    try {
+      const outcome = outcomeOfResult(await this.#reconcile());
+      const writes = this.#client.end(this);
+      if (writes !== undefined) await this.#awaitForgotten(writes);
+      return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
+    } catch (error) {
+      this.#hasFailed = true;
+      // The run may have left a Promise.all early, when one of its promises rejected: no mistake.
+      await this.#client.end(this);
+      if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
+      return outcomeOfError(error, this.#client.conflictSource(error));
+    } finally {
+      clock.clearTimeout(this.#timer);
+    }
+  }
+
+  /** Tells the run to end, and leaves no timer of it. */
+  abandon(reason: Error): void {
+    this.#parts.clock.clearTimeout(this.#timer);
+    this.#tellToEnd(reason);
+  }
+
+  /** Returns the error for requests that are made after the end. */
+  lateError(): Error {
+    if (this.#toldToEnd !== undefined) return this.#toldToEnd;
+    const { item, logger } = this.#options;
+    const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
+    const err = new Error(`${run}: is an await missing? Its client takes no more requests`);
+    if (!this.#hasFailed) logger.error({ err }, 'a request came after its run');
+    return err;
+  }
+
+  #onTimeout(): void {
+    const { timeoutMs } = this.#parts.definition;
+    const error = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
+    this.#timeout = error;
+    this.#tellToEnd(error);
+    this.#parts.onTimeout(this.#options, error);
+  }
+
+  #tellToEnd(reason: Error): void {
+    this.#toldToEnd = reason;
+    this.#abort.abort(reason);
+    void this.#client.end(this);
+  }
+
+  #awaitForgotten(writes: Promise<void>): Promise<void> {
+    this.#options.logger.warn({}, 'a run returned before its writes were answered: is an await missing?');
+    return writes;
+  }
+
+  async #reconcile(): Promise<ReconcileResult> {
+    const { definition, ownKind, view } = this.#parts;
+    const { reconcile } = definition;
+    const request = this.#request();
+    const object = view.read({ kindId: ownKind.kindId, cacheId: ownKind.cacheId, key: request.key });
+    this.#watchHotLoop(object);
+    if (typeof reconcile !== 'function') return reconcile.reconcile(request);
+    if (object === undefined) return undefined;
+    if (object.metadata.deletionTimestamp !== undefined) return this.#cleanUp(request, object);
+    const prepared = await this.#prepare(object);
+    return prepared === undefined ? undefined : reconcile(this.#context(request, prepared));
+  }
+
+  #watchHotLoop(object: ApiObject | undefined): void {
+    const { item, logger } = this.#options;
+    const { clock, hotLoop } = this.#parts;
+    const hot = hotLoop.countRun(item.key, object?.metadata.generation, clock.monotonicMs());
+    if (hot === undefined) return;
+    const { runsPerMinute, isChanging } = hot;
+    const told = `hot loop: "${item.key}" ran more than ${runsPerMinute} times in a minute`;
+    const why = isChanging
+      ? ', and its spec changed again and again: does each run write it?'
+      : ` though its spec did not change: each run writes something new, or two controllers undo each other's work`;
+    logger.warn({ runsPerMinute }, `${told}${why}`);
+  }
+
+  /** The finalizer is stored before the first reconcile; one that no cleanup stands behind any more is taken off. */
+  #prepare(object: ApiObject): Promise<ApiObject | undefined> {
+    const { cleanup, finalizer } = this.#parts.definition;
+    return this.#writeFinalizers(object, (present) =>
+      cleanup === undefined ? removeFinalizer(present, finalizer) : addFinalizer(present, finalizer),
+    );
+  }
+
+  /** Without our finalizer the object is none of our business any more. */
+  async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
+    const { cleanup, finalizer } = this.#parts.definition;
+    if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
+    const result = await cleanup?.(this.#context(request, object));
+    if (outcomeOfResult(result).kind !== 'success') return result;
+    // A run that was told to end must not report a cleanup that may have been cut short.
+    this.#abort.signal.throwIfAborted();
+    await this.#writeFinalizers(this.#parts.view.newest(object), (present) => removeFinalizer(present, finalizer));
+    return undefined;
+  }
+
+  #writeFinalizers(object: ApiObject, change: Parameters<typeof writeFinalizers>[2]): Promise<ApiObject | undefined> {
+    const { definition, finalizerWrites } = this.#parts;
+    return writeFinalizers({ client: this.#client, model: definition.model, finalizerWrites }, object, change);
+  }
+
+  /** Written out, and not spread: at ten thousand runs a second and more, spreading is what they spend their time on. */
+  #request(): ReconcileRequest {
+    const { item, logger, reconcileID } = this.#options;
+    const abort = this.#abort;
+    const key = parseKey(item.key);
+    const request = {
+      key,
+      name: key.name,
+      client: this.#client,
+      get signal() {
+        return abort.signal;
+      },
+      reasons: item.reasons,
+      recorder: this.#parts.events.ofRun(reconcileID),
+      logger,
+      reconcileID,
+    };
+    return key.namespace === undefined ? request : Object.assign(request, { namespace: key.namespace });
+  }
+
+  #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
+    const { definition, view } = this.#parts;
+    const client = this.#client;
+    const verbs: Pick<ReconcileContext, 'object' | 'event' | 'ensure' | 'status'> = {
+      object,
+      event: (type, reason, message) => request.recorder.event(object, type, reason, message),
+      ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
+      status: (partial) => writeStatus({ client, view, model: definition.model, object }, partial),
+    };
+    return Object.assign(request, verbs);
+  }
+}

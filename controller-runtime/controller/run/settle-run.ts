@@ -1,0 +1,78 @@
+import type { Logger } from '../../api/index.ts';
+import type { WorkItem } from '../../queue/queue-entry.ts';
+import type { Reason } from '../../queue/reason.ts';
+import type { WorkQueue } from '../../queue/work-queue.ts';
+import type { CacheView } from './cache-view.ts';
+import type { ConflictWaits } from './conflict-waits.ts';
+import type { Outcome } from './outcome.ts';
+
+export interface SettleParts {
+  readonly queue: WorkQueue;
+  readonly view: CacheView;
+  readonly waits: ConflictWaits;
+  /** Knows the run. */
+  readonly logger: Logger;
+}
+
+/** How long a conflict waits for a cache that does not come: longer than a watch takes to reconnect once or twice. */
+const conflictWaitMs = 10_000;
+const retry: Reason = Object.freeze({ type: 'retry' });
+
+/** What becomes of a key after a run; the one place where outcomes turn into queue operations. Call it before `done`. */
+export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome): void {
+  const { queue, logger } = parts;
+  const { key } = item;
+  switch (outcome.kind) {
+    case 'success':
+      return queue.forget(key);
+    case 'after':
+      queue.forget(key);
+      return queue.addAfter(key, outcome.delayMs);
+    case 'requeue':
+      queue.addRateLimited(key, { unlimited: true });
+      return;
+    case 'conflict':
+      return settleConflict(parts, item, outcome);
+    case 'terminal':
+      queue.park(key, messageOf(outcome.error));
+      return logger.error(
+        { attempt: item.attempts + 1, err: outcome.error },
+        'reconcile failed for good; it waits for a change',
+      );
+    case 'error': {
+      const next = queue.addRateLimited(key, { error: messageOf(outcome.error) });
+      const message =
+        next === 'parked' ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
+      return logger.error({ attempt: item.attempts + 1, err: outcome.error }, message);
+    }
+    case 'timeout': {
+      // The error was logged when the timeout fired.
+      const next = queue.addRateLimited(key, { error: messageOf(outcome.error) });
+      const then = next === 'parked' ? 'it failed too often, and waits for a change' : 'it is tried again';
+      return logger.warn({ attempt: item.attempts + 1 }, `the run that outlasted its timeout has ended; ${then}`);
+    }
+  }
+}
+
+/**
+ * The run built on a state that is no longer the newest: it runs again once the cache has passed that. Where the cache
+ * has already, at once; but only the first time in a row, since a precondition that can never hold would spin.
+ */
+function settleConflict(
+  { queue, view, waits, logger }: SettleParts,
+  item: WorkItem,
+  { error, source }: Outcome & { readonly kind: 'conflict' },
+): void {
+  const { key, priority } = item;
+  logger.debug({ attempt: item.attempts + 1, err: error }, 'reconcile met a conflict; it runs again');
+  if (source !== undefined && view.follows(source.target.cacheId) && !view.hasPassed(source.target, source.revision)) {
+    waits.wait(item, source.target, source.revision);
+    return queue.addAfter(key, conflictWaitMs, { reason: retry });
+  }
+  queue.addRateLimited(key, { unlimited: true });
+  if (item.attempts === 0) queue.add(key, { priority, reason: retry });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+import type { JsonSchema, ModelDescriptor } from '../../api/index.ts';
+
+const refPrefix = '#/components/schemas/';
+/** References to references; more would be a cycle. */
+const maxRefs = 10;
+
+const withStatus = new WeakMap<ModelDescriptor, boolean>();
+
+/** Whether a status has a place in the model's schema: without one the server would prune it. */
+export function hasStatus(model: ModelDescriptor): boolean {
+  const known = withStatus.get(model);
+  if (known !== undefined) return known;
+  const schema = model.components[model.schemaName];
+  const found = schema === undefined || partsOf(model, schema).some(takesStatus);
+  withStatus.set(model, found);
+  return found;
+}
+
+function takesStatus({ properties, additionalProperties = false, ...schema }: JsonSchema): boolean {
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true || additionalProperties !== false;
+  return isOpen || (properties !== undefined && Object.hasOwn(properties, 'status'));
+}
+
+/** The schema and all that it is combined of: a field that any of them declares is known to the server. */
+function partsOf(model: ModelDescriptor, schema: JsonSchema): readonly JsonSchema[] {
+  const parts = new Set([schema]);
+  for (const { $ref = '', allOf = [], anyOf = [], oneOf = [] } of parts) {
+    const referred = model.components[$ref.slice(refPrefix.length)];
+    for (const part of [...allOf, ...anyOf, ...oneOf]) parts.add(part);
+    if (referred !== undefined) parts.add(referred);
+  }
+  return [...parts];
+}
+
+/** Whether the model's status schema has a property `observedGeneration`. */
+export function hasObservedGeneration(model: ModelDescriptor): boolean {
+  return (
+    propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), 'observedGeneration') !==
+    undefined
+  );
+}
+
+function propertyOf(model: ModelDescriptor, schema: JsonSchema | undefined, name: string): JsonSchema | undefined {
+  const resolved = resolve(model, schema);
+  const own = resolved?.properties?.[name];
+  if (own !== undefined) return own;
+  for (const part of resolved?.allOf ?? []) {
+    const inherited = resolve(model, part)?.properties?.[name];
+    if (inherited !== undefined) return inherited;
+  }
+  return undefined;
+}
+
+function resolve(model: ModelDescriptor, schema: JsonSchema | undefined): JsonSchema | undefined {
+  let found = schema;
+  for (let refs = 0; refs < maxRefs && found?.$ref?.startsWith(refPrefix) === true; refs += 1) {
+    found = model.components[found.$ref.slice(refPrefix.length)];
+  }
+  return found;
+}

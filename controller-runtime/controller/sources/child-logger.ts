@@ -1,0 +1,13 @@
+import type { Logger } from '../../api/index.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A logger that adds fields to each line; those of the line win. */
+export function childLogger(logger: Logger, fields: Fields): Logger {
+  return {
+    debug: (own, message) => logger.debug({ ...fields, ...own }, message),
+    info: (own, message) => logger.info({ ...fields, ...own }, message),
+    warn: (own, message) => logger.warn({ ...fields, ...own }, message),
+    error: (own, message) => logger.error({ ...fields, ...own }, message),
+  };
+}

@@ -1,0 +1,150 @@
+import { formatKey, keyOf, type ApiObject, type Logger, type ModelDescriptor } from '../../api/index.ts';
+import type { HandlerOptions, HandlerRegistration, Informer, InformerHandler } from '../../client/informer.ts';
+import type { Reason, ReasonType } from '../../queue/reason.ts';
+import type { WorkQueue } from '../../queue/work-queue.ts';
+import { originOf } from '../../telemetry/tracing.ts';
+import { idOf, targetOf } from '../run/cache-view.ts';
+import type { ControllerDefinition, WatchSource } from '../definition/controller-definition.ts';
+import { cacheIdOf, groupOf } from '../definition/kind-id.ts';
+import type { Mappings } from './mappings.ts';
+import type { OwnRevisions } from '../run/own-revisions.ts';
+import { controllerOf } from '../definition/owner-references.ts';
+import { isResync, judgeOwnEvent, type OwnEventVerdict } from './own-event-filter.ts';
+import type { ObjectChange } from '../definition/predicates.ts';
+
+/** What was there at the start, and resyncs, give way to what happens now. */
+const backgroundPriority = -100;
+
+export interface EventSourceParts {
+  readonly definition: ControllerDefinition;
+  /** By cache id: one for each kind, in each version, that the controller listens to. */
+  readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly queue: Pick<WorkQueue, 'add'>;
+  readonly statusWrites: OwnRevisions;
+  readonly finalizerWrites: OwnRevisions;
+  /** Called with each state that a cache delivers, once its keys are enqueued. */
+  readonly onObserved: (object: ApiObject) => void;
+  readonly mappings: Pick<Mappings, 'add' | 'isIdle'>;
+  readonly logger: Logger;
+}
+
+type Enqueue = (change: ObjectChange, priority: number) => void;
+
+/** Turns the events of a controller's kinds into keys of its queue, each with its reason. */
+export class EventSource {
+  readonly #parts: EventSourceParts;
+  readonly #registrations: HandlerRegistration[] = [];
+
+  constructor(parts: EventSourceParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on, until `stop`. The present objects come first. */
+  start(): void {
+    const { definition } = this.#parts;
+    const resync = definition.resyncMs === Infinity ? {} : { resyncMs: definition.resyncMs };
+    this.#listen(definition.model, (change, priority) => this.#onOwn(change, priority), resync);
+    for (const model of definition.owns) this.#listen(model, (change, priority) => this.#onOwned(change, priority));
+    for (const source of definition.watches) {
+      this.#listen(source.model, (change, priority) => this.#onWatched(source, change, priority));
+    }
+  }
+
+  stop(): void {
+    for (const registration of this.#registrations.splice(0)) registration.remove();
+  }
+
+  /** Every handler has been given every object of its initial list. Mappings of them may be under way. */
+  hasSynced(): boolean {
+    return this.#registrations.every((registration) => registration.hasSynced());
+  }
+
+  /** Nothing waits to be delivered, mapped or decided. */
+  isIdle(): boolean {
+    const { statusWrites, finalizerWrites, mappings } = this.#parts;
+    const undecided = statusWrites.undecided + finalizerWrites.undecided;
+    return undecided === 0 && mappings.isIdle() && this.#registrations.every((registration) => registration.isIdle());
+  }
+
+  #listen(model: ModelDescriptor, enqueue: Enqueue, options: HandlerOptions = {}): void {
+    const informer = this.#parts.informers.get(cacheIdOf(model));
+    if (informer !== undefined) this.#registrations.push(informer.addHandler(this.#handler(enqueue), options));
+  }
+
+  #handler(enqueue: Enqueue): InformerHandler<ApiObject> {
+    const { onObserved } = this.#parts;
+    const deliver = (change: ObjectChange, priority: number): void => {
+      enqueue(change, priority);
+      onObserved(change.object);
+    };
+    return {
+      onAdd: (object, { initial }) => deliver({ type: 'ADDED', object }, initial ? backgroundPriority : 0),
+      onUpdate: (previous, object) =>
+        deliver({ type: 'MODIFIED', object, previous }, isResync(previous, object) ? backgroundPriority : 0),
+      onDelete: (object) => deliver({ type: 'DELETED', object }, 0),
+    };
+  }
+
+  #onOwn(change: ObjectChange, priority: number): void {
+    const { queue, statusWrites, finalizerWrites } = this.#parts;
+    const { object } = change;
+    const { resourceVersion } = object.metadata;
+    const id = idOf(targetOf(object));
+    const reason = reasonFor('event', change, change.type);
+    const run = (): void => queue.add(formatKey(keyOf(object)), { priority, reason });
+    const verdict = this.#judge(change);
+    if (verdict === 'run') run();
+    else if (verdict === 'unlessOwnStatus') statusWrites.decide(id, resourceVersion, run);
+    else if (verdict === 'unlessOwnFinalizers') finalizerWrites.decide(id, resourceVersion, run);
+    statusWrites.observed(id, resourceVersion, change.type === 'DELETED');
+    finalizerWrites.observed(id, resourceVersion, change.type === 'DELETED');
+  }
+
+  /** A predicate that throws is reported, and counts for nothing: a run too many does no harm, one too few may. */
+  #judge(change: ObjectChange): OwnEventVerdict {
+    const { definition, logger } = this.#parts;
+    try {
+      return judgeOwnEvent(change, definition.predicates);
+    } catch (error) {
+      logger.error(
+        { key: formatKey(keyOf(change.object)), err: error },
+        'a predicate failed; the object is reconciled',
+      );
+      return 'run';
+    }
+  }
+
+  /** The owner before and the owner now; the version of the reference's apiVersion does not matter, its group does. */
+  #onOwned(change: ObjectChange, priority: number): void {
+    const { definition, queue } = this.#parts;
+    const { model } = definition;
+    const reason = reasonFor('owner', change);
+    for (const object of statesOf(change)) {
+      const owner = controllerOf(object);
+      if (owner?.kind !== model.kind || groupOf(owner.apiVersion) !== model.group) continue;
+      const { namespace } = object.metadata;
+      const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
+      queue.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }), { priority, reason });
+    }
+  }
+
+  #onWatched(source: WatchSource, change: ObjectChange, priority: number): void {
+    const reason = reasonFor('mapping', change);
+    this.#parts.mappings.add({ source, states: statesOf(change), priority, reason });
+  }
+}
+
+function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
+  return previous === undefined ? [object] : [previous, object];
+}
+
+function reasonFor(type: ReasonType, change: ObjectChange, detail?: string): Reason {
+  const { previous, object } = change;
+  if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
+  const traceparent = originOf(object);
+  return {
+    type,
+    detail: detail ?? `${object.kind} ${object.metadata.name}`,
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+}

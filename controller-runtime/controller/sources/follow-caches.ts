@@ -1,0 +1,63 @@
+import type { ApiObject, Clock, Logger } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { Informer } from '../../client/informer.ts';
+import { ReconnectDelay } from '../../client/http/reconnect-delay.ts';
+import { sleep } from '../../clock/sleep.ts';
+import { followedModels, type ControllerDefinition } from '../definition/controller-definition.ts';
+import { cacheIdOf } from '../definition/kind-id.ts';
+
+export interface FollowParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** One informer for each kind, in each version, that a controller follows, by {@link cacheIdOf}. */
+export function informersOf(
+  definition: ControllerDefinition,
+  client: Client,
+): ReadonlyMap<string, Informer<ApiObject>> {
+  const informers = new Map<string, Informer<ApiObject>>();
+  for (const model of followedModels(definition)) {
+    const cacheId = cacheIdOf(model);
+    if (!informers.has(cacheId)) informers.set(cacheId, client.informer(model));
+  }
+  return informers;
+}
+
+/** Runs an informer until the signal aborts. One that ends before is reported and run again, after a back-off. Never rejects. */
+export async function followCache(informer: Informer<ApiObject>, cacheId: string, parts: FollowParts): Promise<void> {
+  const { clock, logger, signal } = parts;
+  const delay = new ReconnectDelay({ clock });
+  while (!signal.aborted) {
+    try {
+      await informer.run(signal);
+      if (!signal.aborted) logger.warn({ kind: cacheId }, 'the informer ended by itself; it is run again');
+    } catch (error) {
+      if (!signal.aborted) logger.error({ kind: cacheId, err: error }, 'the informer failed; it is run again');
+    }
+    await sleep(clock, delay.next(), signal);
+  }
+}
+
+/** A list in the same process is there after a few turns: look that often before the first look by the clock. */
+const turnsBeforePolling = 100;
+const pollMs = 10;
+
+/**
+ * Waits until a condition that tells nobody of itself holds. Answers whether it does: false when the limit is over,
+ * or the signal aborts.
+ */
+export async function waitFor(
+  condition: () => boolean,
+  limitMs: number,
+  { clock, signal }: Pick<FollowParts, 'clock' | 'signal'>,
+): Promise<boolean> {
+  const untilMs = clock.monotonicMs() + limitMs;
+  for (let looks = 0; !signal.aborted && clock.monotonicMs() < untilMs; looks += 1) {
+    if (condition()) return true;
+    if (looks < turnsBeforePolling) await new Promise<void>((resolve) => setImmediate(resolve));
+    else await sleep(clock, pollMs, signal);
+  }
+  return condition() && !signal.aborted;
+}

@@ -1,0 +1,105 @@
+import type { ApiObject, Clock, ObjectKey } from '../../api/index.ts';
+import { linkAbort } from '../../client/abort.ts';
+import type { MapContext, MappedKeys, WatchSource } from '../definition/controller-definition.ts';
+import { RunClient, type RunClientParts } from '../run/run-client.ts';
+
+export interface MappingRunParts extends Omit<RunClientParts, 'abort' | 'reconcileID'> {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Aborts when the controller stops. */
+  readonly stop: AbortSignal;
+}
+
+/** One call of a mapping, for one state of an object. */
+export class MappingRun {
+  /** Monotonic. */
+  readonly sinceMs: number;
+  readonly #parts: MappingRunParts;
+  readonly #source: WatchSource;
+  /** Made when the mapping asks for them: most are pure, and come by the ten thousand at the start. */
+  #client: RunClient | undefined;
+  #abort: AbortController | undefined;
+  #hasEnded = false;
+  #left: Error | undefined;
+  #reject: (reason: Error) => void = () => {};
+
+  constructor(parts: MappingRunParts, source: WatchSource) {
+    this.#parts = parts;
+    this.#source = source;
+    this.sinceMs = parts.clock.monotonicMs();
+  }
+
+  /**
+   * Rejects with what the mapping throws. A mapping that outlasts the timeout is told by its signal, and left behind: it
+   * only reads, so it may be called again beside what is left of it.
+   */
+  async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey)[]> {
+    try {
+      const keys = this.#source.map(state, this.#context());
+      return [...(isIterable(keys) ? keys : await this.#inTime(keys))];
+    } finally {
+      this.#hasEnded = true;
+      void this.#client?.end(this);
+    }
+  }
+
+  /** True when the mapping outlasted its timeout, or the grace of a controller that stopped. */
+  get isLeft(): boolean {
+    return this.#left !== undefined;
+  }
+
+  /** Returns the error for requests that are made after the end. */
+  lateError(): Error {
+    return this.#left ?? new Error('the mapping has ended: is an await missing? Its client takes no more requests');
+  }
+
+  /** Tells the mapping to end, and leaves it behind. */
+  leave(reason: Error): void {
+    this.#left = reason;
+    this.#aborting.abort(reason);
+    void this.#client?.end(this);
+    this.#reject(reason);
+  }
+
+  get #aborting(): AbortController {
+    return (this.#abort ??= new AbortController());
+  }
+
+  #context(): MapContext {
+    const clientOf = (): RunClient => (this.#client ??= this.#createClient());
+    const signalOf = (): AbortSignal => this.#aborting.signal;
+    return {
+      get client() {
+        return clientOf();
+      },
+      get signal() {
+        return signalOf();
+      },
+    };
+  }
+
+  #createClient(): RunClient {
+    const client = new RunClient({ ...this.#parts, abort: this.#aborting });
+    if (this.#hasEnded) void client.end(this);
+    return client;
+  }
+
+  /** Most mappings return at once, and need no timer. */
+  async #inTime(keys: Promise<MappedKeys>): Promise<MappedKeys> {
+    const { clock, timeoutMs, stop } = this.#parts;
+    const unlink = linkAbort(this.#aborting, stop);
+    const left = new Promise<never>((_, reject) => (this.#reject = reject));
+    const late = new Error(`the mapping outlasted its timeout of ${timeoutMs} ms`);
+    const timer = clock.setTimeout(() => this.leave(late), timeoutMs);
+    try {
+      return await Promise.race([keys, left]);
+    } finally {
+      clock.clearTimeout(timer);
+      unlink();
+    }
+  }
+}
+
+function isIterable(keys: MappedKeys | Promise<MappedKeys>): keys is MappedKeys {
+  return typeof keys !== 'object' || keys === null || Symbol.iterator in keys;
+}

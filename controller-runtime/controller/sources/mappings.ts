@@ -1,0 +1,218 @@
+import { formatKey, keyOf, type ApiObject, type Clock, type Logger, type ObjectKey } from '../../api/index.ts';
+import { sleep } from '../../clock/sleep.ts';
+import type { Client } from '../../client/client.ts';
+import type { WorkItem } from '../../queue/queue-entry.ts';
+import type { Reason } from '../../queue/reason.ts';
+import { Workers } from '../../queue/workers.ts';
+import { WorkQueue } from '../../queue/work-queue.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { CacheView } from '../run/cache-view.ts';
+import type { ControllerDefinition, WatchSource } from '../definition/controller-definition.ts';
+import { QueueMetrics, sampleQueue } from '../observe/controller-metrics.ts';
+import { kindIdOf } from '../definition/kind-id.ts';
+import { MappingRun, type MappingRunParts } from './mapping-run.ts';
+import type { OwnRevisions } from '../run/own-revisions.ts';
+import { PendingStates } from './pending-states.ts';
+import { workKey } from '../definition/work-key.ts';
+
+export interface MappingParts {
+  readonly definition: ControllerDefinition;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly view: CacheView;
+  readonly statusWrites: OwnRevisions;
+  /** Takes the keys that mappings return. */
+  readonly queue: Pick<WorkQueue, 'add'>;
+}
+
+/** More than a handler is given in one turn: the objects of the start must not pile up before mappings that are quick. */
+const itemsPerTurn = 200;
+
+/** Objects whose mapping failed, and waits to be tried again. With more of them, a failure is given up. */
+const maxFailed = 10_000;
+
+/** An event of a watched kind: the states of the object that are to be mapped. */
+export interface MappedEvent {
+  readonly source: WatchSource;
+  readonly states: readonly ApiObject[];
+  readonly priority: number;
+  readonly reason: Reason;
+}
+
+/**
+ * The mappings of a controller's watches, in a work queue of their own: one entry for each object, as many at once as the
+ * controller has workers, with its back-off and its timeout. A mapping that fails is retried until it succeeds. When
+ * an object has had more than eight states before its mapping succeeds, the controller maps the first state and the last
+ * seven. Beyond 10,000 failing objects, the controller drops the event and logs an error.
+ */
+export class Mappings {
+  readonly #parts: MappingParts;
+  readonly #runParts: MappingRunParts;
+  readonly #sources: readonly WatchSource[];
+  readonly #queue: WorkQueue;
+  readonly #workers: Workers;
+  readonly #metrics: QueueMetrics | undefined;
+  readonly #endSamples: (() => void) | undefined;
+  readonly #pending = new Map<string, PendingStates>();
+  readonly #failed = new Set<string>();
+  readonly #running = new Set<MappingRun>();
+  /** States whose mapping outlasted its timeout: a retry maps the other states of the object first. */
+  readonly #late = new WeakSet<ApiObject>();
+  readonly #stop = new AbortController();
+
+  constructor(parts: MappingParts) {
+    const { definition, clock, metrics } = parts;
+    const { name: controller, concurrency, backoff, watches } = definition;
+    this.#parts = parts;
+    this.#sources = watches;
+    const { client, view, statusWrites } = parts;
+    const { timeoutMs, model } = definition;
+    const ownKindId = kindIdOf(model);
+    this.#runParts = { clock, client, view, statusWrites, timeoutMs, ownKindId, stop: this.#stop.signal };
+    if (watches.length > 0) {
+      const queueName = { name: `${controller}-mappings`, controller };
+      this.#metrics = new QueueMetrics(metrics, queueName);
+      const gauges = { depth: () => this.#queue.length, running: () => this.#ages() };
+      this.#endSamples = sampleQueue(metrics, queueName, gauges);
+    }
+    const observer = this.#metrics;
+    const onReady = (): void => this.#workers.pump();
+    this.#queue = new WorkQueue({ clock, backoff, onReady, ...(observer === undefined ? {} : { observer }) });
+    this.#workers = new Workers({
+      queue: this.#queue,
+      concurrency,
+      itemsPerTurn,
+      process: (item) => this.#process(item),
+    });
+  }
+
+  start(): void {
+    this.#workers.start();
+  }
+
+  add({ source, states, priority, reason }: MappedEvent): void {
+    const [object] = states;
+    if (object === undefined) return;
+    const id = `${this.#sources.indexOf(source)} ${formatKey(keyOf(object))}`;
+    const pending = this.#pending.get(id) ?? new PendingStates(source);
+    this.#pending.set(id, pending);
+    pending.add(states, { priority, reason });
+    this.#queue.add(id, { priority, reason });
+  }
+
+  /** No mapping is ready or under way. Those that wait for their back-off do not count, as keys do not. */
+  isIdle(): boolean {
+    return this.#queue.length + this.#queue.processing === 0;
+  }
+
+  /** Tells the mappings under way to end, and waits for them within the grace. What waits is dropped. */
+  async stop(graceMs: number): Promise<void> {
+    this.#workers.stop();
+    this.#stop.abort(new Error('the controller has stopped'));
+    const drained = new AbortController();
+    const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
+    await Promise.race([draining, sleep(this.#parts.clock, graceMs, drained.signal)]);
+    this.#endSamples?.();
+    if (this.#running.size === 0) return;
+    for (const run of this.#running) run.leave(new Error('the controller has stopped'));
+    this.#parts.logger.warn({ mappings: this.#running.size, graceMs }, 'mappings did not end within the grace');
+  }
+
+  async #process({ key: id, attempts }: WorkItem): Promise<void> {
+    const { clock } = this.#parts;
+    const startedMs = clock.monotonicMs();
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    this.#failed.delete(id);
+    const failures = pending === undefined ? [] : await this.#map(pending);
+    if (pending === undefined || failures.length === 0 || this.#stop.signal.aborted) this.#queue.forget(id);
+    else this.#retry({ id, attempt: attempts + 1 }, pending, failures);
+    this.#metrics?.worked(clock.monotonicMs() - startedMs);
+    this.#queue.done(id);
+  }
+
+  /**
+   * Enqueues the keys of each state once it is mapped, each key once; returns the states that could not be mapped. After
+   * a timeout, the other states wait for the retry: an object must not hold a worker for one timeout per state.
+   */
+  async #map(pending: PendingStates): Promise<readonly Failure[]> {
+    const enqueued = new Set<string>();
+    const failures: Failure[] = [];
+    const states = pending.states.toSorted((a, b) => Number(this.#late.has(a)) - Number(this.#late.has(b)));
+    for (const [index, state] of states.entries()) {
+      const run = new MappingRun(this.#runParts, pending.source);
+      try {
+        this.#enqueue(await this.#keysOf(run, state), pending, enqueued);
+      } catch (error) {
+        failures.push({ state, error });
+        if (!run.isLeft) continue;
+        this.#late.add(state);
+        return [...failures, ...states.slice(index + 1).map((rest) => ({ state: rest, error }))];
+      }
+    }
+    return failures;
+  }
+
+  #enqueue(keys: readonly string[], { priority, reason }: PendingStates, enqueued: Set<string>): void {
+    for (const key of keys) {
+      if (!enqueued.has(key)) this.#parts.queue.add(key, { priority, reason });
+      enqueued.add(key);
+    }
+  }
+
+  async #keysOf(run: MappingRun, state: ApiObject): Promise<readonly string[]> {
+    this.#running.add(run);
+    try {
+      return (await run.keysOf(state)).flatMap((given) => this.#workKey(given, state));
+    } finally {
+      this.#running.delete(run);
+    }
+  }
+
+  /** Reports and skips what is not a key: mapping the state again would return the same. */
+  #workKey(given: string | ObjectKey, state: ApiObject): readonly string[] {
+    const { definition, logger } = this.#parts;
+    try {
+      return [workKey(given, definition.model)];
+    } catch (err) {
+      logger.error({ from: nameOf(state), err }, 'a mapping returned something that is not a key; it is skipped');
+      return [];
+    }
+  }
+
+  /** Retries the failed states together with those that arrived meanwhile. */
+  #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
+    const { logger } = this.#parts;
+    const isGivenUp = this.#failed.size >= maxFailed;
+    const then = isGivenUp ? 'it is given up, since too many others wait' : 'it is tried again';
+    for (const { state, error: err } of failures)
+      logger.error({ from: nameOf(state), attempt, err }, `mapping an event to keys failed; ${then}`);
+    if (isGivenUp) return this.#queue.forget(id);
+    this.#failed.add(id);
+    const pending = new PendingStates(failed.source);
+    // The original order decides which states are kept when there are more than eight.
+    const states = failed.states.filter((state) => failures.some((failure) => failure.state === state));
+    pending.add(states, failed);
+    const later = this.#pending.get(id);
+    if (later !== undefined) pending.add(later.states, later);
+    this.#pending.set(id, pending);
+    this.#queue.addRateLimited(id);
+  }
+
+  #ages(): readonly number[] {
+    const nowMs = this.#parts.clock.monotonicMs();
+    return [...this.#running].map(({ sinceMs }) => nowMs - sinceMs);
+  }
+}
+
+interface Failure {
+  readonly state: ApiObject;
+  readonly error: unknown;
+}
+
+/** For logs. */
+function nameOf(object: ApiObject): { readonly kind: string; readonly key: string } {
+  return { kind: object.kind, key: formatKey(keyOf(object)) };
+}

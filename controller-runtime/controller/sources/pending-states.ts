@@ -1,0 +1,37 @@
+import type { ApiObject } from '../../api/index.ts';
+import type { Reason } from '../../queue/reason.ts';
+import type { WatchSource } from '../definition/controller-definition.ts';
+
+/** Keeps the first and the last states of an object that changes faster than its mapping succeeds. */
+const maxStates = 8;
+
+/** What is to be mapped of one object: each state once, the oldest first. */
+export class PendingStates {
+  readonly source: WatchSource;
+  #states: readonly ApiObject[] = [];
+  /** The highest of the events. */
+  priority: number = -Infinity;
+  /** That of the last event. */
+  reason: Reason = { type: 'mapping' };
+
+  constructor(source: WatchSource) {
+    this.source = source;
+  }
+
+  get states(): readonly ApiObject[] {
+    return this.#states;
+  }
+
+  add(states: readonly ApiObject[], event: { readonly priority: number; readonly reason: Reason }): void {
+    for (const state of states) {
+      if (!this.#states.some((known) => isSameState(known, state))) this.#states = [...this.#states, state];
+    }
+    if (this.#states.length > maxStates) this.#states = this.#states.toSpliced(1, this.#states.length - maxStates);
+    this.priority = Math.max(this.priority, event.priority);
+    this.reason = event.reason;
+  }
+}
+
+function isSameState(a: ApiObject, b: ApiObject): boolean {
+  return a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
+}

@@ -1,0 +1,65 @@
+import type { ObjectKey } from '../../api/index.ts';
+import { aborted } from '../../client/abort.ts';
+import { ReconnectDelay } from '../../client/http/reconnect-delay.ts';
+import { sleep } from '../../clock/sleep.ts';
+import { childLogger } from './child-logger.ts';
+import type { KeySource, SourceContext } from '../definition/key-source.ts';
+
+export interface SourceParts {
+  /** Of the controller: its logger does not know the source yet. */
+  readonly context: SourceContext;
+  /** Throws when it is given no key. */
+  readonly enqueue: (key: string | ObjectKey) => void;
+  /** How long a source that does not heed its signal is waited for. */
+  readonly graceMs: number;
+}
+
+/** Keys in a row before the event loop gets a turn: a source need not wait for anything between two of them. */
+const keysPerTurn = 1_000;
+
+/** Takes keys from a source until the signal aborts, or the source ends. Never rejects. */
+export async function runSource(source: KeySource, { context, enqueue, graceMs }: SourceParts): Promise<void> {
+  const { clock, signal } = context;
+  const logger = childLogger(context.logger, { source: source.name });
+  const ended = new AbortController();
+  const running = takeAgainAndAgain(source, { ...context, logger }, enqueue).finally(() => ended.abort());
+  await Promise.race([running, aborted(signal)]);
+  await Promise.race([running, sleep(clock, graceMs, ended.signal)]);
+  if (ended.signal.aborted) return;
+  logger.warn({ graceMs }, 'the source did not end within the grace; it is abandoned');
+}
+
+async function takeAgainAndAgain(
+  source: KeySource,
+  context: SourceContext,
+  enqueue: SourceParts['enqueue'],
+): Promise<void> {
+  const { signal, clock, logger } = context;
+  const delay = new ReconnectDelay({ clock });
+  while (!signal.aborted) {
+    try {
+      await takeKeys(source, context, enqueue);
+      return;
+    } catch (error) {
+      // An iteration may end by throwing that it was told to.
+      if (signal.aborted) return;
+      logger.error({ err: error }, 'the source failed; it is run again');
+    }
+    await sleep(clock, delay.next(), signal);
+  }
+}
+
+async function takeKeys(source: KeySource, context: SourceContext, enqueue: SourceParts['enqueue']): Promise<void> {
+  const { signal, logger } = context;
+  let keys = 0;
+  for await (const key of source.keys(context)) {
+    if (signal.aborted) return;
+    try {
+      enqueue(key);
+    } catch (error) {
+      logger.error({ err: error }, 'the source gave a key that is none; it goes on');
+    }
+    keys += 1;
+    if (keys % keysPerTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

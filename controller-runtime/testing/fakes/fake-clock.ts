@@ -1,0 +1,100 @@
+import type { Clock, Timer } from '../../api/index.ts';
+
+interface FakeTimer extends Timer {
+  readonly dueMs: number;
+  readonly callback: () => void;
+}
+
+/** Two turns, since what a callback starts may itself yield once before it goes on. */
+const turnsBetweenTimers = 2;
+
+/**
+ * Time that moves only when a test moves it. `now` begins at 2030-01-01T00:00:00Z unless told otherwise.
+ * A callback that throws makes the `advance` that ran it reject.
+ */
+export class FakeClock implements Clock {
+  readonly #startMs: number;
+  readonly #timers = new Set<FakeTimer>();
+  #elapsedMs = 0;
+
+  constructor(startMs: number = Date.UTC(2030, 0, 1)) {
+    this.#startMs = startMs;
+  }
+
+  now(): number {
+    return this.#startMs + this.#elapsedMs;
+  }
+
+  monotonicMs(): number {
+    return this.#elapsedMs;
+  }
+
+  setTimeout(callback: () => void, delayMs: number): Timer {
+    const timer: FakeTimer = { dueMs: this.#elapsedMs + Math.max(0, delayMs), callback };
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  clearTimeout(timer: Timer | undefined): void {
+    if (timer !== undefined) this.#timers.delete(timer as FakeTimer);
+  }
+
+  /** Timers that wait. A test that ends with some has left something running. */
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  /**
+   * Moves on by so many milliseconds and runs what falls due, in order of time, what it schedules included. Promises
+   * settle between two timers.
+   */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#elapsedMs + ms;
+    await turns(turnsBetweenTimers);
+    for (let timer = this.#next(untilMs); timer !== undefined; timer = this.#next(untilMs)) {
+      this.#fire(timer);
+      await turns(turnsBetweenTimers);
+    }
+    this.#elapsedMs = untilMs;
+  }
+
+  /**
+   * Moves on, timer by timer, until the condition holds. Rejects when it does not within `limitMs` of this clock
+   * (default an hour).
+   */
+  async runUntil(condition: () => boolean, limitMs: number = 3_600_000): Promise<void> {
+    const untilMs = this.#elapsedMs + limitMs;
+    while (!(await holdsSoon(condition))) {
+      const timer = this.#next(untilMs);
+      if (timer === undefined) throw new Error(`the condition did not hold within ${limitMs} ms of fake time`);
+      this.#fire(timer);
+    }
+  }
+
+  #next(untilMs: number): FakeTimer | undefined {
+    let first: FakeTimer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.dueMs <= untilMs && (first === undefined || timer.dueMs < first.dueMs)) first = timer;
+    }
+    return first;
+  }
+
+  #fire(timer: FakeTimer): void {
+    this.#timers.delete(timer);
+    this.#elapsedMs = Math.max(this.#elapsedMs, timer.dueMs);
+    timer.callback();
+  }
+}
+
+/** Gives what is in flight without a timer the turns it may need, before time moves. */
+async function holdsSoon(condition: () => boolean): Promise<boolean> {
+  for (let turn = 0; turn < 20; turn += 1) {
+    if (condition()) return true;
+    await turns(1);
+  }
+  return condition();
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,52 @@
+import { silentLogger } from '../../api/index.ts';
+import type { Clock, Logger } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { systemClock } from '../../clock/system-clock.ts';
+import { FaultyRequests } from './faulty-requests.ts';
+import type { ClientFault, LoggedRequest } from './faulty-requests.ts';
+import { InterceptedClient } from './intercepted-client.ts';
+import type { ClientRequest } from './intercepted-client.ts';
+
+export interface FaultyClientOptions {
+  /** Times the reconnects of informers. Default the real time. */
+  readonly clock?: Clock;
+  /** Default silent. */
+  readonly logger?: Logger;
+  /** Jitter of the reconnects, in [0, 1). Default always 0.5, so that a test runs the same each time. */
+  readonly random?: () => number;
+}
+
+export interface FaultyClient {
+  /** For the controllers under test. Its informers have caches of their own, as over HTTP. */
+  readonly client: Client;
+  /** Every request so far, in order, those of informers and those that met a fault included. */
+  readonly requests: readonly LoggedRequest[];
+  /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
+  inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
+  /**
+   * Breaks the watches that match (default all); answers how many. They are taken up where they were, after a back-off of
+   * about a second; with `expired` (410) their informers list anew, at once.
+   */
+  dropWatches(options?: { readonly expired?: boolean; readonly matches?: (request: ClientRequest) => boolean }): number;
+  /** Until the answer is called, caches stay as they are: the events of watches that match (default all) are held back. */
+  holdEvents(matches?: (request: ClientRequest) => boolean): () => void;
+  /**
+   * Ends the process, as far as this client goes: requests of runs, those under way included, never have an answer, and
+   * nothing is carried out any more.
+   */
+  crash(): void;
+}
+
+/** A client that logs its requests, and fails as told. The given client carries out what does not fail. */
+export function createFaultyClient(client: Client, options: FaultyClientOptions = {}): FaultyClient {
+  const { clock = systemClock, logger = silentLogger, random = () => 0.5 } = options;
+  const requests = new FaultyRequests();
+  return {
+    client: new InterceptedClient({ client, interceptor: requests, clock, logger, random }),
+    requests: requests.log,
+    inject: (fault, matches) => requests.inject(fault, matches),
+    dropWatches: ({ expired = false, matches } = {}) => requests.endWatches(expired ? 'expire' : 'drop', matches),
+    holdEvents: (matches) => requests.holdEvents(matches),
+    crash: () => requests.crash(),
+  };
+}

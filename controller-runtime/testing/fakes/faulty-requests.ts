@@ -1,0 +1,195 @@
+import { ApiError, reasonOf } from '../../api/index.ts';
+import type { ApiObject, StatusReason, WatchEvent } from '../../api/index.ts';
+import { FaultyWatch } from './faulty-watch.ts';
+import type { WatchEnd } from './faulty-watch.ts';
+import { describeRequest } from './intercepted-client.ts';
+import type { ClientRequest, Interceptor } from './intercepted-client.ts';
+
+/** What befalls one request. With `until`, it rejects when that promise has settled, otherwise at once. */
+export type ClientFault =
+  /** It is not carried out, and rejects: with ServiceUnavailable (503), unless an error is given. */
+  | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
+  /** It is not carried out, and rejects with Conflict (409), as when somebody else was faster. */
+  | { readonly kind: 'conflict'; readonly until?: Promise<unknown> }
+  /** It is carried out, and rejects with ServiceUnavailable all the same. */
+  | { readonly kind: 'loseAnswer'; readonly until?: Promise<unknown> }
+  /** It is carried out when the promise has settled. */
+  | { readonly kind: 'delay'; readonly until: Promise<unknown> }
+  /** The process ends: this request, carried out or not, and all later ones of its runs never have an answer. */
+  | { readonly kind: 'crash'; readonly carriedOut: boolean };
+
+/** A request as it was made, and what came of it. */
+export interface LoggedRequest extends ClientRequest {
+  /** A reason of an ApiError, or `Error` for any other; `pending` until it is answered, and for good after a crash. */
+  readonly outcome: 'pending' | 'ok' | 'Error' | StatusReason;
+  /** The fault that it met. */
+  readonly fault?: ClientFault['kind'];
+}
+
+/** What decides faults as they come, besides those that wait. */
+export interface FaultSource {
+  readonly faultOf?: (request: ClientRequest) => ClientFault | undefined;
+  readonly endBefore?: (request: ClientRequest, event: WatchEvent) => WatchEnd | undefined;
+  /** An answer in place of the server's. */
+  readonly answerOf?: (request: ClientRequest) => object | undefined;
+  /** Asked before a request and after it. True: the run that made it is over, and the request never settles. */
+  readonly isOver?: (request: ClientRequest) => boolean;
+  /** Told of the crash, once. */
+  readonly onCrash?: () => void;
+}
+
+type Matches = (request: ClientRequest) => boolean;
+type Logged = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
+
+const neverAnswered = new Promise<never>(() => {});
+
+/** Logs requests, and makes some of them meet faults. */
+export class FaultyRequests implements Interceptor {
+  readonly log: LoggedRequest[] = [];
+  readonly #source: FaultSource;
+  readonly #waiting: { readonly fault: ClientFault; readonly matches: Matches }[] = [];
+  readonly #watches = new Map<{ end(end: WatchEnd): void }, ClientRequest>();
+  readonly #holds = new Set<{ readonly matches: Matches; readonly released: Promise<void> }>();
+  readonly #underWay = new Set<ClientRequest>();
+  #hasCrashed = false;
+
+  constructor(source: FaultSource = {}) {
+    this.#source = source;
+  }
+
+  inject(fault: ClientFault, matches: Matches = () => true): void {
+    this.#waiting.push({ fault, matches });
+  }
+
+  endWatches(end: WatchEnd, matches: Matches = () => true): number {
+    const ended = [...this.#watches].filter(([, request]) => matches(request));
+    for (const [watch] of ended) watch.end(end);
+    return ended.length;
+  }
+
+  holdEvents(matches: Matches = () => true): () => void {
+    let resolve = (): void => {};
+    const hold = { matches, released: new Promise<void>((done) => (resolve = done)) };
+    this.#holds.add(hold);
+    return () => {
+      this.#holds.delete(hold);
+      resolve();
+    };
+  }
+
+  /** Requests without an answer, watches not among them. */
+  get underWay(): readonly ClientRequest[] {
+    return [...this.#underWay];
+  }
+
+  /** Some events are held back. */
+  get isHolding(): boolean {
+    return this.#holds.size > 0;
+  }
+
+  crash(): void {
+    if (this.#hasCrashed) return;
+    this.#hasCrashed = true;
+    this.#source.onCrash?.();
+  }
+
+  async request<R>(request: ClientRequest, send: () => Promise<R>): Promise<R> {
+    if (this.#isDead(request)) return this.#deadEnd(request);
+    const logged: Logged = { ...request, outcome: 'pending' };
+    this.log.push(logged);
+    const fault = this.#takeFault(request);
+    if (fault !== undefined) logged.fault = fault.kind;
+    this.#underWay.add(logged);
+    try {
+      const answer = await this.#meet(fault, request, send);
+      if (this.#isDead(request)) return await this.#deadEnd(request);
+      logged.outcome = 'ok';
+      return answer;
+    } catch (error) {
+      if (this.#isDead(request)) return await this.#deadEnd(request);
+      logged.outcome = reasonOf(error) ?? 'Error';
+      throw error;
+    } finally {
+      this.#underWay.delete(logged);
+    }
+  }
+
+  async *watch<T extends ApiObject>(
+    request: ClientRequest,
+    open: (signal: AbortSignal) => AsyncIterable<WatchEvent<T>>,
+    signal: AbortSignal | undefined,
+  ): AsyncIterable<WatchEvent<T>> {
+    const logged: Logged = { ...request, outcome: 'pending' };
+    this.log.push(logged);
+    const watch = new FaultyWatch({
+      open,
+      signal,
+      gate: () => this.#gate(request),
+      endBefore: (event) => this.#source.endBefore?.(request, event),
+    });
+    this.#watches.set(watch, request);
+    try {
+      for await (const event of watch.events()) {
+        if (!this.#hasCrashed) yield event;
+      }
+      logged.outcome = 'ok';
+    } catch (error) {
+      logged.outcome = reasonOf(error) ?? 'Error';
+      throw error;
+    } finally {
+      this.#watches.delete(watch);
+    }
+  }
+
+  #takeFault(request: ClientRequest): ClientFault | undefined {
+    const index = this.#waiting.findIndex(({ matches }) => matches(request));
+    if (index >= 0) return this.#waiting.splice(index, 1)[0]?.fault;
+    return this.#source.faultOf?.(request);
+  }
+
+  async #meet<R>(fault: ClientFault | undefined, request: ClientRequest, send: () => Promise<R>): Promise<R> {
+    switch (fault?.kind) {
+      case 'refuse':
+        await fault.until;
+        throw fault.error ?? unavailable(request, 'was refused');
+      case 'conflict':
+        await fault.until;
+        throw new ApiError('Conflict', `${describeRequest(request)}: somebody else was faster (injected)`);
+      case 'loseAnswer':
+        await send();
+        await fault.until;
+        throw unavailable(request, 'has lost its answer');
+      case 'delay':
+        await fault.until;
+        return send();
+      case 'crash':
+        if (fault.carriedOut) await send();
+        this.crash();
+        return this.#deadEnd(request);
+      case undefined:
+        return (this.#source.answerOf?.(request) as R | undefined) ?? send();
+    }
+  }
+
+  #isDead(request: ClientRequest): boolean {
+    return this.#hasCrashed || this.#source.isOver?.(request) === true;
+  }
+
+  /** What no run waits for must end, so that what is left of the process can be stopped. */
+  #deadEnd(request: ClientRequest): Promise<never> {
+    if (request.reconcileID !== undefined) return neverAnswered;
+    return Promise.reject(unavailable(request, 'was made by a process that had crashed'));
+  }
+
+  async #gate(request: ClientRequest): Promise<void> {
+    for (;;) {
+      const hold = [...this.#holds].find(({ matches }) => matches(request));
+      if (hold === undefined) return;
+      await hold.released;
+    }
+  }
+}
+
+function unavailable(request: ClientRequest, what: string): ApiError {
+  return new ApiError('ServiceUnavailable', `${describeRequest(request)} ${what} (injected)`);
+}

@@ -1,0 +1,58 @@
+import { formatKey, keyOf } from '../../api/index.ts';
+import type { ApiObject, Model } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { Informer, InformerHandler, InformerOptions } from '../../client/informer.ts';
+
+interface FollowedKind {
+  readonly informer: Informer<ApiObject>;
+  readonly model: Model;
+  readonly selection: InformerOptions;
+}
+
+/** Which kinds controllers follow, and whether their caches are up to date. */
+export class FollowedKinds {
+  readonly #followed: FollowedKind[] = [];
+
+  /** The client, but for that it is noted which informers are asked for; `wrap` may put another handler in a handler's place. */
+  tracking(
+    client: Client,
+    wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject> = (handler) => handler,
+  ): Client {
+    const informer = <T extends ApiObject>(model: Model<T>, selection: InformerOptions<T> = {}): Informer<T> => {
+      const made = client.informer(model, selection);
+      this.#followed.push({ informer: made, model, selection });
+      const addHandler: Informer<T>['addHandler'] = (handler, options) => made.addHandler(wrap(handler), options);
+      return replacing(made, { addHandler });
+    };
+    return replacing(client, { informer });
+  }
+
+  /** By content, not by revision: that of an informer over HTTP moves only with changes of its own kind. */
+  async haveCaughtUp(client: Pick<Client, 'list'>): Promise<boolean> {
+    for (const { informer, model, selection } of this.#followed) {
+      const { namespaces, transform: _transform, metadataOnly: _metadataOnly, ...selectors } = selection;
+      const listed = await client.list(model, selectors);
+      const items = listed.items.filter(
+        ({ metadata }) => namespaces === undefined || namespaces.includes(metadata.namespace ?? ''),
+      );
+      const cached = new Map(
+        informer.list().map((object) => [formatKey(keyOf(object)), object.metadata.resourceVersion]),
+      );
+      const same = items.every((item) => cached.get(formatKey(keyOf(item))) === item.metadata.resourceVersion);
+      if (!same || cached.size !== items.length) return false;
+    }
+    return true;
+  }
+}
+
+/** The object, but for some of its methods. */
+function replacing<O extends object>(object: O, methods: Partial<O>): O {
+  return new Proxy(object, {
+    get: (target, name) => {
+      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name) as unknown;
+      const value: unknown = Reflect.get(target, name, target);
+      // Private fields are the target's: a method must not be called on the proxy.
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

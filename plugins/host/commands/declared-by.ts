@@ -1,0 +1,85 @@
+import { createdByKey, fieldManagerOf } from '../declared/declared-mark.ts';
+import type { ServerApi } from '../remote/server-api.ts';
+
+/** Where an object is on a server. */
+export interface FoundObject {
+  readonly path: string;
+  readonly uid: string;
+}
+
+interface ListedObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly managedFields?: readonly { manager?: string; operation?: string; fieldsV1?: object }[];
+  };
+}
+
+interface ListedResource {
+  readonly name: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+}
+
+/** All objects, of all kinds that the server serves, that the plugin has created by its files: those that it marked, while the mark is its own. */
+export async function findDeclaredBy(
+  plugin: string,
+  { api, serviceDomain }: { readonly api: ServerApi; readonly serviceDomain: string },
+): Promise<readonly FoundObject[]> {
+  const found = new Map<string, FoundObject>();
+  for (const version of await versionsOf(api)) {
+    for (const kind of await kindsOf(api, version)) {
+      const mine = (object: ListedObject): boolean => isCreatedBy(object, plugin, createdByKey(serviceDomain));
+      for (const { metadata } of await listAll(api, `${version}/${kind.name}`, mine)) {
+        const place = kind.namespaced ? `namespaces/${metadata.namespace ?? ''}/${kind.name}` : kind.name;
+        found.set(metadata.uid, { path: `${version}/${place}/${metadata.name}`, uid: metadata.uid });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+async function kindsOf(api: ServerApi, version: string): Promise<readonly ListedResource[]> {
+  const { resources = [] } = await api.get<{ resources?: readonly ListedResource[] }>(version);
+  return resources.filter(
+    ({ name, verbs }) => !name.includes('/') && ['list', 'delete'].every((verb) => verbs.includes(verb)),
+  );
+}
+
+async function versionsOf(api: ServerApi): Promise<readonly string[]> {
+  const { groups } = await api.get<{ groups: readonly { versions: readonly { groupVersion: string }[] }[] }>('/apis');
+  return ['/api/v1', ...groups.flatMap(({ versions }) => versions.map(({ groupVersion }) => `/apis/${groupVersion}`))];
+}
+
+async function listAll(
+  api: ServerApi,
+  path: string,
+  isWanted: (object: ListedObject) => boolean,
+): Promise<readonly ListedObject[]> {
+  const found: ListedObject[] = [];
+  let next = '';
+  do {
+    const query = new URLSearchParams({ limit: '500', ...(next === '' ? {} : { continue: next }) });
+    const page = await api.get<{ items: readonly ListedObject[]; metadata: { continue?: string } }>(
+      `${path}?${query.toString()}`,
+    );
+    found.push(...page.items.filter(isWanted));
+    next = page.metadata.continue ?? '';
+  } while (next !== '');
+  return found;
+}
+
+function isCreatedBy({ metadata }: ListedObject, plugin: string, key: string): boolean {
+  if (metadata.annotations?.[key] !== plugin) return false;
+  return (metadata.managedFields ?? []).some(
+    ({ manager, operation, fieldsV1 = {} }) =>
+      manager === fieldManagerOf(plugin) && operation === 'Apply' && ownsAnnotation(fieldsV1, key),
+  );
+}
+
+function ownsAnnotation(fields: object, key: string): boolean {
+  const { 'f:metadata': metadata } = fields as { 'f:metadata'?: { 'f:annotations'?: object } };
+  return Object.hasOwn(metadata?.['f:annotations'] ?? {}, `f:${key}`);
+}

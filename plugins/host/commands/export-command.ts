@@ -1,0 +1,49 @@
+import { exportDatabase, ExportReader } from '@homeostat/apiserver';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ConfigSources } from '../serve/config.ts';
+import { readExportOrigin } from './copy-options.ts';
+import type { ExportOrigin } from './copy-options.ts';
+import { checkAbsent, writeWhole } from '../text/output-file.ts';
+import { runCopy } from './run-copy.ts';
+import { readServerExport } from '../remote/server-export.ts';
+
+/** Writes an export to `--output` or stdout, and answers the exit code. Where it is cut off or damaged, there is no file. */
+export function runExport(sources: ConfigSources): Promise<number> {
+  return runCopy('export', async (signal) => {
+    const origin = readExportOrigin(sources);
+    const output = sources.flags['output'] as string | undefined;
+    if (output !== undefined && sources.flags['force'] !== true) await checkAbsent(output);
+    const reader = new ExportReader();
+    const pieces = proved(piecesOf(origin, signal), reader);
+    if (output === undefined) await pipeline(pieces, toStdout(), { signal });
+    else await writeWhole(output, pieces, signal);
+    const { objects, revision, sha256 } = reader.end();
+    process.stderr.write(`exported ${objects} objects as of revision ${revision}, sha256 ${sha256}\n`);
+  });
+}
+
+async function* piecesOf(origin: ExportOrigin, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  if ('server' in origin) return yield* readServerExport(origin, signal);
+  for await (const lines of exportDatabase(origin.database)) yield Buffer.from(lines);
+}
+
+/** What is given out has been read as an import would read it. */
+async function* proved(
+  pieces: AsyncIterable<Uint8Array>,
+  reader: ExportReader,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of pieces) {
+    reader.push(piece);
+    yield piece;
+  }
+  reader.end();
+}
+
+/** Of the process, and so never ended. A reader that has gone fails the write. */
+function toStdout(): Writable {
+  process.stdout.on('error', () => undefined);
+  return new Writable({
+    write: (piece: Uint8Array, _encoding, done) => void process.stdout.write(piece, done),
+  });
+}

@@ -1,0 +1,38 @@
+import { importDatabase } from '@homeostat/apiserver';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConfigSources } from '../serve/config.ts';
+import { readDatabase } from './copy-options.ts';
+import { writeWhole } from '../text/output-file.ts';
+import { runCopy } from './run-copy.ts';
+
+export interface RunImportOptions extends ConfigSources {
+  /** Path of an export; `-` for stdin. */
+  readonly file: string;
+}
+
+/** Imports an export into an empty database, and answers the exit code: 0 only when both hold the same. */
+export function runImport({ file, ...sources }: RunImportOptions): Promise<number> {
+  return runCopy('import', async (signal) => {
+    const database = readDatabase(sources);
+    const importFile = async (path: string): Promise<void> => {
+      const { objects, sha256 } = await importDatabase({ database, file: path, signal });
+      process.stdout.write(`imported ${objects} objects, sha256 ${sha256}, equal to the export\n`);
+    };
+    if (file === '-') await withStdinAsFile(importFile, signal);
+    else await importFile(file);
+  });
+}
+
+/** The whole of an export is checked before a database is touched, so what comes by stdin is kept in a file meanwhile. */
+async function withStdinAsFile(work: (path: string) => Promise<void>, signal: AbortSignal): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'homeostat-import-'));
+  try {
+    const path = join(folder, 'export.ndjson');
+    await writeWhole(path, process.stdin, signal);
+    await work(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,86 @@
+import { checkPluginGroup, checkPluginName } from 'create-homeostat';
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseManifest } from '../manifest/manifest.ts';
+import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
+
+const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
+
+interface Finished {
+  readonly code: unknown;
+  readonly output: string;
+}
+
+function runNew(folder: string, ...args: readonly string[]): Promise<Finished> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, 'new', ...args], { cwd: folder }, (error, stdout, stderr) => {
+      resolve({ code: error?.code ?? 0, output: stdout + stderr });
+    });
+  });
+}
+
+const index = `import { definePlugin } from 'homeostat';
+
+export default definePlugin({ models: [
+  // homeostat new kind
+] });
+`;
+
+describe('homeostat new', () => {
+  after(removeFolders);
+
+  it('adds a part of the group that the manifest names', async () => {
+    const folder = await makeFolder({
+      'plugin.yaml': 'name: shop\nversion: 1.0.0\ngroup: shop.example.org\n',
+      'index.ts': index,
+    });
+    const made = await runNew(folder, 'kind', 'Order', '--plural', 'purchases');
+    expect(made).to.deep.equal({
+      code: 0,
+      output: 'wrote kinds/order.ts\nwrote kinds/order.test.ts\nwrote index.ts\n',
+    });
+    const kind = await readFile(join(folder, 'kinds', 'order.ts'), 'utf8');
+    expect(kind).to.include("gvk: 'shop.example.org/v1alpha1/Order'").and.include("plural: 'purchases'");
+    const again = await runNew(folder, 'kind', 'Order');
+    expect(again.code).to.equal(2);
+    expect(again.output).to.include('kinds/order.ts is there already');
+  });
+
+  it('exits with 2 outside of a plugin, for one without a group, and for what it does not know', async () => {
+    const folder = await makeFolder({});
+    const outside = await runNew(folder, 'kind', 'Order');
+    expect(outside.code).to.equal(2);
+    expect(outside.output).to.include(': is no plugin, since it has no plugin.yaml');
+    await writeFile(join(folder, 'plugin.yaml'), 'name: shop\nversion: 1.0.0\n');
+    const groupless = await runNew(folder, 'kind', 'Order');
+    expect(groupless.code).to.equal(2);
+    expect(groupless.output).to.include('plugin.yaml: group: is missing');
+    expect(await runNew(folder, 'thing', 'Order')).to.include({ code: 2 });
+  });
+});
+
+describe('the names of a new plugin', () => {
+  /** What the host says of a manifest, without place and key. */
+  function judged(key: 'name' | 'group', value: string): string | undefined {
+    const fields = { name: 'shop', version: '1.0.0', [key]: value };
+    try {
+      parseManifest(JSON.stringify(fields));
+      return undefined;
+    } catch (error) {
+      return (error as Error).message.replace(`plugin.yaml:1: ${key}: `, '');
+    }
+  }
+
+  for (const value of ['shop', '2fa', 'Shop', 'a.b', '-a', 'a-', 'service', 'x'.repeat(254), 'a_b'])
+    it(`are judged as the host judges them: ${value.slice(0, 20)}`, () => {
+      expect(checkPluginName(value)).to.equal(judged('name', value));
+    });
+
+  for (const value of ['shop.example.com', 'shop', 'a..b', 'A.b', 'x.y-', `${'x'.repeat(253)}.y`])
+    it(`have groups that are judged as the host judges them: ${value.slice(0, 20)}`, () => {
+      expect(checkPluginGroup(value)).to.equal(judged('group', value));
+    });
+});

@@ -1,0 +1,19 @@
+import { addPart, ScaffoldError } from 'create-homeostat';
+import type { AddPartOptions } from 'create-homeostat';
+import { errorText } from '../text/error-text.ts';
+import { openPluginFolder } from '../package/plugin-folder.ts';
+
+/** Adds a part to the plugin in the working folder. Answers the exit code: 0, or 2 with the reason on stderr, and nothing written. */
+export async function runNew(part: Pick<AddPartOptions, 'type' | 'name' | 'kind' | 'plural'>): Promise<number> {
+  try {
+    const { manifest } = await openPluginFolder('.');
+    const { group } = manifest;
+    if (group === undefined) throw new ScaffoldError('plugin.yaml: group: is missing: what is new would belong there');
+    const { files } = await addPart({ ...part, folder: '.', group });
+    process.stdout.write(`${files.map((file) => `wrote ${file}`).join('\n')}\n`);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${errorText(error)}\n`);
+    return 2;
+  }
+}

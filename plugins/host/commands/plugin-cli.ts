@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import type { PluginVerb } from './plugin-command.ts';
+import { environmentName, serveOptions } from '../serve/serve-options.ts';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+export type PluginAction = (flags: Flags, verb: PluginVerb, operand?: string) => Promise<void>;
+
+interface PluginCliParts {
+  readonly run: PluginAction;
+  readonly flagsOf: (command: Command) => Flags;
+}
+
+interface VerbHelp {
+  readonly verb: PluginVerb;
+  readonly operand?: readonly [name: string, description: string];
+  readonly description: string;
+}
+
+const name = ['name', "the plugin's name"] as const;
+
+const verbs: readonly VerbHelp[] = [
+  { verb: 'list', description: 'List the plugins of a server, with phase and reason.' },
+  { verb: 'enable', operand: name, description: 'Start a plugin, and wait until it is Started.' },
+  {
+    verb: 'disable',
+    operand: name,
+    description: 'Stop a plugin and those that need it, and wait until it is Stopped.',
+  },
+  { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its files as they are now.' },
+  {
+    verb: 'install',
+    operand: ['source', 'folder of a plugin, .tgz file, or package of the registry that npm is set up for'],
+    description: "Put a plugin into the server's folder of plugins, in place of one of its name, and start it.",
+  },
+  {
+    verb: 'uninstall',
+    operand: name,
+    description: "Stop a plugin, and take it out of the server's folder of plugins.",
+  },
+];
+
+/** `homeostat plugin <verb>`. */
+export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): void {
+  const plugin = program.command('plugin').description('Manage the plugins of a server that runs.');
+  for (const { verb, operand, description } of verbs) {
+    const command = plugin
+      .command(verb)
+      .description(description)
+      .option('--server <url>', 'server that runs (default: http://127.0.0.1:8700)')
+      .option('--token <secret>', `its token; better in ${environmentName('token')}, since flags show in ps`)
+      .option('--service-domain <domain>', serveOptions['service-domain'].description);
+    if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);
+    if (verb === 'install' || verb === 'uninstall')
+      command.option('--plugins-dir <folder>', "the server's folder of plugins, as of serve; it is on this machine");
+    if (verb === 'install')
+      command.option('--run-scripts', 'let packages that it depends on run their install scripts');
+    if (verb === 'uninstall') command.option('--purge', 'delete the objects that it declared and created, first');
+    command.action(async (...given: readonly unknown[]) =>
+      run(flagsOf(command), verb, operand === undefined ? undefined : String(given[0])),
+    );
+  }
+}

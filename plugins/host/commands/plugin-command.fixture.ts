@@ -1,0 +1,84 @@
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { execFile } from 'node:child_process';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeFolder } from '../package/plugin-folder.fixture.ts';
+import { PluginHost } from '../host/plugin-host.ts';
+import { pluginsDirPage } from '../serve/plugins-dir.ts';
+
+const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
+const token = 'correct-horse-battery-staple';
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  /** Besides PATH and what names the server. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A server with a folder of plugins, and the command line that manages them. */
+export class PluginServer {
+  readonly server: ApiServer;
+  readonly pluginsDir: string;
+  host: PluginHost;
+
+  private constructor(server: ApiServer, pluginsDir: string) {
+    this.server = server;
+    this.pluginsDir = pluginsDir;
+    this.host = new PluginHost({ server, pluginsDir });
+  }
+
+  static async start(): Promise<PluginServer> {
+    const pluginsDir = join(await makeFolder({}), 'plugins');
+    await mkdir(pluginsDir);
+    const server = await startApiServer({ database: 'memory:', port: 0, token });
+    server.addDebugPage(pluginsDirPage(pluginsDir));
+    const started = new PluginServer(server, pluginsDir);
+    await started.host.start();
+    return started;
+  }
+
+  async stop(): Promise<void> {
+    await this.host.stop();
+    await this.server.stop();
+  }
+
+  /** What is in the folder of plugins, beside the links to the host. */
+  async installed(): Promise<readonly string[]> {
+    return (await readdir(this.pluginsDir)).filter((name) => name !== 'node_modules');
+  }
+
+  /** Paths of the files of a plugin, as it is installed. */
+  async filesOf(plugin: string): Promise<readonly string[]> {
+    const folder = join(this.pluginsDir, plugin);
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name))).sort();
+  }
+
+  /** `homeostat plugin …`, to its end. */
+  command(args: readonly string[], { environment = {}, cwd }: CommandOptions = {}): Promise<Finished> {
+    const env = {
+      PATH: process.env['PATH'],
+      HOMEOSTAT_TOKEN: token,
+      HOMEOSTAT_PLUGINS_DIR: this.pluginsDir,
+      ...environment,
+    };
+    const options = { env, ...(cwd === undefined ? {} : { cwd }) };
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        [script, 'plugin', ...(args.includes('--server') ? args : [...args, '--server', this.server.url])],
+        options,
+        (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      );
+    });
+  }
+}

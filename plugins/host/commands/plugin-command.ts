@@ -1,0 +1,232 @@
+import { createClient, systemClock } from '@homeostat/controller-runtime';
+import type { Client } from '@homeostat/controller-runtime';
+import { ignoreNotFound, isNotFound } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { ConfigError } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config.ts';
+import { readServer } from './copy-options.ts';
+import { findDeclaredBy } from './declared-by.ts';
+import { installPlugin, removePlugin } from '../install/install-plugin.ts';
+import { installedPlugins } from '../install/installed-plugins.ts';
+import { pause } from '../text/pause.ts';
+import { checkPluginsDir, requireServersFolder } from '../serve/plugins-dir.ts';
+import { pluginKind } from '../objects/plugin-kind.ts';
+import type { PluginObject, PluginObserved } from '../objects/plugin-kind.ts';
+import type { PluginPhase } from '../lifecycle/plugin-state.ts';
+import { runCopy } from './run-copy.ts';
+import { environmentName } from '../serve/serve-options.ts';
+import { ServerApi } from '../remote/server-api.ts';
+
+export type PluginVerb = 'list' | 'enable' | 'disable' | 'reload' | 'install' | 'uninstall';
+
+export interface PluginCommand extends ConfigSources {
+  readonly verb: PluginVerb;
+  /** A plugin's name; of `install` a folder, a file or a package. */
+  readonly operand?: string;
+}
+
+/** As long as a start and a stop may take, both. */
+const waitMs = 65_000;
+
+/** How often is looked while it waits. */
+const pollMs = 100;
+
+/** Runs `homeostat plugin <verb>` and answers the exit code: 0, 1 when it failed, 2 for bad values. */
+export function runPlugin(command: PluginCommand): Promise<number> {
+  return runCopy(`plugin ${command.verb}`, async (signal) => new PluginCommands(command, signal).run());
+}
+
+class PluginCommands {
+  readonly #command: PluginCommand;
+  readonly #operand: string;
+  readonly #client: Client;
+  readonly #api: ServerApi;
+  readonly #kind: ModelDescriptor<PluginObject>;
+  readonly #serviceDomain: string;
+  /** Absolute; empty for verbs that need none. */
+  readonly #pluginsDir: string;
+  readonly #signal: AbortSignal;
+
+  constructor(command: PluginCommand, signal: AbortSignal) {
+    const address = readServer(command);
+    const { server, token } = address;
+    this.#command = command;
+    this.#operand = command.operand ?? '';
+    this.#signal = signal;
+    this.#client = createClient(server, token === undefined ? {} : { token });
+    this.#api = new ServerApi(address, signal);
+    this.#serviceDomain = this.#option('service-domain') ?? 'homeostat.internal';
+    this.#kind = pluginKind(this.#serviceDomain);
+    this.#pluginsDir = this.#readPluginsDir();
+  }
+
+  async run(): Promise<void> {
+    const verbs: Readonly<Record<PluginVerb, () => Promise<void>>> = {
+      list: async () => this.#list(),
+      enable: async () => this.#wish({ enabled: true }, 'Started'),
+      disable: async () => this.#wish({ enabled: false }, 'Stopped'),
+      reload: async () => this.#wish({ reload: randomUUID() }, 'Started'),
+      install: async () => this.#install(),
+      uninstall: async () => this.#uninstall(),
+    };
+    await this.#findServer();
+    await verbs[this.#command.verb]();
+  }
+
+  /** Before anything is done: whether there is a server, and whether it has plugins under the name that is asked for. */
+  async #findServer(): Promise<void> {
+    try {
+      await this.#client.list(this.#kind, { limit: 1, signal: this.#signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const asked = `the server has no plugins of the domain "${this.#serviceDomain}"`;
+      throw new Error(`${asked}: --service-domain has to be the one that it serves`, { cause: error });
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { items } = await this.#client.list(this.#kind, { sort: 'metadata.name,asc', signal: this.#signal });
+    const rows = items.map(({ metadata, spec, status }) => [
+      metadata.name,
+      spec.version ?? '',
+      spec.enabled ? 'yes' : 'no',
+      status?.phase ?? '',
+      status?.reason ?? '',
+    ]);
+    process.stdout.write(formatTable([['NAME', 'VERSION', 'ENABLED', 'PHASE', 'REASON'], ...rows]));
+  }
+
+  async #wish(spec: object, wanted: PluginPhase): Promise<void> {
+    const name = this.#operand;
+    try {
+      const patched = await this.#client.patch(
+        this.#kind,
+        name,
+        { type: 'merge', patch: { spec } },
+        { signal: this.#signal },
+      );
+      await this.#settledAs(wanted, patched);
+    } catch (error) {
+      if (isNotFound(error)) throw new Error(`there is no plugin "${name}"`, { cause: error });
+      throw error;
+    }
+  }
+
+  async #install(): Promise<void> {
+    await requireServersFolder(this.#pluginsDir, this.#api);
+    const runScripts = this.#command.flags['run-scripts'] === true;
+    const { environment } = this.#command;
+    const { manifest, replaced } = await installPlugin(this.#operand, this.#pluginsDir, { runScripts, environment });
+    const { name, version } = manifest;
+    say(`installed ${name} ${version}${replaced === undefined ? '' : `, in place of ${replaced.version}`}`);
+    const present = await this.#find(name);
+    const wish = { spec: { reload: randomUUID() } };
+    const wished =
+      present === undefined
+        ? await this.#client.create(this.#kind, { metadata: { name }, spec: { enabled: true, ...wish.spec } })
+        : await this.#client.patch(this.#kind, name, { type: 'merge', patch: wish }, { signal: this.#signal });
+    await this.#settledAs(wished.spec.enabled ? 'Started' : 'Stopped', wished);
+  }
+
+  async #uninstall(): Promise<void> {
+    const name = this.#operand;
+    await requireServersFolder(this.#pluginsDir, this.#api);
+    const object = await this.#find(name);
+    const isInstalled = (await installedPlugins(this.#pluginsDir)).includes(name);
+    if (!isInstalled) throw new Error(`there is no plugin "${name}" in ${this.#pluginsDir}`);
+    if (this.#command.flags['purge'] === true) await this.#purge(object);
+    if (object !== undefined) await this.#wish({ enabled: false }, 'Stopped');
+    await removePlugin(name, this.#pluginsDir);
+    if (object !== undefined) await this.#client.delete(this.#kind, name, { signal: this.#signal });
+    say(`uninstalled ${name}`);
+  }
+
+  #find(name: string): Promise<PluginObject | undefined> {
+    return this.#client.get(this.#kind, name, { signal: this.#signal }).catch(ignoreNotFound);
+  }
+
+  /** While the plugin runs: its kinds are served only then, and its controllers have to see to their finalizers. */
+  async #purge(object: PluginObject | undefined): Promise<void> {
+    const name = this.#operand;
+    if (object?.status?.phase !== 'Started') {
+      const phase = object?.status?.phase ?? 'unknown to the server';
+      const way = object?.spec.enabled === false ? '; enable it first' : '';
+      throw new Error(`plugin "${name}" is ${phase}: its objects can be purged while it is Started${way}`);
+    }
+    const found = await findDeclaredBy(name, { api: this.#api, serviceDomain: this.#serviceDomain });
+    for (const { path, uid } of found) await this.#api.delete(path, uid);
+    const left = await this.#untilGone(found.map(({ path }) => path));
+    if (left.length > 0) throw new Error(`finalizers keep ${left.join(', ')}; nothing else was done`);
+    say(`deleted ${found.length} declared objects`);
+  }
+
+  async #untilGone(paths: readonly string[]): Promise<readonly string[]> {
+    const deadline = performance.now() + waitMs;
+    for (let left = paths; ;) {
+      const checked = await Promise.all(left.map(async (path) => ((await this.#api.isThere(path)) ? [path] : [])));
+      left = checked.flat();
+      if (left.length === 0 || performance.now() > deadline) return left;
+      await this.#pause();
+    }
+  }
+
+  /** The host has acted upon this generation, and the plugin is where it stays. */
+  async #settledAs(wanted: PluginPhase, { metadata }: PluginObject): Promise<void> {
+    const { name, generation } = metadata;
+    const deadline = performance.now() + waitMs;
+    let status: PluginObserved | undefined;
+    do {
+      const object = await this.#client.get(this.#kind, name, { signal: this.#signal });
+      ({ status } = object);
+      const observed = status?.conditions?.find(({ type }) => type === 'Ready')?.observedGeneration ?? 0;
+      if (observed >= generation && status?.phase === wanted) return say(`${name} is ${wanted}`);
+      if (observed >= generation && hasSettled(object)) break;
+      await this.#pause();
+    } while (performance.now() < deadline);
+    const why = status?.message === undefined ? '' : `: ${status.message}`;
+    throw new Error(`plugin "${name}" is ${status?.phase ?? 'not acted upon'}${why}`);
+  }
+
+  async #pause(): Promise<void> {
+    await pause(systemClock, pollMs, this.#signal);
+    this.#signal.throwIfAborted();
+  }
+
+  #readPluginsDir(): string {
+    if (!['install', 'uninstall'].includes(this.#command.verb)) return '';
+    const folder = this.#option('plugins-dir');
+    if (folder === undefined) throw new ConfigError(`--plugins-dir (or ${environmentName('plugins-dir')}) is needed`);
+    checkPluginsDir(resolve(folder));
+    return resolve(folder);
+  }
+
+  #option(name: 'plugins-dir' | 'service-domain'): string | undefined {
+    const given = this.#command.flags[name] ?? this.#command.environment[environmentName(name)];
+    return typeof given === 'string' && given !== '' ? given : undefined;
+  }
+}
+
+/** It stays where it is. One that is enabled, and there, is Stopped on its way only: it is being reloaded. */
+function hasSettled({ spec, status }: PluginObject): boolean {
+  if (status?.phase === 'Stopped') return !spec.enabled || status.reason === 'NotInstalled';
+  return status?.phase === 'Failed' || (status?.phase === 'Started' && spec.enabled);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}

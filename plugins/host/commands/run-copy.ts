@@ -1,0 +1,30 @@
+import { accessCure } from '../serve/access-cure.ts';
+import { ConfigError } from '../serve/config.ts';
+import { errorText } from '../text/error-text.ts';
+
+const signals = ['SIGTERM', 'SIGINT'] as const;
+
+/**
+ * Runs a command that copies, and answers the exit code: 0, 1 when it failed or a signal stopped it, 2 for bad values.
+ * What went wrong is printed. The first signal aborts the work; a second one ends the process at once.
+ */
+export async function runCopy(name: string, copy: (signal: AbortSignal) => Promise<void>): Promise<number> {
+  const controller = new AbortController();
+  const stop = (signal: string): void => controller.abort(new Error(`stopped by ${signal}`));
+  for (const signal of signals) process.once(signal, stop);
+  try {
+    await copy(controller.signal);
+    return 0;
+  } catch (error) {
+    // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
+    const isUsage = error instanceof ConfigError || error instanceof RangeError;
+    const problem = error instanceof RangeError ? `database: ${error.message}` : errorText(error);
+    const cure = accessCure(error);
+    process.stderr.write(
+      isUsage ? `${problem}\n` : `homeostat ${name} failed: ${problem}${cure === undefined ? '' : `: ${cure}`}\n`,
+    );
+    return isUsage ? 2 : 1;
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+  }
+}

@@ -1,0 +1,141 @@
+import type { Client } from '@homeostat/controller-runtime';
+import { apiVersionOf, isAlreadyExists, isApiError, reasonOf } from '@homeostat/controller-runtime/api';
+import type { ApiObject, GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { DeclarationMistake } from './declaration-mistake.ts';
+import { mistakeAt, standInName } from './declared-object.ts';
+import type { DeclaredObject } from './declared-object.ts';
+import { errorText } from '../text/error-text.ts';
+
+export interface CheckDeclaredOptions {
+  readonly client: Client;
+  /** The kind's model, when it is registered. */
+  readonly lookup: (gvk: GroupVersionKind) => ModelDescriptor | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** An object of a kind that is registered. */
+export interface KnownObject {
+  readonly declared: DeclaredObject;
+  readonly model: ModelDescriptor;
+  /** It is there already; else it may be created. */
+  readonly isPresent: boolean;
+}
+
+type DeclaredOfKind = Pick<KnownObject, 'declared' | 'model'>;
+
+export interface CheckedObjects {
+  /** Those that nothing is wrong with. */
+  readonly known: readonly KnownObject[];
+  readonly mistakes: readonly DeclarationMistake[];
+}
+
+/** Tries every object without storing it: what the server would refuse, and what two of them cannot both have. */
+export async function checkDeclaredObjects(
+  objects: readonly DeclaredObject[],
+  options: CheckDeclaredOptions,
+): Promise<CheckedObjects> {
+  const known: KnownObject[] = [];
+  const mistakes = duplicateNames(objects);
+  const claims = new Map<string, DeclaredObject>();
+  for (const declared of objects) {
+    const model = options.lookup(declared.gvk);
+    if (model === undefined) {
+      const { gvk } = declared;
+      mistakes.push(mistakeAt(declared, `${apiVersionOf(gvk)} ${gvk.kind} is not registered`, 'kind'));
+      continue;
+    }
+    const tried = await tryCreate({ declared, model }, options);
+    mistakes.push(...tried.mistakes);
+    if (tried.created !== undefined) mistakes.push(...duplicateValues({ declared, model }, tried.created, claims));
+    if (tried.mistakes.length === 0) known.push({ declared, model, isPresent: tried.created === undefined });
+  }
+  return { known, mistakes };
+}
+
+/** What the server says of an object, at the lines of the file. */
+export function mistakesOf(declared: DeclaredObject, error: unknown): readonly DeclarationMistake[] {
+  if (!isApiError(error) || error.causes.length === 0) return [mistakeAt(declared, errorText(error))];
+  return error.causes.map(({ field, message }) => mistakeAt(declared, message, field));
+}
+
+interface Tried {
+  /** As it would be stored; absent when it would not be, and when it is there already. */
+  readonly created?: ApiObject;
+  readonly mistakes: readonly DeclarationMistake[];
+}
+
+async function tryCreate(
+  { declared, model }: DeclaredOfKind,
+  { client, signal }: CheckDeclaredOptions,
+): Promise<Tried> {
+  const found = new Map<string, DeclarationMistake>();
+  for (const { object, fieldValidation } of attemptsFor(declared)) {
+    signal.throwIfAborted();
+    try {
+      const created = await client.create(model, object, { dryRun: true, fieldValidation, signal });
+      return found.size === 0 ? { created, mistakes: [] } : { mistakes: [...found.values()] };
+    } catch (error) {
+      if (isAlreadyExists(error)) break;
+      for (const each of mistakesOf(declared, error)) found.set(`${each.field ?? ''}: ${each.message}`, each);
+      if (reasonOf(error) !== 'BadRequest') break;
+    }
+  }
+  return { mistakes: [...found.values()] };
+}
+
+/** What cannot be decoded (400) hides what breaks the schema (422), so it is left out at the next attempt. */
+function attemptsFor({
+  object,
+}: DeclaredObject): readonly { object: DeclaredObject['object']; fieldValidation: 'Strict' | 'Ignore' }[] {
+  const { namespace } = object.metadata;
+  const metadata = { name: standInName, ...(namespace === undefined ? {} : { namespace }) };
+  return [
+    { object, fieldValidation: 'Strict' },
+    { object, fieldValidation: 'Ignore' },
+    { object: { ...object, metadata }, fieldValidation: 'Ignore' },
+  ];
+}
+
+function duplicateNames(objects: readonly DeclaredObject[]): DeclarationMistake[] {
+  const first = new Map<string, DeclaredObject>();
+  return objects
+    .filter(({ isUnnamed }) => !isUnnamed)
+    .flatMap((declared) => {
+      const { namespace = '', name = '' } = declared.object.metadata;
+      const key = JSON.stringify([declared.gvk.group, declared.gvk.kind, namespace, name]);
+      const other = first.get(key);
+      if (other === undefined) first.set(key, declared);
+      return other === undefined
+        ? []
+        : [
+            mistakeAt(
+              declared,
+              `there is a ${declared.gvk.kind} "${name}" in ${nameOf(other)} already`,
+              'metadata.name',
+            ),
+          ];
+    });
+}
+
+/** The server knows of none of them yet, so it cannot tell that two have one value of a unique index. */
+function duplicateValues(
+  { declared, model }: DeclaredOfKind,
+  created: ApiObject,
+  claims: Map<string, DeclaredObject>,
+): readonly DeclarationMistake[] {
+  const values = model.indexes
+    .filter(({ unique }) => unique)
+    .flatMap(({ name, indexFunc }) => indexFunc.valuesOf(created).map((value) => ({ name, value })));
+  return values.flatMap(({ name, value }) => {
+    const key = JSON.stringify([model.group, model.kind, name, value]);
+    const other = claims.get(key);
+    if (other === undefined) claims.set(key, declared);
+    return other === undefined
+      ? []
+      : [mistakeAt(declared, `${nameOf(other)} has the same value, and it must be unique`, name)];
+  });
+}
+
+function nameOf({ file, document, lineOf }: DeclaredObject): string {
+  return `${file}, document ${document}, line ${lineOf('metadata.name')},`;
+}

@@ -1,0 +1,114 @@
+import type { LocatedYamlDocument } from '@homeostat/apiserver';
+import type { ApiObject, GroupVersionKind, NewObject } from '@homeostat/controller-runtime/api';
+import type { DeclarationMistake } from './declaration-mistake.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import { isMapping } from '../text/yaml-mapping.ts';
+
+/** One object that a plugin's files declare (spec 2.9). */
+export interface DeclaredObject {
+  /** Relative to the plugin's folder. */
+  readonly file: string;
+  readonly document: number;
+  /** The line of a field, or of the nearest one around it. */
+  readonly lineOf: (field: string) => number;
+  readonly gvk: GroupVersionKind;
+  /** As a request would send it, with apiVersion in either revision. */
+  readonly object: NewObject<ApiObject>;
+  /** It has no name, which is a mistake of its own; the one in `object` stands in, so that the rest can be judged. */
+  readonly isUnnamed: boolean;
+}
+
+/** What reading finds: objects, mistakes, or both of one document. */
+export type Declaration = DeclaredObject | DeclarationMistake;
+
+export function isDeclaredObject(declaration: Declaration): declaration is DeclaredObject {
+  return 'object' in declaration;
+}
+
+/** A mistake at a field of a declared object; without a field, at the document. */
+export function mistakeAt(
+  { file, document, lineOf }: Pick<DeclaredObject, 'file' | 'document' | 'lineOf'>,
+  message: string,
+  field?: string,
+): DeclarationMistake {
+  return { file, document, line: lineOf(field ?? ''), message, ...(field === undefined ? {} : { field }) };
+}
+
+/** Stands in for a name that is missing. */
+export const standInName = 'unnamed';
+
+const versionKeys = { '2.15': 'apiVersion', '2.9': 'groupVersion' } as const;
+
+/**
+ * The object of a document: kind and apiVersion (revision 2.9: groupVersion) say what it is, and everything else is the
+ * model's affair. Every mistake in these comes along.
+ */
+export function declarationsOf(
+  file: string,
+  { document, lineOf, value }: LocatedYamlDocument,
+  revision: PluginManifest['revision'],
+): readonly Declaration[] {
+  const place = { file, document, lineOf };
+  const versionKey = versionKeys[revision];
+  if (!isMapping(value)) return [mistakeAt(place, `must be an object with ${versionKey}, kind and metadata`)];
+  const mistakes = [
+    ...wrongVersionKey(value, revision),
+    ...badText('kind', value['kind']),
+    ...badMetadata(value['metadata']),
+  ].map(([field, message]) => mistakeAt(place, message, field));
+  const object = objectOf(value, revision);
+  if (object === undefined) return mistakes;
+  const isUnnamed = nameOf(value['metadata']) === undefined;
+  return [...mistakes, { ...place, gvk: gvkOf(object.apiVersion, object.kind), object, isUnnamed }];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Mistake = readonly [field: string, message: string];
+
+/** The key of the other revision is an error that names the right one; apiVersion is nothing else in either. */
+function wrongVersionKey(value: Fields, revision: PluginManifest['revision']): readonly Mistake[] {
+  const key = versionKeys[revision];
+  const [otherRevision, other] = revision === '2.9' ? ['2.15', versionKeys['2.15']] : ['2.9', versionKeys['2.9']];
+  const isOther = Object.hasOwn(value, other) && (revision === '2.9' || !Object.hasOwn(value, key));
+  if (!isOther) return badText(key, value[key]);
+  const why = `is the key of revision ${otherRevision}: a plugin of revision ${revision} writes ${key}`;
+  return [[other, why], ...(Object.hasOwn(value, key) ? badText(key, value[key]) : [])];
+}
+
+function badText(field: string, value: unknown): readonly Mistake[] {
+  if (value === undefined || value === null) return [[field, 'is missing']];
+  return isText(value) ? [] : [[field, 'must be a text']];
+}
+
+function badMetadata(metadata: unknown): readonly Mistake[] {
+  if (metadata === undefined || metadata === null) return [['metadata.name', 'is missing']];
+  return isMapping(metadata) ? badText('metadata.name', metadata['name']) : [['metadata', 'must be an object']];
+}
+
+/** undefined when nobody could say of what kind it is. */
+function objectOf(
+  value: Fields,
+  revision: PluginManifest['revision'],
+): (NewObject<ApiObject> & Pick<ApiObject, 'apiVersion' | 'kind'>) | undefined {
+  const { apiVersion, kind, metadata, ...rest } = value;
+  const { groupVersion, ...others } = rest;
+  const usesGroupVersion = revision === '2.9' || apiVersion === undefined;
+  const version = usesGroupVersion ? (groupVersion ?? apiVersion) : apiVersion;
+  if (!isText(version) || !isText(kind)) return undefined;
+  const named = { ...(isMapping(metadata) ? metadata : {}), name: nameOf(metadata) ?? standInName };
+  return { ...(usesGroupVersion ? others : rest), apiVersion: version, kind, metadata: named };
+}
+
+function nameOf(metadata: unknown): string | undefined {
+  const name = isMapping(metadata) ? metadata['name'] : undefined;
+  return isText(name) ? name : undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function gvkOf(apiVersion: string, kind: string): GroupVersionKind {
+  const slash = apiVersion.indexOf('/');
+  return { group: slash < 0 ? '' : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1), kind };
+}

@@ -1,0 +1,81 @@
+import { readYamlDocuments } from '@homeostat/apiserver';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { declarationsOf } from './declared-object.ts';
+import type { Declaration } from './declared-object.ts';
+import { errorText } from '../text/error-text.ts';
+import { fileInside } from '../text/inside-folder.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import { yamlLimits } from '../text/yaml-mapping.ts';
+
+/** The first is where this project's layout has them, the second where the spec does (2.9). Files below them are not read. */
+const folders = ['resources/extensions', 'src/main/resources/extensions'] as const;
+
+/** As large as the body of a request may be. */
+const maxFileBytes = 3 * 1024 * 1024;
+
+/** Documents in one file. */
+const maxDocuments = 1000;
+
+/**
+ * All that the YAML files of a plugin declare, in the order of file names, mistakes among it. Files are those that end
+ * in .yaml or .yml.
+ */
+export async function readDeclaredObjects(
+  folder: string,
+  revision: PluginManifest['revision'],
+): Promise<readonly Declaration[]> {
+  const declarations: Declaration[] = [];
+  for (const file of await yamlFiles(folder)) declarations.push(...(await readDeclarations(folder, file, revision)));
+  return declarations;
+}
+
+async function readDeclarations(
+  folder: string,
+  file: string,
+  revision: PluginManifest['revision'],
+): Promise<readonly Declaration[]> {
+  try {
+    const documents = readYamlDocuments(await readText(folder, file), yamlLimits);
+    if (documents.length > maxDocuments)
+      throw new Error(`holds ${documents.length} documents, and may hold ${maxDocuments}`);
+    return documents.flatMap((each) =>
+      'message' in each ? [{ file, ...each }] : declarationsOf(file, each, revision),
+    );
+  } catch (error) {
+    return [{ file, message: errorText(error) }];
+  }
+}
+
+async function yamlFiles(folder: string): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    folders.map(async (each) => (await namesIn(posix.join(folder, each))).map((name) => posix.join(each, name))),
+  );
+  return lists.flat().filter((file) => /\.ya?ml$/i.test(file));
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(path)).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function readText(folder: string, file: string): Promise<string> {
+  const path = await fileInside(folder, file);
+  const stats = await stat(path);
+  if (!stats.isFile()) throw new Error('is no file');
+  if (stats.size > maxFileBytes) throw new Error(`is larger than ${maxFileBytes} bytes`);
+  return decodeText(await readFile(path));
+}
+
+/** As a request's body: bytes that are no UTF-8 are refused, not replaced. */
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error('is not UTF-8', { cause });
+  }
+}

@@ -1,0 +1,66 @@
+import { EventEmitter } from 'eventemitter3';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { PluginEvents, SharedEvent } from '../sdk/plugin-events.ts';
+import { contained } from './plugin-listeners.ts';
+import { parseSharedName } from '../text/shared-name.ts';
+
+type Emitter = EventEmitter<Record<string, (payload: never) => void>>;
+
+/** What plugins tell each other while they run. */
+export class EventBus {
+  // Only listeners that cannot throw get in: one that does would keep the event from those behind it.
+  readonly #emitter: Emitter = new EventEmitter();
+
+  /** What a plugin emits and listens with; `logger` is its own. */
+  forPlugin(logger: Logger): OwnedEvents {
+    return new OwnedEvents(this.#emitter, logger);
+  }
+}
+
+/** The events of one run of a plugin. */
+export class OwnedEvents {
+  readonly #emitter: Emitter;
+  readonly #logger: Logger;
+  readonly #endings = new Set<() => void>();
+  #isClosed = false;
+
+  constructor(emitter: Emitter, logger: Logger) {
+    this.#emitter = emitter;
+    this.#logger = logger;
+  }
+
+  /** What the plugin is given. */
+  events(): PluginEvents {
+    return Object.freeze<PluginEvents>({
+      emit: ({ name }, payload) => this.#emit(name, payload),
+      on: (event, listener) => this.#on(event, listener),
+    });
+  }
+
+  /** Takes its listeners away; it emits nothing any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const end of this.#endings) end();
+  }
+
+  #emit(name: string, payload: unknown): void {
+    if (!this.#isClosed) this.#emitter.emit(name, payload);
+    else this.#logger.warn({ event: name }, 'a plugin that has stopped emits an event: nobody hears of it');
+  }
+
+  #on<T>({ name }: SharedEvent<T>, listener: (payload: T) => unknown): () => void {
+    if (this.#isClosed) throw new Error('the plugin is being stopped');
+    parseSharedName('an event', name);
+    const fields = { event: name };
+    const call = contained(listener, { logger: this.#logger, message: 'a listener of a plugin failed', fields });
+    // An event that is under way still has its listeners of before.
+    const own = (payload: T): void => (this.#endings.has(end) ? call(payload) : undefined);
+    const end = (): void => {
+      this.#endings.delete(end);
+      this.#emitter.off(name, own);
+    };
+    this.#endings.add(end);
+    this.#emitter.on(name, own);
+    return end;
+  }
+}

@@ -1,0 +1,40 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Contribution, Contributions } from '../sdk/extension-point.ts';
+import { PluginListeners } from './plugin-listeners.ts';
+
+type List = readonly Contribution<unknown>[];
+
+const nothing: List = Object.freeze([]);
+
+/** What one declared point has, and who hears of changes. */
+export class PointContributions {
+  readonly #handlers: PluginListeners<List>;
+  #list = nothing;
+  #isClosed = false;
+
+  /** `logger` is that of the plugin that declares it. */
+  constructor(logger: Logger) {
+    this.#handlers = new PluginListeners({ logger, message: 'a plugin failed to take what others contribute' });
+  }
+
+  /** What the plugin is given; the values are as its point says. */
+  contributions<T>(): Contributions<T> {
+    return Object.freeze<Contributions<T>>({
+      list: () => this.#list as readonly Contribution<T>[],
+      onChange: (handler) => this.#handlers.add((list) => handler(list as readonly Contribution<T>[])),
+    });
+  }
+
+  update(list: List): void {
+    const isSame = list.length === this.#list.length && list.every((each, index) => each === this.#list[index]);
+    if (isSame || this.#isClosed) return;
+    this.#list = Object.freeze([...list]);
+    this.#handlers.call(this.#list);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#handlers.close();
+    this.#list = nothing;
+  }
+}

@@ -1,0 +1,394 @@
+import type { ApiServer } from '@homeostat/apiserver';
+import { systemClock } from '@homeostat/controller-runtime';
+import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { basename, resolve } from 'node:path';
+import { AwaitedKinds } from '../lifecycle/awaited-kinds.ts';
+import type { KindNames, KnownPlugin } from '../lifecycle/awaited-kinds.ts';
+import type { PluginManagers } from '../lifecycle/controllers-page.ts';
+import type { LeaseTimes } from '../lifecycle/elected-controllers.ts';
+import { withDeadline } from '../text/deadline.ts';
+import { errorText } from '../text/error-text.ts';
+import type { HeldObjects } from '../lifecycle/held-objects.ts';
+import { hostVersion } from '../text/host-version.ts';
+import { installedPlugins, openInstalled } from '../install/installed-plugins.ts';
+import { checkFits } from '../manifest/manifest.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import { isBegunInFolder, isFromFolder } from '../text/error-stack.ts';
+import { checkPlugin } from '../sdk/plugin.ts';
+import { PluginFleet } from '../lifecycle/plugin-fleet.ts';
+import type { PluginWishes } from '../lifecycle/plugin-state.ts';
+import { openPluginFolder } from '../package/plugin-folder.ts';
+import type { PluginInstance } from '../lifecycle/plugin-instance.ts';
+import { PluginObjects } from '../objects/plugin-objects.ts';
+import type { DesiredPlugin } from '../objects/plugin-objects.ts';
+import { identityOf } from '../objects/plugin-report.ts';
+import type { PluginReport } from '../objects/plugin-report.ts';
+import { pluginDeadlineMs } from '../lifecycle/plugin-run.ts';
+import type { PluginRunParts } from '../lifecycle/plugin-run.ts';
+import type { PluginSource } from '../package/plugin-source.ts';
+import type { PluginPhase } from '../lifecycle/plugin-state.ts';
+import { SettingsObjects } from '../settings/settings-objects.ts';
+
+export interface PluginHostOptions {
+  readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client' | 'sharesDatabase'>;
+  /**
+   * Whether the controllers of each plugin work in one replica at a time, by a lease of the plugin's, or in all. Default: in
+   * one where other servers may serve the same database.
+   */
+  readonly leaderElection?: boolean | LeaseTimes;
+  /**
+   * Folder of folders of plugins, each of its plugin's name: where a plugin is looked for when an object wants one that was
+   * not added. Default: none.
+   */
+  readonly pluginsDir?: string;
+  /** Called when a plugin has become Failed. */
+  readonly onFailed?: () => void;
+  /** Default: the real time. */
+  readonly clock?: Clock;
+  /** Default: silent. */
+  readonly logger?: Logger;
+}
+
+export interface PluginStatus {
+  readonly name: string;
+  /** Empty when the manifest could not be read. */
+  readonly version: string;
+  readonly phase: PluginPhase;
+  /** Why it is Failed. */
+  readonly reason?: string;
+}
+
+/** Phases in which a plugin stays as long as nobody does anything. */
+const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
+
+/** How often is counted what the finalizers of plugins that do not run hold back. */
+const recountMs = 30_000;
+
+/** Said of objects whose plugin is not there. */
+const notInstalled = 'the host has no plugin of this name';
+
+/**
+ * Runs plugins in dependency order, those that do not depend on each other at the same time. Whatever one of them does,
+ * the others and the host go on. Each is also an object, whose `spec.enabled` starts and stops it. Lives once: add,
+ * start, stop.
+ */
+export class PluginHost {
+  readonly #parts: Required<Pick<PluginHostOptions, 'server' | 'clock' | 'logger'>>;
+  readonly #fleet: PluginFleet;
+  readonly #objects: PluginObjects;
+  readonly #settings: SettingsObjects;
+  readonly #awaited: AwaitedKinds;
+  /** Those that never became an instance. */
+  readonly #refused = new Map<string, PluginStatus>();
+  readonly #pluginsDir: string | undefined;
+  readonly #onFailed: (() => void) | undefined;
+  /** Names of those that were found there. */
+  readonly #installed = new Set<string>();
+  readonly #held = new Map<string, HeldObjects>();
+  #recount: Timer | undefined;
+  #started: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+  #isReady = false;
+
+  constructor(options: PluginHostOptions) {
+    const { server, clock = systemClock, logger = silentLogger } = options;
+    const { leaderElection = server.sharesDatabase } = options;
+    const times = leaderElection === true ? {} : leaderElection;
+    this.#parts = { server, clock, logger };
+    this.#awaited = new AwaitedKinds(server.schemeManager);
+    this.#pluginsDir = options.pluginsDir;
+    this.#onFailed = options.onFailed;
+    const onSettings = (name: string): void => void this.#fleet.settingsChanged(name);
+    this.#settings = new SettingsObjects({ server, clock, logger, onChange: onSettings });
+    const parts = {
+      ...this.#parts,
+      settings: this.#settings,
+      ...(times === false ? {} : { leaderElection: times }),
+    };
+    this.#fleet = new PluginFleet({
+      parts,
+      check: (manifest) => this.#check(manifest),
+      onChange: (instance) => this.#onChange(instance),
+    });
+    const onDesired = async (desired: DesiredPlugin): Promise<void> => this.#onDesired(desired);
+    const onDeleted = async (name: string): Promise<boolean> => this.#onDeleted(name);
+    this.#objects = new PluginObjects({ server, clock, logger, onDesired, onDeleted });
+  }
+
+  /**
+   * Reads a plugin's folder, and resolves with the name that {@link statuses} has for it. Never rejects: what cannot be read is
+   * Failed, under the name of the folder.
+   */
+  async addFolder(path: string): Promise<string> {
+    try {
+      const source = await openPluginFolder(path);
+      this.add(source);
+      return source.manifest.name;
+    } catch (err) {
+      const name = basename(resolve(path));
+      this.#refuse(err, { name, version: '' });
+      return name;
+    }
+  }
+
+  /** Adds every plugin of the folder of plugins, by name. Never rejects: what cannot be read is Failed, and a folder that is not there is empty. */
+  async addInstalled(): Promise<void> {
+    if (this.#pluginsDir === undefined) return;
+    for (const name of await installedPlugins(this.#pluginsDir)) await this.#addInstalled(this.#pluginsDir, name);
+  }
+
+  async #addInstalled(pluginsDir: string, name: string): Promise<void> {
+    this.#installed.add(name);
+    try {
+      this.add(await openInstalled(pluginsDir, name));
+    } catch (err) {
+      this.#refuse(err, { name, version: '' });
+    }
+  }
+
+  /** Adds a plugin. Never throws: one that requires another host, or whose name is taken, is Failed. */
+  add(source: PluginSource): void {
+    const { manifest } = source;
+    try {
+      this.#checkFits(manifest);
+      const namesake = this.#fleet.get(manifest.name);
+      if (namesake !== undefined) throw new Error(`there is a plugin "${manifest.name}" already${from(namesake)}`);
+      this.#settings.add(manifest);
+      this.#fleet.add(source);
+    } catch (err) {
+      this.#refuse(err, manifest);
+    }
+  }
+
+  /**
+   * Puts a plugin in the place of the one of that name, or that was refused under it. Kinds of others, and what watches
+   * them, go on; stored objects stay. Resolves when it is Started or Failed, or its object says that it is not wanted.
+   * Rejects, and the one before goes on, when it requires another host, its module cannot be loaded or exports no plugin,
+   * or the schema of its settings is none.
+   */
+  async reload(source: PluginSource): Promise<void> {
+    this.#checkFits(source.manifest);
+    const exported = await withDeadline(async () => source.load(), {
+      what: 'loading its module',
+      timeoutMs: pluginDeadlineMs,
+      clock: this.#parts.clock,
+    });
+    checkPlugin(exported);
+    await this.#started;
+    this.#settings.add(source.manifest);
+    this.#refused.delete(source.manifest.name);
+    await this.#fleet.replace(source);
+  }
+
+  /** Loads and starts all plugins that are enabled. Resolves when each is Started or Failed; never rejects. */
+  start(): Promise<void> {
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  /** Stops all plugins, dependents before what they depend on, and writes their last phase. Never rejects. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  /** Every plugin that was added, in that order; those that were refused come last. */
+  statuses(): readonly PluginStatus[] {
+    const statuses = this.#fleet.instances.map(({ manifest, state }) => ({
+      name: manifest.name,
+      version: manifest.version,
+      phase: state.phase,
+      ...(state.phase === 'Failed' ? { reason: state.reason } : {}),
+    }));
+    return [...statuses, ...this.#refused.values()];
+  }
+
+  /**
+   * All plugins are where they stay, no controller has anything to do, and their objects say so; keys that wait for
+   * their time do not count.
+   */
+  isIdle(): boolean {
+    const parts = [this.#settings, this.#fleet, this.#objects];
+    return this.#started !== undefined && parts.every((part) => part.isIdle());
+  }
+
+  /** What runs the controllers of each plugin that runs. */
+  managers(): PluginManagers {
+    return new Map(
+      this.#fleet.instances.flatMap(({ manifest, state }) =>
+        'run' in state ? [[manifest.name, state.run.manager] as const] : [],
+      ),
+    );
+  }
+
+  /**
+   * Why the host is not ready: names the plugins that the start has not settled yet. undefined when it is, and from
+   * then on: a plugin that is enabled later does not take the others out of service.
+   */
+  readinessProblem(): string | undefined {
+    if (this.#isReady) return undefined;
+    if (this.#started === undefined) return 'plugins have not been loaded yet';
+    const waiting = this.statuses().filter(({ phase }) => !settled.includes(phase));
+    return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
+  }
+
+  /** Why a kind that was served before is not served now; undefined when no plugin will serve it again. */
+  awaitedKind(kind: KindNames): string | undefined {
+    if (!this.#isReady) return 'plugins are being started';
+    const known = this.#fleet.instances.map(({ manifest: { name, group }, state: { phase } }): KnownPlugin => {
+      return { name, phase, group, isEnabled: this.#fleet.isEnabled(name) };
+    });
+    const refused = [...this.#refused.values()].map((plugin) => ({ ...plugin, group: undefined, isEnabled: true }));
+    return this.#awaited.reasonOf(kind, [...known, ...refused]);
+  }
+
+  /** The plugin whose files an error comes from, as far as its stack tells. */
+  pluginOf(error: unknown): string | undefined {
+    const stack = error instanceof Error ? (error.stack ?? '') : '';
+    return this.#fleet.instances.find(({ folder }) => folder !== undefined && isFromFolder(stack, folder))?.manifest
+      .name;
+  }
+
+  /**
+   * Fails the plugin that an exception comes from which nobody caught, and answers its name; undefined where the exception
+   * may have cut short what others did, and nobody should go on.
+   */
+  crash(error: unknown): string | undefined {
+    const stack = error instanceof Error ? (error.stack ?? '') : '';
+    const blamed = this.#fleet.instances.find(({ folder }) => folder !== undefined && isBegunInFolder(stack, folder));
+    if (blamed === undefined) return undefined;
+    const { name } = blamed.manifest;
+    void this.#fleet.crash(name, error);
+    return name;
+  }
+
+  async #start(): Promise<void> {
+    const [desired] = await Promise.all([this.#objects.open(), this.#settings.open()]);
+    if (this.#stopped !== undefined) return;
+    for (const { name } of desired) this.#reportStranger(name);
+    this.#objects.follow();
+    this.#settings.follow();
+    await this.#fleet.start(desired.map(({ name, ...wishes }) => [name, wishes]));
+    this.#isReady = true;
+  }
+
+  async #stop(): Promise<void> {
+    this.#parts.clock.clearTimeout(this.#recount);
+    await this.#fleet.stop();
+    await this.#started;
+    await Promise.all([this.#objects.close(), this.#settings.close()]);
+  }
+
+  #refuse(err: unknown, manifest: Pick<PluginManifest, 'name' | 'version'> | PluginManifest): void {
+    const { name, version } = manifest;
+    const reason = errorText(err);
+    this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
+    this.#refused.set(name, { name, version, phase: 'Failed', reason });
+    this.#onFailed?.();
+    // The object of a name that is taken is the other plugin's; the name of a folder need not be one of an object.
+    if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
+    const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
+    this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });
+  }
+
+  async #onDesired({ name, ...wishes }: DesiredPlugin): Promise<void> {
+    if (this.#fleet.get(name) !== undefined) await this.#fleet.setWishes(name, wishes);
+    else if (!(await this.#adopt(name, wishes))) this.#reportStranger(name);
+  }
+
+  #check(manifest: PluginManifest): void {
+    this.#checkFits(manifest);
+    this.#settings.add(manifest);
+  }
+
+  #checkFits(manifest: PluginManifest): void {
+    const { serviceDomain } = this.#parts.server.schemeManager;
+    checkFits(manifest, { version: hostVersion(), serviceDomain });
+  }
+
+  /** A plugin that was installed while the host runs, or repaired. */
+  async #adopt(name: string, wishes: PluginWishes): Promise<boolean> {
+    if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
+    if (!(await installedPlugins(this.#pluginsDir)).includes(name)) return false;
+    this.#installed.add(name);
+    try {
+      const source = await openInstalled(this.#pluginsDir, name);
+      this.#check(source.manifest);
+      this.#refused.delete(name);
+      await this.#fleet.adopt(source, wishes);
+    } catch (err) {
+      this.#refuse(err, { name, version: '' });
+    }
+    return true;
+  }
+
+  /** A plugin that does not run and whose folder was taken away is forgotten with its object. */
+  async #onDeleted(name: string): Promise<boolean> {
+    if (this.#pluginsDir === undefined || !this.#installed.has(name)) return false;
+    if ((await installedPlugins(this.#pluginsDir)).includes(name)) return false;
+    if (this.#fleet.get(name)?.hasEnded === false) return false;
+    this.#installed.delete(name);
+    this.#held.delete(name);
+    this.#refused.delete(name);
+    this.#settings.remove(name);
+    this.#fleet.remove(name);
+    return true;
+  }
+
+  #onChange({ manifest, state, indexing }: PluginInstance): void {
+    const { name } = manifest;
+    const identity = identityOf(manifest);
+    const { phase } = state;
+    if ('run' in state) this.#held.set(name, state.run.held);
+    else if (phase === 'Stopped' || phase === 'Failed') this.#recountLater();
+    if (phase === 'Failed') this.#onFailed?.();
+    if (state.phase === 'Failed') this.#report(name, { identity, phase, reason: state.failure, message: state.reason });
+    else if (phase === 'Stopped' && !this.#fleet.isEnabled(name))
+      this.#report(name, { identity, phase, reason: 'Disabled', message: 'spec.enabled is false' });
+    else {
+      const contested = state.phase === 'Started' ? state.run.contested : [];
+      this.#report(name, { identity, phase, indexing: phase === 'Starting' ? indexing : [], contested });
+    }
+  }
+
+  /** Objects of kinds that others serve, or will serve again, may be deleted while the plugin does not run. */
+  #recountLater(): void {
+    const isAwaited = this.#fleet.instances.some((each) => !each.isRunning && this.#held.has(each.manifest.name));
+    if (this.#recount !== undefined || this.#stopped !== undefined || !isAwaited) return;
+    this.#recount = this.#parts.clock.setTimeout(() => void this.#recountHeld(), recountMs);
+    this.#recount.unref?.();
+  }
+
+  async #recountHeld(): Promise<void> {
+    const { server, logger } = this.#parts;
+    for (const instance of this.#fleet.instances.filter(({ isRunning }) => !isRunning)) {
+      try {
+        const isCounted = await this.#held.get(instance.manifest.name)?.count(server.client, server);
+        if (isCounted === true && this.#fleet.get(instance.manifest.name) === instance) this.#onChange(instance);
+      } catch (err) {
+        logger.warn({ err, plugin: instance.manifest.name }, 'what its finalizers hold back could not be counted');
+      }
+    }
+    this.#recount = undefined;
+    this.#recountLater();
+  }
+
+  /** An object whose plugin was taken away, or never was there, says so; it and the objects of its kinds stay. */
+  #reportStranger(name: string): void {
+    const isKnown = this.statuses().some((plugin) => plugin.name === name);
+    if (!isKnown) this.#report(name, { phase: 'Stopped', reason: 'NotInstalled', message: notInstalled });
+  }
+
+  #report(name: string, report: Pick<PluginReport, 'phase'> & Partial<PluginReport>): void {
+    const enabled = this.#fleet.isEnabled(name);
+    const known = report.phase === 'Started' ? [] : this.#held.get(name)?.kinds;
+    const held = known === undefined ? {} : { held: known };
+    const atMs = this.#parts.clock.now();
+    this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, enabled, atMs });
+  }
+}
+
+function from({ folder }: PluginInstance): string {
+  return folder === undefined ? '' : `, from ${folder}`;
+}

@@ -1,0 +1,192 @@
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { queryObjects } from 'node:v8';
+import { makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
+import { PluginHost } from './plugin-host.ts';
+import { pluginKind } from '../objects/plugin-kind.ts';
+import type { PluginObject, PluginSpec } from '../objects/plugin-kind.ts';
+import { PluginRun } from '../lifecycle/plugin-run.ts';
+
+const kind = pluginKind('homeostat.internal');
+const index = new URL('../index.js', import.meta.url).href;
+const fixture = new URL('../widget.fixture.js', import.meta.url).href;
+
+/** What a plugin's modules leave for the test to read. */
+const notes: string[] = [];
+Object.assign(globalThis, { homeostatReloadNotes: notes });
+
+const note = (text: string): string => `globalThis.homeostatReloadNotes.push(${text});`;
+const main = `import { greeting } from './deep/greeting.js';
+  ${note("'main is loaded'")}
+  export default { start() { ${note('greeting')} } };`;
+const deep = (text: string): string =>
+  `export { greeting } from '../greeting.js'; ${note("'deep is loaded'")} // ${text}`;
+const greeting = (text: string): string => `export const greeting = '${text}';`;
+
+describe('the reload of a plugin', () => {
+  let server: ApiServer;
+  let host: PluginHost;
+  let reloads = 0;
+
+  beforeEach(async () => {
+    notes.splice(0);
+    // History would keep what was written last.
+    const retention = { minAgeMs: 1000, minChanges: 10, maxBytes: 65_536 };
+    server = await startApiServer({ database: 'memory:', port: 0, retention });
+    host = new PluginHost({ server });
+  });
+
+  afterEach(async () => {
+    await host.stop();
+    await server.stop();
+    await removeFolders();
+  });
+
+  const idle = async (): Promise<unknown> =>
+    eventually(() => host.isIdle(), { describe: () => JSON.stringify(host.statuses()) });
+  const object = async (name: string): Promise<PluginObject> => server.client.get(kind, name);
+
+  async function change(name: string, spec: Partial<PluginSpec>): Promise<PluginObject> {
+    await server.client.patch(kind, name, { type: 'merge', patch: { spec } });
+    await idle();
+    return object(name);
+  }
+
+  async function reload(name: string): Promise<PluginObject> {
+    reloads += 1;
+    return change(name, { reload: String(reloads) });
+  }
+
+  async function startPlugin(files: Readonly<Record<string, string>> = {}, code = main): Promise<string> {
+    const folder = await makePlugin('p', code, {
+      'dist/deep/greeting.js': deep(''),
+      'dist/greeting.js': greeting('hello'),
+      ...files,
+    });
+    await host.addFolder(folder);
+    await host.start();
+    await idle();
+    return folder;
+  }
+
+  it('runs the code that is there then, of every module of its folder', async () => {
+    const folder = await startPlugin();
+    expect(notes).to.deep.equal(['deep is loaded', 'main is loaded', 'hello']);
+    await writeFile(join(folder, 'dist/greeting.js'), greeting('good morning'));
+    await reload('p');
+    expect(notes.slice(3)).to.deep.equal(['deep is loaded', 'main is loaded', 'good morning']);
+    await writeFile(join(folder, 'dist/greeting.js'), greeting('good night'));
+    await change('p', { enabled: false });
+    expect((await change('p', { enabled: true })).status?.phase).to.equal('Started');
+    expect(notes.at(-1)).to.equal('good night');
+  });
+
+  it('does not load code again that it has loaded', async () => {
+    const folder = await startPlugin();
+    await reload('p');
+    await writeFile(join(folder, 'dist/greeting.js'), greeting('changed'));
+    await reload('p');
+    await writeFile(join(folder, 'dist/greeting.js'), greeting('hello'));
+    await reload('p');
+    expect(notes).to.deep.equal([
+      'deep is loaded',
+      'main is loaded',
+      'hello',
+      'hello',
+      'deep is loaded',
+      'main is loaded',
+      'changed',
+      'hello',
+    ]);
+  });
+
+  it('stops those that need it before, and starts them after', async () => {
+    const folder = await makePlugin('needs', `export default { start() { ${note("'needs'")} } };`, {
+      'plugin.yaml': 'name: needs\nversion: 1.0.0\ndependencies: { p: ^1.0.0 }\n',
+    });
+    await host.addFolder(folder);
+    await startPlugin();
+    await reload('p');
+    expect(notes.filter((each) => !each.endsWith('loaded'))).to.deep.equal(['hello', 'needs', 'hello', 'needs']);
+  });
+
+  it('takes the manifest as it is then, and fails that plugin alone while it cannot be read', async () => {
+    const folder = await startPlugin();
+    const manifest = join(folder, 'plugin.yaml');
+    await writeFile(manifest, 'name: p\nversion: 2.0.0\n');
+    expect((await reload('p')).spec.version).to.equal('2.0.0');
+    await writeFile(manifest, 'name: p\nversion: two\n');
+    const { status } = await reload('p');
+    expect([status?.phase, status?.reason]).to.deep.equal(['Failed', 'Refused']);
+    expect(status?.message).to.include('version: must be a version such as 1.0.0');
+    await writeFile(manifest, 'name: q\nversion: 2.0.0\n');
+    expect((await reload('p')).status?.message).to.equal('its manifest says plugin "q" now');
+    await writeFile(manifest, 'name: p\nversion: 3.0.0\n');
+    expect((await reload('p')).status).to.include({ phase: 'Started', observedVersion: '3.0.0' });
+  });
+
+  it('tells of code that fails where that is, the first time and when it is loaded anew', async () => {
+    const folder = await startPlugin({ 'dist/greeting.js': `${greeting('')}\nthrow new Error('none today');` });
+    const failures = [(await object('p')).status?.message];
+    for (const code of [`${greeting('')}throw new Error('nor now');`, '\n\nexport const = 7;', 'export {};']) {
+      await writeFile(join(folder, 'dist/greeting.js'), code);
+      failures.push((await reload('p')).status?.message);
+    }
+    expect(failures).to.deep.equal([
+      'none today (dist/greeting.js:2)',
+      'nor now (dist/greeting.js:1)',
+      "dist/greeting.js:3: Unexpected token '='",
+      "The requested module '../greeting.js' does not provide an export named 'greeting' (dist/deep/greeting.js:1)",
+    ]);
+  });
+
+  it('keeps what the user wishes when the manifest changes', async () => {
+    await startPlugin();
+    expect((await reload('p')).spec.reload).to.equal(String(reloads));
+    await change('p', { version: '9.9.9' });
+    expect((await object('p')).spec).to.include({ version: '1.0.0', reload: String(reloads) });
+  });
+
+  it('leaves nothing behind: memory and handles are the same after a hundred', async () => {
+    const whole = `import { controller, definePlugin, route, ServerResponse } from '${index}';
+      import { widgetModel } from '${fixture}';
+      export default definePlugin({
+        start({ schemeManager, controllers, endpoints, signal, client }) {
+          const model = widgetModel();
+          schemeManager.register(model);
+          const cleanup = async () => undefined;
+          controllers.add(controller(model, { reconcile: async () => undefined, cleanup }));
+          endpoints.add(route('api.example.com/v1').GET('/hello', () => ServerResponse.ok().json({})).build());
+          const timer = setInterval(() => undefined, 1000);
+          signal.addEventListener('abort', () => clearInterval(timer));
+          void (async () => { for await (const _ of client.watch(model, { signal })); })().catch(() => undefined);
+        },
+      });`;
+    const declared = 'apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: w }\nspec: { size: 1 }\n';
+    await startPlugin({ 'resources/extensions/w.yaml': declared }, whole);
+    for (let round = 0; round < 10; round += 1) await reload('p');
+    const before = await living();
+    for (let round = 0; round < 100; round += 1) await reload('p');
+    const after = await living();
+    expect(after.handles).to.equal(before.handles);
+    for (const [type, count] of after.objects) {
+      expect((count - (before.objects.get(type) ?? 0)) / 100, `${type}s more a reload`).to.be.below(1);
+    }
+    expect(host.statuses()).to.deep.equal([{ name: 'p', version: '1.0.0', phase: 'Started' }]);
+  });
+});
+
+/**
+ * What is left after a collection of garbage: whatever a plugin could leave behind has functions. Bytes would not tell, since
+ * the server keeps the objects that were read last, up to a limit.
+ */
+async function living(): Promise<{ handles: string; objects: ReadonlyMap<string, number> }> {
+  await new Promise((resolve) => setImmediate(resolve));
+  const types = [Function, PluginRun];
+  const objects = new Map(types.map((type) => [type.name, queryObjects(type, { format: 'count' })]));
+  return { handles: process.getActiveResourcesInfo().toSorted().join(), objects };
+}

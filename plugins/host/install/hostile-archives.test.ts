@@ -1,0 +1,373 @@
+import { expect } from 'chai';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import semver from 'semver';
+import { errorText } from '../text/error-text.ts';
+import { installPlugin } from './install-plugin.ts';
+import { PluginServer } from '../commands/plugin-command.fixture.ts';
+import type { Finished } from '../commands/plugin-command.fixture.ts';
+import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
+import { TestRegistry } from './registry.fixture.ts';
+import { npmTarball, tarball, tarEntry } from './tarball.fixture.ts';
+
+const secret = 'the-secret-of-the-operator';
+
+/** A plugin that imports what it depends on. */
+function pluginFiles(dependencies: Readonly<Record<string, unknown>> = {}, more: object = {}): Record<string, string> {
+  const imports = Object.keys(dependencies).map((name) => `import '${name}';\n`);
+  return {
+    'plugin.yaml': 'name: demo\nversion: 1.0.0\n',
+    'package.json': JSON.stringify({ name: 'demo', version: '1.0.0', type: 'module', dependencies, ...more }),
+    'dist/index.js': `${imports.join('')}export default {};\n`,
+  };
+}
+
+/** Skips where npm is older than plugins with dependencies need, and says so; with `CI=true` it fails. */
+function requireNpm(context: Mocha.Context): void {
+  const version = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
+  if (semver.gte(version, '11.14.0')) return;
+  const why = `hostile archives need npm 11.14.0 or newer, not ${version}: npm install -g npm@11`;
+  if (process.env['CI'] === 'true') throw new Error(why);
+  process.stderr.write(`skipped: ${why}\n`);
+  context.skip();
+}
+
+describe('homeostat plugin install of a hostile archive', () => {
+  let plugins: PluginServer;
+  let registry: TestRegistry;
+  /** Where hostile settings send npm. */
+  let foreign: TestRegistry;
+  let folder: string;
+  let archive: string;
+
+  before(function () {
+    requireNpm(this);
+  });
+
+  beforeEach(async () => {
+    plugins = await PluginServer.start();
+    registry = new TestRegistry();
+    foreign = new TestRegistry();
+    for (const each of [registry, foreign]) {
+      each.add({ manifest: { name: 'helper', version: '1.0.0' }, files: { 'index.js': '' } });
+      await each.start();
+    }
+    folder = await makeFolder({});
+    archive = join(folder, 'demo.tgz');
+  });
+
+  afterEach(async () => {
+    await registry.stop();
+    await foreign.stop();
+    await plugins.stop();
+    await removeFolders();
+  });
+
+  interface InstallOptions {
+    readonly args?: readonly string[];
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+  }
+
+  /** Installs the archive, on a machine whose npm knows the registry, with a secret in the environment. */
+  const install = async ({ args = [], environment = {}, cwd }: InstallOptions = {}): Promise<Finished> =>
+    plugins.command(['install', archive, ...args], {
+      environment: {
+        npm_config_registry: registry.url,
+        npm_config_cache: join(folder, 'cache'),
+        HOME: folder,
+        SECRET: secret,
+        ...environment,
+      },
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+
+  const expectRefused = async (finished: Finished, message: string): Promise<void> => {
+    expect(finished.stderr).to.include(message);
+    expect(finished).to.include({ code: 1, stdout: '' });
+    expect(await plugins.installed()).to.deep.equal([]);
+    expect(foreign.seen).to.deep.equal([]);
+  };
+
+  /** The same without the command line, for what is refused before anything is asked for. */
+  const refusal = async (content: Uint8Array): Promise<string> => {
+    await writeFile(archive, content);
+    const environment = { PATH: process.env['PATH'], npm_config_registry: registry.url };
+    const message = await installPlugin(archive, plugins.pluginsDir, { runScripts: false, environment }).then(
+      () => 'it is installed',
+      errorText,
+    );
+    expect(await plugins.installed()).to.deep.equal([]);
+    expect(registry.seen).to.deep.equal([]);
+    return message;
+  };
+
+  /** Settings that send the secret away, run a program, and write elsewhere. */
+  const hostileSettings = (): string =>
+    [
+      `registry=${foreign.url}`,
+      `//${new URL(foreign.url).host}/:_authToken=\${SECRET}`,
+      `git=${join(folder, 'program')}`,
+      `cache=${join(folder, 'hostile-cache')}`,
+      `prefix=${join(folder, 'hostile-prefix')}`,
+      'force=true',
+      'ignore-scripts=false',
+    ].join('\n');
+
+  describe('refuses, before npm is run,', () => {
+    const settings: Readonly<Record<string, string>> = {
+      'a registry, with a secret in the credentials': 'registry=http://127.0.0.1:9/${SECRET}/\n',
+      'a prefix and global': 'prefix=elsewhere\nglobal=true\nforce=true\n',
+      'a program in place of git': 'git=./program\n',
+      'a cache elsewhere': 'cache=../../elsewhere\n',
+    };
+    for (const [what, text] of Object.entries(settings)) {
+      it(`an .npmrc with ${what}`, async () => {
+        await writeFile(archive, npmTarball({ ...pluginFiles({ helper: '1' }), '.npmrc': text }));
+        await expectRefused(await install(), 'package/.npmrc: is a configuration of npm');
+        expect(registry.seen).to.deep.equal([]);
+      });
+    }
+
+    for (const path of ['.NPMRC', 'lib/.npmrc', 'node_modules/other/.npmrc', './/.npmrc']) {
+      it(`a configuration of npm at ${path}`, async () => {
+        const message = `package/${path}: is a configuration of npm, which an archive may not bring`;
+        expect(await refusal(npmTarball({ ...pluginFiles(), [path]: 'force=true\n' }))).to.include(message);
+      });
+    }
+
+    for (const path of ['node_modules/.bin/node-gyp', 'node_modules/a/node_modules/.bin/tsc', 'Node_Modules/.BIN/x']) {
+      it(`a program at ${path}`, async () => {
+        const message = `package/${path}: is a folder of programs, which npm makes itself`;
+        expect(await refusal(npmTarball({ ...pluginFiles(), [path]: '#!/bin/sh\n' }))).to.include(message);
+      });
+    }
+
+    const again = ['package/dist/index.js', 'other/dist/index.js', 'package/dist/./index.js', 'package/dist/INDEX.js'];
+    for (const second of again) {
+      it(`a second entry ${second}`, async () => {
+        const entries = Object.entries(pluginFiles()).map(([path, content]) =>
+          tarEntry(`package/${path}`, { content }),
+        );
+        const content = tarball(...entries, tarEntry(second, { content: 'export default 1;' }));
+        expect(await refusal(content)).to.include(`${second}: is there twice`);
+      });
+    }
+
+    const notOfTheRegistry: Readonly<Record<string, string>> = {
+      repository: 'git+ssh://git@127.0.0.1/x.git',
+      'repository of a host': 'github:someone/x',
+      folder: 'file:../../elsewhere',
+      URL: 'http://127.0.0.1:9/x.tgz',
+      link: 'link:../elsewhere',
+      tarball: 'helper.tgz',
+    };
+    for (const [what, range] of Object.entries(notOfTheRegistry)) {
+      it(`a dependency that is a ${what}`, async () => {
+        const message = `package.json: dependencies: helper: "${range}" is no range of versions of the registry`;
+        expect(await refusal(npmTarball(pluginFiles({ helper: range })))).to.include(message);
+      });
+    }
+
+    it('a dependency whose name leads out', async () => {
+      const content = npmTarball(pluginFiles({}, { dependencies: { '../../plugin.yaml': '1' } }));
+      const message = 'package.json: dependencies: "../../plugin.yaml" is no name of a package';
+      expect(await refusal(content)).to.include(message);
+    });
+
+    const locked: Readonly<Record<string, readonly [entry: object, message: string]>> = {
+      '../outside': [{ version: '1.0.0' }, '"../outside": is no package below node_modules'],
+      'node_modules/../../outside': [{}, '"node_modules/../../outside": is no package below node_modules'],
+      'node_modules/helper/node_modules/.bin': [{}, '"node_modules/helper/node_modules/.bin": is no package below'],
+      'node_modules/helper': [{ resolved: '../../outside', link: true }, '"node_modules/helper": is a link'],
+    };
+    const url = 'http://127.0.0.1:9/x.tgz';
+    const entries: readonly (readonly [entry: object, message: string])[] = [
+      [{ version: url }, `version: "${url}" is no version`],
+      [{ version: 'file:../../outside' }, 'version: "file:../../outside" is no version'],
+      [{ resolved: url }, 'version: undefined is no version'],
+      [{ name: url, version: '1.0.0' }, `name: "${url}" is no name of a package`],
+      [{ name: 1, version: '1.0.0' }, 'name: 1 is no name of a package'],
+      ...['dependencies', 'optionalDependencies', 'peerDependencies'].flatMap((key) => [
+        [{ version: '1.0.0', [key]: { x: url } }, `${key}: x: "${url}" is no range of versions`] as const,
+        [{ version: '1.0.0', [key]: { x: 'x.tgz' } }, `${key}: x: "x.tgz" is no range of versions`] as const,
+        [{ version: '1.0.0', [key]: { x: `npm:y@${url}` } }, `${key}: x: "npm:y@${url}" is no range`] as const,
+        [{ version: '1.0.0', [key]: { '../x': '1' } }, `${key}: "../x" is no name of a package`] as const,
+        [{ version: '1.0.0', [key]: ['x'] }, `${key}: must map names of packages to ranges`] as const,
+      ]),
+    ];
+    const lockCases = [...Object.entries(locked), ...entries.map((entry) => ['node_modules/helper', entry] as const)];
+    for (const [path, [entry, message]] of lockCases) {
+      it(`a lock with ${path} ${JSON.stringify(entry)}`, async () => {
+        const lock = JSON.stringify({ lockfileVersion: 3, packages: { [path]: entry } });
+        const content = npmTarball({ ...pluginFiles({ helper: '1' }), 'npm-shrinkwrap.json': lock });
+        expect(await refusal(content)).to.include(message);
+      });
+    }
+  });
+
+  describe('lets no settings reach npm', () => {
+    const places: Readonly<Record<string, () => string>> = {
+      'the folder that the archive lies in, and the command runs in': () => folder,
+      'the folder of plugins': () => plugins.pluginsDir,
+      'the project that the folder of plugins is in': () => dirname(plugins.pluginsDir),
+    };
+    for (const [place, path] of Object.entries(places)) {
+      it(`of ${place}`, async () => {
+        await writeFile(join(path(), '.npmrc'), hostileSettings());
+        await writeFile(join(path(), 'package.json'), '{"workspaces": ["*", "*/*", "*/*/*", ".*/*", "*/.*/*"]}');
+        await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
+        const environment = { HOME: join(folder, 'home') };
+        expect(await install({ cwd: folder, environment })).to.include({ code: 0, stderr: '' });
+        expect(await plugins.filesOf('demo')).to.include('node_modules/helper/index.js');
+        expect(foreign.seen).to.deep.equal([]);
+        expect(await readdir(folder)).to.not.include.members(['hostile-cache', 'hostile-prefix']);
+      });
+    }
+
+    it('of a folder that is installed', async () => {
+      const source = await makeFolder({ ...pluginFiles({ helper: '1' }), '.npmrc': hostileSettings() });
+      archive = source;
+      expect(await install({ cwd: source })).to.include({ code: 0, stderr: '' });
+      expect(foreign.seen).to.deep.equal([]);
+      expect(await plugins.filesOf('demo'))
+        .to.include('node_modules/helper/index.js')
+        .and.not.include('.npmrc');
+    });
+  });
+
+  it('runs no script of a dependency unless --run-scripts, and then with no secret and no credentials', async () => {
+    const trace = join(folder, 'trace');
+    const dump = `const { npm_config_userconfig: file } = process.env; require('fs').writeFileSync(${JSON.stringify(trace)}, JSON.stringify([process.env, file && require('fs').readFileSync(file, 'utf8')]))`;
+    const scripts = { postinstall: 'node dump.js' };
+    registry.add({ manifest: { name: 'nosy', version: '1.0.0', scripts }, files: { 'index.js': '', 'dump.js': dump } });
+    const token = { [`npm_config_//${new URL(registry.url).host}/:_authToken`]: 'the-token-of-the-registry' };
+    await writeFile(archive, npmTarball(pluginFiles({ nosy: '1' })));
+    expect(await install({ environment: token })).to.deep.include({ code: 0, stderr: '' });
+    expect(await readdir(folder)).to.not.include('trace');
+    expect((await install({ environment: token, args: ['--run-scripts'] })).stderr).to.equal('');
+    const dumped = await readFile(trace, 'utf8');
+    expect(dumped).to.include('"PATH"');
+    for (const hidden of [secret, 'correct-horse-battery-staple', 'the-token-of-the-registry'])
+      expect(dumped).to.not.include(hidden);
+  });
+
+  for (const spec of ['git+http://127.0.0.1:9/x.git', 'file:../../../../elsewhere', 'http://127.0.0.1:9/x.tgz']) {
+    it(`fetches nothing but packages of the registry, where a dependency asks for ${spec}`, async () => {
+      const program = join(folder, 'git');
+      await writeFile(program, `#!/bin/sh\ntouch ${join(folder, 'trace')}\nexit 1\n`);
+      await chmod(program, 0o755);
+      await mkdir(join(plugins.pluginsDir, '..', 'elsewhere'), { recursive: true });
+      registry.add({ manifest: { name: 'nosy', version: '1.0.0', dependencies: { x: spec } } });
+      await writeFile(archive, npmTarball(pluginFiles({ nosy: '1' })));
+      const environment = { PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+      await expectRefused(await install({ environment }), 'npm install failed: ');
+      expect(await readdir(folder)).to.not.include('trace');
+    });
+  }
+
+  describe('with an npm that fetches also from outside the registry', () => {
+    /** It has the version that it is told, and is this machine's otherwise. */
+    const environmentWithNpm = async (version: string): Promise<Readonly<Record<string, string>>> => {
+      const program = join(folder, 'npm');
+      const lines = [
+        '#!/bin/sh',
+        `if [ "$1" = --version ]; then echo '${version}'; exit; fi`,
+        'PATH="${PATH#*:}"; export PATH',
+        'exec npm "$@"',
+      ];
+      await writeFile(program, `${lines.join('\n')}\n`);
+      await chmod(program, 0o755);
+      return { PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+    };
+
+    for (const version of ['10.9.3', '11.13.0', 'unknown']) {
+      it(`refuses dependencies: ${version}`, async () => {
+        const environment = await environmentWithNpm(version);
+        await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
+        const message = `the plugin has dependencies, which need npm 11.14.0 or newer, not ${version}: `;
+        await expectRefused(await install({ environment }), message);
+        expect((await install({ environment })).stderr).to.include('Run npm install -g npm@11');
+        expect(registry.seen).to.deep.equal([]);
+      });
+    }
+
+    it('installs a plugin without dependencies', async () => {
+      await writeFile(archive, npmTarball(pluginFiles()));
+      expect(await install({ environment: await environmentWithNpm('10.9.3') })).to.include({ code: 0, stderr: '' });
+    });
+
+    it('goes on with the first npm that does not', async () => {
+      await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
+      expect(await install({ environment: await environmentWithNpm('11.14.0') })).to.include({ code: 0, stderr: '' });
+    });
+  });
+
+  describe('installs what it depends on', () => {
+    const versionOf = async (name: string): Promise<unknown> => {
+      const file = join(plugins.pluginsDir, 'demo', 'node_modules', name, 'package.json');
+      return (JSON.parse(await readFile(file, 'utf8')) as { version: unknown }).version;
+    };
+
+    const lockOf = (version: string): string => {
+      const entry = { version, resolved: `${foreign.url}helper/-/helper-${version}.tgz` };
+      const root = { name: 'demo', version: '1.0.0', dependencies: { helper: '^1.0.0' } };
+      return JSON.stringify({ lockfileVersion: 3, packages: { '': root, 'node_modules/helper': entry } });
+    };
+
+    beforeEach(() => registry.add({ manifest: { name: 'helper', version: '1.1.0' }, files: { 'index.js': '' } }));
+
+    it("in the versions of its npm-shrinkwrap.json, from this machine's registry, wherever that says they are", async () => {
+      const files = { ...pluginFiles({ helper: '^1.0.0' }), 'npm-shrinkwrap.json': lockOf('1.0.0') };
+      await writeFile(archive, npmTarball(files));
+      expect(await install()).to.include({ code: 0, stderr: '' });
+      expect(await versionOf('helper')).to.equal('1.0.0');
+      expect(foreign.seen).to.deep.equal([]);
+    });
+
+    it('whatever its package-lock.json says, which npm reads in no package', async () => {
+      const files = { ...pluginFiles({ helper: '^1.0.0' }), 'package-lock.json': lockOf('1.0.0') };
+      await writeFile(archive, npmTarball(files));
+      expect(await install()).to.include({ code: 0, stderr: '' });
+      expect(await versionOf('helper')).to.equal('1.1.0');
+    });
+
+    it('beside what it brings, which stays as it is', async () => {
+      const brought = { name: 'brought', version: '0.0.1', dependencies: { helper: '1.0.0' } };
+      const files = {
+        ...pluginFiles({ brought: '1', other: '1' }, { bundleDependencies: ['brought'] }),
+        'node_modules/brought/package.json': JSON.stringify(brought),
+        'node_modules/brought/index.js': '',
+        'node_modules/helper/package.json': '{"name": "helper", "version": "1.0.0"}',
+        'node_modules/.package-lock.json': lockOf('9.9.9'),
+      };
+      const other = { name: 'other', version: '1.0.0', dependencies: { helper: '1.1.0' } };
+      registry.add({ manifest: other, files: { 'index.js': '' } });
+      await writeFile(archive, npmTarball(files));
+      expect(await install()).to.include({ code: 0, stderr: '' });
+      expect(await versionOf('brought')).to.equal('0.0.1');
+      expect(await versionOf('helper')).to.equal('1.0.0');
+      expect(await versionOf('other/node_modules/helper')).to.equal('1.1.0');
+    });
+
+    it("by the registry and the credentials of this machine's settings", async () => {
+      const { host } = new URL(registry.url);
+      const lines = [
+        `registry = "${registry.url}"`,
+        `//${host}/:_authToken=\${SECRET}`,
+        `prefix=${join(folder, 'prefix')} ; not ours`,
+      ];
+      await writeFile(join(folder, '.npmrc'), lines.join('\n'));
+      await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
+      expect((await install({ environment: { npm_config_registry: '' } })).stderr).to.equal('');
+      expect(registry.seen.map(({ headers }) => headers.authorization)).to.include(`Bearer ${secret}`);
+    });
+
+    it('by tags and other names, too', async () => {
+      await writeFile(archive, npmTarball(pluginFiles({ helper: 'latest', again: 'npm:helper@1.0.0' })));
+      expect(await install()).to.include({ code: 0, stderr: '' });
+      expect([await versionOf('helper'), await versionOf('again')]).to.deep.equal(['1.1.0', '1.0.0']);
+    });
+  });
+});

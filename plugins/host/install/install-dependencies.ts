@@ -1,0 +1,149 @@
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import semver from 'semver';
+import type { IsolatedNpm } from './run-npm.ts';
+import { cleanLock } from './clean-lock.ts';
+import { isPackageName, isRegistryRange } from './registry-range.ts';
+import { isMapping } from '../text/yaml-mapping.ts';
+
+export interface DependencyOptions {
+  readonly npm: IsolatedNpm;
+  /** An empty folder, on the file system of the plugin's. */
+  readonly project: string;
+  /** Let the packages run their install scripts. */
+  readonly runScripts: boolean;
+  /** File names of the locks that count, the first one that is there. */
+  readonly locks: readonly string[];
+}
+
+type Dependencies = Readonly<Record<string, string>>;
+
+/** What a plugin gets from the host that runs it, of which there is one copy. */
+const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
+
+/** In `node_modules`, of what a plugin brings: what is the host's, programs, and what npm noted of another folder. */
+const notThePlugins = ['homeostat', '@homeostat', '.bin', '.package-lock.json'];
+
+/**
+ * Installs the packages that a plugin's folder depends on and did not bring, from the registry. npm works in a project of its
+ * own, which has nothing of the plugin but names, ranges and locked versions. Rejects for a dependency that is no range of a
+ * package of the registry.
+ */
+export async function installDependencies(folder: string, options: DependencyOptions): Promise<void> {
+  await removeNotThePlugins(folder);
+  const { dependencies, optionalDependencies } = await readDependencies(folder);
+  const isBrought = await broughtBy(folder);
+  const missing = pick(dependencies, (name) => !isBrought(name));
+  if (Object.keys(missing).length === 0) return;
+  await requireNpm(options.npm);
+  const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
+  const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
+  const lock = isWhole ? await readLock(folder, options.locks) : undefined;
+  const { project } = options;
+  await writeJson(join(project, 'package.json'), { private: true, ...asked });
+  if (lock !== undefined) await writeJson(join(project, 'package-lock.json'), cleanLock(lock, asked));
+  // An added package gets its own dependencies below it, so that packages already there do not change.
+  await runInstall(options, isWhole ? [] : ['--install-strategy=nested']);
+  await mergeFolders(join(project, 'node_modules'), join(folder, 'node_modules'));
+  await removeNotThePlugins(folder, ['homeostat', '@homeostat']);
+}
+
+/** The first npm that has all of `registryOnly`. An older one ignores options that it does not know. */
+const oldestNpm = '11.14.0';
+
+/** Nothing but packages of the registry, also where such a package asks for something else. */
+const registryOnly = ['git', 'remote', 'file', 'directory'].map((type) => `--allow-${type}=none`);
+
+async function requireNpm(npm: IsolatedNpm): Promise<void> {
+  const version = await npm.version();
+  if (semver.valid(version) !== null && semver.gte(version, oldestNpm)) return;
+  const why = 'an older npm may fetch packages from outside the registry';
+  const needed = `the plugin has dependencies, which need npm ${oldestNpm} or newer`;
+  throw new Error(`${needed}, not ${version}: ${why}. Run npm install -g npm@11`);
+}
+
+async function runInstall({ npm, project, runScripts }: DependencyOptions, more: readonly string[]): Promise<void> {
+  const flags = ['--ignore-scripts', '--omit=dev', '--omit=peer', '--no-audit', '--no-fund', '--install-links'];
+  await npm.run(['install', ...flags, ...registryOnly, ...more], { project });
+  if (runScripts) await npm.run(['rebuild', '--dangerously-allow-all-scripts'], { project, registries: false });
+}
+
+async function removeNotThePlugins(folder: string, names: readonly string[] = notThePlugins): Promise<void> {
+  for (const name of names) await rm(join(folder, 'node_modules', name), { recursive: true, force: true });
+}
+
+async function broughtBy(folder: string): Promise<(name: string) => boolean> {
+  const brought = new Set<string>();
+  for (const name of await namesIn(join(folder, 'node_modules'))) {
+    if (!name.startsWith('@')) brought.add(name);
+    else for (const below of await namesIn(join(folder, 'node_modules', name))) brought.add(`${name}/${below}`);
+  }
+  return (name) => brought.has(name);
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return (await isThere(folder)) ? readdir(folder) : [];
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+interface ReadDependencies {
+  readonly dependencies: Dependencies;
+  readonly optionalDependencies: Dependencies;
+}
+
+/** Those of package.json that are not the host's. npm has optional ones in both places; they are optional then. */
+async function readDependencies(folder: string): Promise<ReadDependencies> {
+  const manifest = await readJson(join(folder, 'package.json'));
+  const optionalDependencies = checkDependencies(manifest['optionalDependencies'], 'optionalDependencies');
+  const dependencies = checkDependencies(manifest['dependencies'], 'dependencies');
+  return {
+    dependencies: pick(dependencies, (name) => !isOfHost(name) && !Object.hasOwn(optionalDependencies, name)),
+    optionalDependencies: pick(optionalDependencies, (name) => !isOfHost(name)),
+  };
+}
+
+function checkDependencies(value: unknown, key: string): Dependencies {
+  const field = `package.json: ${key}`;
+  if (value === undefined) return {};
+  if (!isMapping(value)) throw new Error(`${field}: must map names of packages to ranges of versions`);
+  for (const [name, range] of Object.entries(value)) {
+    if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is no name of a package`);
+    if (isOfHost(name) || (typeof range === 'string' && isRegistryRange(range))) continue;
+    const asked = `${name}: ${JSON.stringify(range)} is no range of versions of the registry`;
+    throw new Error(`${field}: ${asked}; let the archive bring the package, by "bundleDependencies"`);
+  }
+  return value as Dependencies;
+}
+
+function pick(dependencies: Dependencies, wants: (name: string) => boolean): Dependencies {
+  return Object.fromEntries(Object.entries(dependencies).filter(([name]) => wants(name)));
+}
+
+async function readLock(folder: string, names: readonly string[]): Promise<unknown> {
+  for (const name of names) if (await isThere(join(folder, name))) return readJson(join(folder, name));
+  return undefined;
+}
+
+/** Empty where there is none. */
+export async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
+  if (!(await isThere(file))) return {};
+  const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+  return isMapping(value) ? value : {};
+}
+
+async function writeJson(file: string, value: object): Promise<void> {
+  await writeFile(file, JSON.stringify(value, undefined, 2));
+}
+
+/** Moves what is not there yet. */
+async function mergeFolders(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const name of await namesIn(from)) {
+    const target = join(to, name);
+    if (!(await isThere(target))) await rename(join(from, name), target);
+    else if (name.startsWith('@')) await mergeFolders(join(from, name), target);
+  }
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, realpath, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hostVersion } from '../text/host-version.ts';
+import { isInside } from '../text/inside-folder.ts';
+import { installedPlugins } from './installed-plugins.ts';
+import { linkHost } from './link-host.ts';
+import { checkRequires } from '../manifest/manifest.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import { findMain, openPluginFolder } from '../package/plugin-folder.ts';
+import { stagePlugin } from './stage-plugin.ts';
+import type { StageOptions } from './stage-plugin.ts';
+
+/** What was installed, and what it took the place of. */
+export interface InstalledPlugin {
+  readonly manifest: PluginManifest;
+  readonly replaced: PluginManifest | undefined;
+}
+
+/**
+ * Puts a plugin into a folder of plugins that is there, under its name. It is made whole under a name that no server reads, checked, and
+ * then renamed; what had its name is put back when that fails. None of its code runs.
+ */
+export async function installPlugin(
+  source: string,
+  pluginsDir: string,
+  options: StageOptions,
+): Promise<InstalledPlugin> {
+  await checkApart(source, pluginsDir);
+  const work = join(await realpath(pluginsDir), `.${randomUUID()}.partial`);
+  await mkdir(work);
+  try {
+    const staged = await stagePlugin(source, work, options);
+    const { manifest } = await openPluginFolder(staged, source);
+    checkRequires(manifest, hostVersion());
+    await findMain(staged, manifest);
+    await linkHost(pluginsDir);
+    return { manifest, replaced: await putInPlace(staged, pluginsDir, manifest.name) };
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** A folder that has all plugins in it is none of them. */
+async function checkApart(source: string, pluginsDir: string): Promise<void> {
+  const folder = await realpath(source).catch(() => undefined);
+  if (folder === undefined || !isInside(folder, await realpath(pluginsDir))) return;
+  throw new Error(`${source}: has the folder of installed plugins in it, ${pluginsDir}: choose another --plugins-dir`);
+}
+
+/** Takes a plugin's folder away, if it is there. */
+export async function removePlugin(name: string, pluginsDir: string): Promise<void> {
+  if (!(await installedPlugins(pluginsDir)).includes(name)) return;
+  const removed = join(pluginsDir, `.${randomUUID()}.removed`);
+  await rename(join(pluginsDir, name), removed);
+  await rm(removed, { recursive: true, force: true });
+}
+
+async function putInPlace(staged: string, pluginsDir: string, name: string): Promise<PluginManifest | undefined> {
+  const folder = join(pluginsDir, name);
+  if (!(await installedPlugins(pluginsDir)).includes(name)) {
+    await rename(staged, folder);
+    return undefined;
+  }
+  const replaced = await openPluginFolder(folder).catch(() => undefined);
+  const former = join(pluginsDir, `.${randomUUID()}.former`);
+  await rename(folder, former);
+  try {
+    await rename(staged, folder);
+  } catch (error) {
+    await rename(former, folder);
+    throw error;
+  }
+  await rm(former, { recursive: true, force: true });
+  return replaced?.manifest;
+}

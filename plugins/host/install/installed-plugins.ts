@@ -1,0 +1,28 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openPluginFolder } from '../package/plugin-folder.ts';
+import type { PluginSource } from '../package/plugin-source.ts';
+
+/**
+ * Names of the plugins in a folder of plugins, in order; none when it is not there. What begins with a dot is no plugin: it is
+ * being written; `node_modules` has what plugins import.
+ */
+export async function installedPlugins(pluginsDir: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(pluginsDir, { withFileTypes: true });
+    const names = entries.filter((each) => each.isDirectory() || each.isSymbolicLink()).map(({ name }) => name);
+    return names.filter((name) => !name.startsWith('.') && name !== 'node_modules').sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Rejects as {@link openPluginFolder} does, and where the folder has not the plugin's name. */
+export async function openInstalled(pluginsDir: string, name: string): Promise<PluginSource> {
+  const folder = join(pluginsDir, name);
+  const source = await openPluginFolder(folder);
+  if (source.manifest.name !== name)
+    throw new Error(`${folder}: the folder of plugin "${source.manifest.name}" must have its name`);
+  return source;
+}

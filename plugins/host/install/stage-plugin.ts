@@ -1,0 +1,99 @@
+import { cp, lstat, mkdir, readdir, rm, realpath, stat } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import { fileInside } from '../text/inside-folder.ts';
+import { installDependencies, isThere, readJson } from './install-dependencies.ts';
+import { openPluginFolder } from '../package/plugin-folder.ts';
+import { IsolatedNpm } from './run-npm.ts';
+import { unpackArchive } from './unpack-archive.ts';
+
+export interface StageOptions {
+  /** Let packages run their install scripts. */
+  readonly runScripts: boolean;
+  /** npm gets what it needs of it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A package of a registry: `name`, `@scope/name`, with `@version`, `@range` or `@tag`. Nothing that npm would take for a URL, a repository or an option. */
+const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~*<>=| -]+)?$/i;
+
+/** npm's rule: a package that is published may lock what it depends on by the first, and a project of its own by both. */
+const packageLocks = ['npm-shrinkwrap.json'];
+const projectLocks = [...packageLocks, 'package-lock.json'];
+
+/**
+ * Copies a plugin into a folder of `work` (an empty folder, a real path), and resolves with its path: from a folder, a `.tgz`, or a
+ * package of the registry that npm is set up for. Packages that it depends on and did not bring are installed by npm. Rejects
+ * where anything of it leads out of its folder.
+ */
+export async function stagePlugin(source: string, work: string, options: StageOptions): Promise<string> {
+  const { runScripts, environment } = options;
+  const [folder, project] = [join(work, 'plugin'), join(work, 'npm')];
+  for (const each of [folder, project]) await mkdir(each);
+  const npm = new IsolatedNpm(environment);
+  try {
+    const locks = await copySource(source, folder, { npm, project });
+    await checkLinks(folder);
+    await installDependencies(folder, { npm, project, runScripts, locks });
+    await checkLinks(folder);
+    return folder;
+  } finally {
+    await npm.dispose();
+  }
+}
+
+/** Where npm puts what it made. */
+interface NpmParts {
+  readonly npm: IsolatedNpm;
+  /** Empty at first. */
+  readonly project: string;
+}
+
+/** Resolves with the names of the lock files that count. */
+async function copySource(source: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
+  const found = await stat(source).catch(() => undefined);
+  if (found?.isDirectory() === true) return copyFolder(source, folder, npm);
+  if (found?.isFile() === true) await unpackArchive(source, folder);
+  else if (packageSpec.test(source)) await fetchPackage(source, folder, npm);
+  else throw new Error(`${source}: is no folder, no file and no name of a package`);
+  return packageLocks;
+}
+
+/** Copies what npm would publish. npm needs a name and a version: without them, copies all but hidden files, `data` and `node_modules`. */
+async function copyFolder(shownAs: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
+  const source = await realpath(shownAs);
+  const { manifest } = await openPluginFolder(source, shownAs);
+  const { name, version } = await readJson(join(source, 'package.json'));
+  if (name === undefined || version === undefined) {
+    const filter = (path: string): boolean => !isOfWork(relative(source, path));
+    await cp(source, folder, { recursive: true, verbatimSymlinks: true, filter });
+    return projectLocks;
+  }
+  await fetchPackage(source, folder, npm);
+  for (const path of ['plugin.yaml', manifest.main]) {
+    if ((await isThere(join(source, path))) && !(await isThere(join(folder, path))))
+      throw new Error(`${shownAs}: npm pack leaves out ${path}: name it in "files" of package.json`);
+  }
+  return packageLocks;
+}
+
+/** Hidden names, as `.git`, anywhere; `data` is where a server that was started in the folder keeps its database. */
+function isOfWork(path: string): boolean {
+  return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
+}
+
+/** What is run later must be what was installed: a link that leads elsewhere is refused. */
+async function checkLinks(folder: string): Promise<void> {
+  for (const path of await readdir(folder, { recursive: true })) {
+    const found = await lstat(join(folder, path));
+    if (found.isSymbolicLink()) await fileInside(folder, path);
+    else if (!found.isFile() && !found.isDirectory()) throw new Error(`${path}: is no file`);
+  }
+}
+
+async function fetchPackage(spec: string, folder: string, { npm, project }: NpmParts): Promise<void> {
+  await npm.run(['pack', spec, '--ignore-scripts', '--pack-destination', project], { project });
+  const tarball = (await readdir(project)).find((name) => name.endsWith('.tgz'));
+  if (tarball === undefined) throw new Error(`npm packed nothing for ${spec}`);
+  await unpackArchive(join(project, tarball), folder);
+  await rm(join(project, tarball));
+}

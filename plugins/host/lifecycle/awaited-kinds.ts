@@ -1,0 +1,62 @@
+import type { ApiServerOptions, SchemeManager } from '@homeostat/apiserver';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import type { PluginPhase } from './plugin-state.ts';
+
+/** What identifies a kind in all its versions. */
+export interface KindNames {
+  readonly group: string;
+  readonly plural: string;
+}
+
+/** A plugin that the host has, as far as its manifest could be read. */
+export interface KnownPlugin {
+  readonly name: string;
+  readonly phase: PluginPhase;
+  readonly isEnabled: boolean;
+  /** undefined: its kinds may be in any group. */
+  readonly group: PluginManifest['group'];
+}
+
+/** Knows which plugin served a kind last, so that a kind whose plugin is away for a while is not taken for gone. */
+export class AwaitedKinds {
+  /** Plugins by the kinds that this process has served. */
+  readonly #owners = new Map<string, string>();
+
+  constructor(schemes: Pick<SchemeManager, 'on'>) {
+    schemes.on('registered', ({ descriptor, owner }) => this.#owners.set(keyOf(descriptor), owner));
+  }
+
+  /**
+   * Why a kind that was served before is not served now; undefined when no plugin will serve it again: its plugin was
+   * uninstalled, or has started without it.
+   */
+  reasonOf(kind: KindNames, plugins: readonly KnownPlugin[]): string | undefined {
+    const owner = this.#owners.get(keyOf(kind));
+    const [first] = plugins.filter((plugin) => {
+      const mayServe = owner === undefined ? isInGroup(kind.group, plugin.group) : plugin.name === owner;
+      return mayServe && plugin.phase !== 'Started';
+    });
+    if (first === undefined) return undefined;
+    return `plugin "${first.name}" is ${first.isEnabled ? first.phase : 'disabled'}`;
+  }
+}
+
+/** Options by which a server asks a plugin host that is created after the server listens. */
+export function pluginHostOptions(
+  host: () => { readinessProblem(): string | undefined; awaitedKind(kind: KindNames): string | undefined } | undefined,
+): Required<Pick<ApiServerOptions, 'readyChecks' | 'awaitedKind'>> {
+  const early = 'plugins have not been loaded yet';
+  return {
+    readyChecks: [{ name: 'plugins', check: () => (host() === undefined ? early : host()?.readinessProblem()) }],
+    awaitedKind: (kind) => (host() === undefined ? early : host()?.awaitedKind(kind)),
+  };
+}
+
+/** A plugin's kinds are in its group, or below it. */
+function isInGroup(group: string, own: string | undefined): boolean {
+  return own === undefined || group === own || group.endsWith(`.${own}`);
+}
+
+function keyOf({ group, plural }: KindNames): string {
+  return `${group}/${plural}`;
+}

@@ -1,0 +1,353 @@
+import type {
+  Admission,
+  ApiServer,
+  Endpoint,
+  OwnedAdmission,
+  OwnedEndpoints,
+  OwnedScheme,
+  PluginClient,
+} from '@homeostat/apiserver';
+import type { ControllerDefinition } from '@homeostat/controller-runtime';
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { Metrics } from '@homeostat/controller-runtime/telemetry';
+import { applyDeclaredObjects } from '../declared/apply-declared-objects.ts';
+import { withDeadline } from '../text/deadline.ts';
+import { createdByKey } from '../declared/declared-mark.ts';
+import { ElectedControllers } from './elected-controllers.ts';
+import type { LeaseTimes } from './elected-controllers.ts';
+import { errorText } from '../text/error-text.ts';
+import type { EventBus, OwnedEvents } from '../exchange/event-bus.ts';
+import type { ExtensionTable, OwnedExtensions } from '../exchange/extension-table.ts';
+import { HeldObjects } from './held-objects.ts';
+import { withModelPlace } from '../text/model-place.ts';
+import { orAbort } from '../text/or-abort.ts';
+import type { PluginManager } from './controllers-page.ts';
+import { isPluginClass } from '../sdk/plugin.ts';
+import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from '../sdk/plugin.ts';
+import type { PluginSettings } from '../sdk/plugin-settings.ts';
+import type { PluginSource } from '../package/plugin-source.ts';
+import { awaitServed } from './served-kinds.ts';
+import type { KindProgress } from './served-kinds.ts';
+import type { SettingsObjects } from '../settings/settings-objects.ts';
+import type { SettingsRun } from '../settings/settings-run.ts';
+
+/** How long `start` and `stop` of a plugin, and the loading of its module, may take. */
+export const pluginDeadlineMs = 30_000;
+
+export interface PluginRunParts {
+  readonly server: Pick<
+    ApiServer,
+    | 'schemeManager'
+    | 'endpoints'
+    | 'admissions'
+    | 'assets'
+    | 'createPluginClient'
+    | 'metrics'
+    | 'whenReady'
+    | 'indexingProgress'
+  >;
+  readonly settings: Pick<SettingsObjects, 'forRun'>;
+  readonly extensions: ExtensionTable;
+  readonly events: EventBus;
+  readonly clock: Clock;
+  /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
+  readonly leaderElection?: LeaseTimes;
+  /** The plugin's own. */
+  readonly logger: Logger;
+  /** As {@link awaitServed} calls it. */
+  readonly onProgress?: (progress: readonly KindProgress[]) => void;
+}
+
+/**
+ * One start and stop of a plugin, and all that it holds in between: its kinds, its controllers, its endpoints, its signal.
+ * Has a manager of its own, so that names of controllers and failures stay the plugin's.
+ */
+export class PluginRun {
+  readonly #source: PluginSource;
+  readonly #plugin: Plugin;
+  readonly #parts: PluginRunParts;
+  readonly #scheme: OwnedScheme;
+  readonly #endpoints: OwnedEndpoints;
+  readonly #settings: SettingsRun;
+  readonly #extensions: OwnedExtensions;
+  readonly #events: OwnedEvents;
+  readonly #admission: OwnedAdmission;
+  readonly #client: PluginClient;
+  readonly #manager: ElectedControllers;
+  readonly #controllers: ControllerDefinition[] = [];
+  readonly #held = new HeldObjects();
+  readonly #abort = new AbortController();
+  /** Aborts before `#abort`: nothing more of the plugin begins, and its controllers end. */
+  readonly #stopping = new AbortController();
+  #contested: readonly string[] = [];
+  #closeAssets: (() => void) | undefined;
+  #managed: Promise<void> | undefined;
+  #stopHook: (() => unknown) | undefined;
+  #stopped: Promise<string | undefined> | undefined;
+
+  constructor(source: PluginSource, plugin: Plugin, parts: PluginRunParts) {
+    const { name, group, revision, dependencies } = source.manifest;
+    this.#source = source;
+    this.#plugin = plugin;
+    this.#parts = parts;
+    const owned = group === undefined ? {} : { group };
+    this.#scheme = parts.server.schemeManager.forOwner(name, owned);
+    this.#endpoints = parts.server.endpoints.forOwner(name, { ...owned, revision });
+    this.#settings = parts.settings.forRun(name, parts.logger);
+    this.#extensions = parts.extensions.forPlugin(source.manifest, parts.logger);
+    this.#events = parts.events.forPlugin(parts.logger);
+    this.#client = parts.server.createPluginClient(name);
+    this.#admission = parts.server.admissions.forOwner(name, {
+      client: this.#client,
+      dependencies: dependencies.map((each) => each.name),
+    });
+    const { clock, logger, leaderElection: times } = parts;
+    const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
+    const leaderElection = times === undefined ? {} : { leaderElection: { ...times, name: lease } };
+    const metrics = new Metrics({ metrics: parts.server.metrics, labels: { plugin: name } });
+    this.#manager = new ElectedControllers({ client: this.#client, clock, logger, metrics, ...leaderElection });
+  }
+
+  /** Runs the plugin's start, awaits its indexes, applies its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
+  async start(): Promise<void> {
+    const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
+    try {
+      await this.#start(definition);
+    } catch (error) {
+      throw withModelPlace(error, definition.models ?? [], this.#source.folder);
+    }
+  }
+
+  async #start(definition: PluginDefinition<never>): Promise<void> {
+    for (const model of definition.models ?? []) this.#scheme.register(model);
+    // In the same turn: nobody can have written to these kinds yet.
+    for (const admission of definition.admission ?? []) this.#addAdmission(admission);
+    for (const each of definition.controllers ?? []) this.#addController(each);
+    for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
+    await orAbort(this.#settings.refresh(), this.#signal);
+    await this.#awaitServed(this.#registered());
+    await this.#callStart();
+    await this.#awaitServed(this.#registered());
+    await this.#applyObjects();
+    await this.#startControllers();
+    const assets = await this.#source.assets();
+    this.#stopping.signal.throwIfAborted();
+    if (assets !== undefined) this.#closeAssets = this.#parts.server.assets.open(this.#source.manifest.name, assets);
+    this.#endpoints.open();
+    this.#extensions.open();
+  }
+
+  /**
+   * Ends all of it: endpoints, controllers (their runs have 30 s), the signal, the plugin's stop, its kinds. Never
+   * rejects; answers what went wrong. May be called while `start` is under way, which then rejects.
+   */
+  stop(): Promise<string | undefined> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  /** No controller has anything to do; keys that wait for their time do not count. */
+  isIdle(): boolean {
+    return this.#managed === undefined || this.#manager.isIdle();
+  }
+
+  /** Fields of its declared objects that others have changed, and that were left as they are. */
+  get contested(): readonly string[] {
+    return this.#contested;
+  }
+
+  /** What its finalizers hold back, counted when it stops. */
+  get held(): HeldObjects {
+    return this.#held;
+  }
+
+  /** What runs its controllers. */
+  get manager(): PluginManager {
+    return this.#manager;
+  }
+
+  get #signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  async #stop(): Promise<string | undefined> {
+    // First: a request must not find a plugin that is half gone.
+    this.#endpoints.close();
+    this.#closeAssets?.();
+    this.#extensions.close();
+    this.#settings.close();
+    this.#stopping.abort(new Error('the plugin is being stopped'));
+    await this.#managed;
+    await this.#countHeld();
+    this.#events.close();
+    this.#abort.abort(this.#stopping.signal.reason);
+    const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
+    // After its kinds, which are not written to without their hooks.
+    this.#admission.close();
+    return problems.length === 0 ? undefined : problems.join('; ');
+  }
+
+  async #callStart(): Promise<void> {
+    const context = this.#createContext();
+    const bounds = { timeoutMs: pluginDeadlineMs, clock: this.#parts.clock, signal: this.#signal };
+    const plugin = isPluginClass(this.#plugin) ? new this.#plugin(context) : this.#plugin;
+    this.#signal.throwIfAborted();
+    const starting = (async () => plugin.start?.(context))();
+    const stopHook = (): unknown => plugin.stop?.();
+    try {
+      await withDeadline(async () => starting, { ...bounds, what: 'start' });
+      this.#stopHook = stopHook;
+    } catch (error) {
+      void this.#stopLate(starting, stopHook);
+      throw error;
+    }
+  }
+
+  /** A start that was given up, and comes to its end all the same, has made what only the plugin's stop can take away. */
+  async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
+    try {
+      await starting;
+    } catch {
+      // It failed: that has been told, or nobody waits for it any more.
+      return;
+    }
+    this.#stopHook = stopHook;
+    await this.#callStop();
+  }
+
+  /** While its kinds are still served. That it fails is no failure of the plugin. */
+  async #countHeld(): Promise<void> {
+    const { server, clock, logger } = this.#parts;
+    const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
+    try {
+      await withDeadline(async () => this.#held.count(this.#client, server), bounds);
+    } catch (err) {
+      logger.warn({ err }, 'what the finalizers of a plugin hold back could not be counted');
+    }
+  }
+
+  async #callStop(): Promise<string | undefined> {
+    const hook = this.#stopHook;
+    if (hook === undefined) return undefined;
+    this.#stopHook = undefined;
+    try {
+      await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
+      return undefined;
+    } catch (err) {
+      this.#parts.logger.error(
+        { err },
+        'the stop of a plugin failed; what it had registered is taken back all the same',
+      );
+      return errorText(err);
+    }
+  }
+
+  #createContext(): PluginContext<never> {
+    const { logger } = this.#parts;
+    return Object.freeze({
+      schemeManager: this.#guardedScheme(),
+      controllers: Object.freeze({
+        add: (definition: ControllerDefinition) => this.#addController(definition),
+        remove: (name: string) => this.#manager.remove(name),
+      }),
+      endpoints: Object.freeze({ add: (endpoint: Endpoint) => this.#addEndpoint(endpoint) }),
+      settings: this.#settings.settings() as PluginSettings<never>,
+      extensions: this.#extensions.extensions,
+      events: this.#events.events(),
+      admission: Object.freeze({ add: (admission: Admission) => this.#addAdmission(admission) }),
+      client: this.#client,
+      logger,
+      signal: this.#signal,
+    });
+  }
+
+  /** A start that was given up may go on behind our back: it registers nothing any more. */
+  #guardedScheme(): PluginSchemeManager {
+    return Object.freeze<PluginSchemeManager>({
+      register: (model, callback) => {
+        this.#signal.throwIfAborted();
+        const registration = this.#scheme.register(model, callback);
+        if (this.#managed !== undefined) this.#followLate(registration.descriptor);
+        return registration;
+      },
+      unregister: (model) => this.#scheme.unregister(model),
+      registered: () => this.#scheme.registered(),
+    });
+  }
+
+  /** A kind that is registered after the start: nobody awaits its index. */
+  #followLate(kind: GroupVersionKind): void {
+    this.#parts.server.whenReady(kind).catch((err: unknown) => {
+      if (!this.#signal.aborted) this.#parts.logger.error({ err, kind: kind.kind }, 'a kind could not be indexed');
+    });
+  }
+
+  #addController(definition: ControllerDefinition): void {
+    this.#signal.throwIfAborted();
+    this.#manager.add(definition);
+    this.#controllers.push(definition);
+    this.#held.add(definition);
+  }
+
+  #addEndpoint(endpoint: Endpoint): void {
+    this.#signal.throwIfAborted();
+    this.#endpoints.add(endpoint);
+  }
+
+  #addAdmission(admission: Admission): void {
+    this.#signal.throwIfAborted();
+    this.#admission.add(admission);
+  }
+
+  #registered(): readonly GroupVersionKind[] {
+    return this.#scheme.registered().map(({ descriptor }) => descriptor);
+  }
+
+  async #awaitServed(kinds: readonly GroupVersionKind[]): Promise<void> {
+    await awaitServed(kinds, { ...this.#parts, signal: this.#stopping.signal });
+  }
+
+  async #applyObjects(): Promise<void> {
+    const { schemeManager } = this.#parts.server;
+    this.#contested = await applyDeclaredObjects(await this.#source.declaredObjects(), {
+      client: this.#client,
+      lookup: (gvk) => schemeManager.lookup(gvk)?.descriptor,
+      createdBy: createdByKey(schemeManager.serviceDomain),
+      plugin: this.#source.manifest.name,
+      signal: this.#stopping.signal,
+    });
+  }
+
+  async #startControllers(): Promise<void> {
+    for (const definition of this.#controllers) {
+      const kinds = [definition.model, ...definition.owns, ...definition.watches.map(({ model }) => model)];
+      for (const kind of kinds) this.#requireRegistered(definition.name, kind);
+      await this.#awaitServed(kinds);
+    }
+    this.#managed = this.#manager.run(this.#stopping.signal);
+  }
+
+  #requireRegistered(controller: string, kind: GroupVersionKind): void {
+    if (this.#parts.server.schemeManager.lookup(kind) !== undefined) return;
+    const name = `${apiVersionOf(kind)} ${kind.kind}`;
+    throw new Error(
+      `controller "${controller}": ${name} is not registered: register it, or depend on the plugin that does`,
+    );
+  }
+
+  #unregisterAll(): readonly string[] {
+    return this.#scheme
+      .registered()
+      .toReversed()
+      .flatMap(({ descriptor }) => {
+        try {
+          this.#scheme.unregister(descriptor);
+          return [];
+        } catch (err) {
+          this.#parts.logger.error({ err, kind: descriptor.kind }, 'the kind of a plugin was taken back with an error');
+          return [errorText(err)];
+        }
+      });
+  }
+}

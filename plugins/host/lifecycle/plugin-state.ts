@@ -1,0 +1,60 @@
+import type { Plugin } from '../sdk/plugin.ts';
+import type { PluginRun } from './plugin-run.ts';
+
+export type PluginPhase = 'Created' | 'Resolved' | 'Starting' | 'Started' | 'Stopping' | 'Stopped' | 'Failed';
+
+/** The part of a Plugin object's spec that the user decides. */
+export interface PluginWishes {
+  /** Default true. */
+  readonly enabled: boolean;
+  /** Any text; each time it changes, the plugin is stopped, and started from its files as they are then. */
+  readonly reload?: string;
+}
+
+/** Where a plugin stands in its life, with what is valid there. */
+export type PluginState =
+  /** Its manifest has been read. */
+  | { readonly phase: 'Created' }
+  /** Its dependencies are there, and its module is loaded. */
+  | { readonly phase: 'Resolved'; readonly plugin: Plugin }
+  /** Its kinds are being registered and indexed. */
+  | { readonly phase: 'Starting' | 'Started' | 'Stopping'; readonly run: PluginRun }
+  | { readonly phase: 'Stopped' }
+  | { readonly phase: 'Failed'; readonly failure: PluginFailure; readonly reason: string };
+
+/** What a plugin failed at. */
+export type PluginFailure =
+  /** Its folder or manifest cannot be read, its name is taken, or it requires another host. */
+  | 'Refused'
+  /** A plugin that it needs is not there, or leads back to it. */
+  | 'DependencyMissing'
+  /** A plugin that it needs is there and not Started; it begins anew when that one is. */
+  | 'DependencyNotStarted'
+  | 'LoadFailed'
+  /** Those that are stored do not fit its schema; it begins anew when they change. */
+  | 'SettingsInvalid'
+  | 'IndexBuildFailed'
+  | 'StartFailed'
+  | 'StopFailed'
+  /** An exception in a callback of its own, which nobody caught. */
+  | 'Crashed';
+
+export type PluginEvent = 'resolve' | 'start' | 'started' | 'stop' | 'stopped' | 'fail';
+
+/** What is not here cannot happen. Stopped and Failed are ends: a plugin that comes back begins anew. */
+const transitions: Readonly<Record<PluginPhase, Readonly<Partial<Record<PluginEvent, PluginPhase>>>>> = {
+  Created: { resolve: 'Resolved', stop: 'Stopped', fail: 'Failed' },
+  Resolved: { start: 'Starting', stop: 'Stopped', fail: 'Failed' },
+  Starting: { started: 'Started', stop: 'Stopping', fail: 'Failed' },
+  Started: { stop: 'Stopping', fail: 'Failed' },
+  Stopping: { stopped: 'Stopped', fail: 'Failed' },
+  Stopped: {},
+  Failed: {},
+};
+
+/** The phase that an event leads to. Throws when it cannot happen in this one. */
+export function nextPhase(phase: PluginPhase, event: PluginEvent): PluginPhase {
+  const next = transitions[phase][event];
+  if (next === undefined) throw new Error(`a plugin that is ${phase} cannot ${event}`);
+  return next;
+}

@@ -1,0 +1,56 @@
+import type { ApiServer } from '@homeostat/apiserver';
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { orAbort } from '../text/or-abort.ts';
+
+/** How far a kind is that is being indexed. */
+export interface KindProgress {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Objects so far; how many there are is known at the end. */
+  readonly indexed: number;
+}
+
+export interface AwaitServedOptions {
+  readonly server: Pick<ApiServer, 'whenReady' | 'indexingProgress'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Gives the wait up; rejects with its reason. */
+  readonly signal: AbortSignal;
+  /** Told of the kinds that are being indexed: at once, with each line of the log, and of none in the end. */
+  readonly onProgress?: (progress: readonly KindProgress[]) => void;
+}
+
+/** How often the progress of a large kind is logged. */
+const progressMs = 5000;
+
+/**
+ * Waits until all these kinds are indexed and served, however long that takes, and logs how far it is. Rejects with the
+ * first IndexBuildError.
+ */
+export async function awaitServed(kinds: readonly GroupVersionKind[], options: AwaitServedOptions): Promise<void> {
+  const { server, clock, logger, signal, onProgress } = options;
+  signal.throwIfAborted();
+  const first = progressOf(kinds, server);
+  if (first.length > 0) onProgress?.(first);
+  let timer = clock.setTimeout(report, progressMs);
+  function report(): void {
+    const progress = progressOf(kinds, server);
+    for (const kind of progress) logger.info({ ...kind }, 'indexing');
+    onProgress?.(progress);
+    timer = clock.setTimeout(report, progressMs);
+  }
+  try {
+    await orAbort(Promise.all(kinds.map(async (kind) => server.whenReady(kind))), signal);
+  } finally {
+    clock.clearTimeout(timer);
+    if (first.length > 0) onProgress?.([]);
+  }
+}
+
+function progressOf(kinds: readonly GroupVersionKind[], server: AwaitServedOptions['server']): readonly KindProgress[] {
+  return kinds.flatMap((gvk) => {
+    const indexed = server.indexingProgress(gvk);
+    return indexed === undefined ? [] : [{ apiVersion: apiVersionOf(gvk), kind: gvk.kind, indexed }];
+  });
+}

@@ -1,0 +1,187 @@
+import { compileValueSchema, readYamlDocuments, serviceOwner } from '@homeostat/apiserver';
+import type { LocatedYamlDocument } from '@homeostat/apiserver';
+import { checkDnsSubdomain, checkName, unknownKeyOf } from '@homeostat/controller-runtime/api';
+import { posix } from 'node:path';
+import semver from 'semver';
+import { isMapping, yamlLimits } from '../text/yaml-mapping.ts';
+
+/** Another plugin that this one needs. */
+interface PluginDependency {
+  readonly name: string;
+  /** semver range. */
+  readonly range: string;
+  /** May be absent; when it is there, its version must fit. */
+  readonly optional: boolean;
+}
+
+/** `plugin.yaml`, checked. */
+export interface PluginManifest {
+  /** By the rule of metadata.name (spec 2.4). */
+  readonly name: string;
+  /** semver. */
+  readonly version: string;
+  /** semver range of the host; default any. */
+  readonly requires: string;
+  /** Of the interface that the plugin is written for (spec 9). Default `2.15`. */
+  readonly revision: '2.15' | '2.9';
+  /** The domain it owns: its models are in it or below it. Default: any that is not reserved. */
+  readonly group?: string;
+  readonly dependencies: readonly PluginDependency[];
+  /** The file that exports the plugin, relative to the folder. Default `dist/index.js`. */
+  readonly main: string;
+  /** JSON Schema of its settings, an object, in the dialect of models. Default: it has none. */
+  readonly settings?: object;
+  readonly displayName?: string;
+  readonly description?: string;
+}
+
+/** What is wrong, and the field that it is about: the manifest's, or one below it. */
+interface Mistake {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What is wrong with the value of a key. */
+type Check = (value: unknown, key: string) => readonly Mistake[];
+
+/** A check that finds one mistake at most, in words that follow the key. */
+function single(check: (value: unknown) => string | undefined): Check {
+  return (value, key) => {
+    const message = check(value);
+    return message === undefined ? [] : [{ field: key, message: `${key}: ${message}` }];
+  };
+}
+
+const checks: Readonly<Record<keyof PluginManifest, Check>> = {
+  name: single(
+    (value) => text(value) ?? (value === serviceOwner ? 'is reserved' : checkName(String(value), 'label')[0]),
+  ),
+  version: single(
+    (value) => text(value) ?? (semver.valid(String(value)) === null ? 'must be a version such as 1.0.0' : undefined),
+  ),
+  requires: single(checkRange),
+  revision: single((value) => (value === '2.15' || value === '2.9' ? undefined : 'must be "2.15" or "2.9", in quotes')),
+  group: single((value) => text(value) ?? checkGroup(String(value))),
+  dependencies: checkDependencies,
+  main: single((value) => text(value) ?? checkMain(String(value))),
+  settings: checkSettings,
+  displayName: single(text),
+  description: single(text),
+};
+
+const required: readonly string[] = ['name', 'version'];
+
+/**
+ * Reads a manifest. `file` is what messages call it. Throws Error with every mistake at once, each with its line:
+ * `plugin.yaml:3: version: must be a version such as 1.0.0`.
+ */
+export function parseManifest(yaml: string, file = 'plugin.yaml'): PluginManifest {
+  const { value, lineOf } = readDocument(yaml, file);
+  if (!isMapping(value)) throw new Error(`${file}:${lineOf('')}: must be a mapping of keys to values`);
+  const problems = [
+    ...required.filter((key) => !Object.hasOwn(value, key)).map((key) => `${file}: ${key}: is missing`),
+    ...mistakesOf(value).map(({ field, message }) => `${file}:${lineOf(field)}: ${message}`),
+  ];
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  return Object.freeze({
+    requires: '*',
+    revision: '2.15',
+    main: 'dist/index.js',
+    ...(value as unknown as Pick<PluginManifest, 'name' | 'version'>),
+    dependencies: dependenciesOf(value['dependencies'] ?? {}),
+  });
+}
+
+/** The one document of the file; an empty file holds an empty mapping. */
+function readDocument(yaml: string, file: string): Pick<LocatedYamlDocument, 'value' | 'lineOf'> {
+  const documents = readYamlDocuments(yaml, yamlLimits);
+  const wrong = documents.flatMap((each) => ('message' in each ? [`${file}:${each.line}: ${each.message}`] : []));
+  if (wrong.length > 0) throw new Error(wrong.join('; '));
+  const [first = { value: {}, lineOf: () => 1 }, second] = documents.filter((each) => 'value' in each);
+  if (second !== undefined)
+    throw new Error(`${file}:${second.line}: holds ${documents.length} documents, and must hold one`);
+  return first;
+}
+
+function mistakesOf(fields: Readonly<Record<string, unknown>>): readonly Mistake[] {
+  return Object.entries(fields).flatMap(([key, value]) => {
+    if (Object.hasOwn(checks, key)) return checks[key as keyof PluginManifest](value, key);
+    return [{ field: key, message: unknownKeyOf({ [key]: value }, Object.keys(checks)) ?? '' }];
+  });
+}
+
+/** What a manifest is judged by besides its own rules. */
+export interface HostFacts {
+  readonly version: string;
+  /** The domain of the service's own groups. */
+  readonly serviceDomain: string;
+}
+
+/** Refuses a manifest for another version of the host, or whose group is the service's own. @throws Error that says which. */
+export function checkFits(manifest: PluginManifest, { version, serviceDomain }: HostFacts): void {
+  checkRequires(manifest, version);
+  const { group } = manifest;
+  if (group !== undefined && (group === serviceDomain || group.endsWith(`.${serviceDomain}`)))
+    throw new Error(`plugin.yaml: group: ${group} is reserved: ${serviceDomain} and below it are the service's own`);
+}
+
+/** Refuses a host of the wrong version. */
+export function checkRequires(manifest: PluginManifest, hostVersion: string): void {
+  if (semver.satisfies(hostVersion, manifest.requires)) return;
+  throw new Error(`requires homeostat ${manifest.requires}, and this is ${hostVersion}`);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? undefined : 'must be a text';
+}
+
+function checkRange(value: unknown): string | undefined {
+  const valid = typeof value === 'string' && semver.validRange(value) !== null;
+  return valid ? undefined : 'must be a range of versions such as ^1.2.0';
+}
+
+function checkGroup(group: string): string | undefined {
+  return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
+}
+
+/** What links and the real file say is checked when the folder is opened. */
+function checkMain(main: string): string | undefined {
+  const isInside = !posix.isAbsolute(main) && !posix.normalize(main).startsWith('..') && !/[\\\0]/.test(main);
+  return isInside ? undefined : "must be a file inside the plugin's folder";
+}
+
+function checkSettings(value: unknown, key: string): readonly Mistake[] {
+  if (!isMapping(value) || value['type'] !== 'object')
+    return [{ field: key, message: `${key}: must be the JSON Schema of an object` }];
+  try {
+    compileValueSchema(key, value);
+    return [];
+  } catch (error) {
+    // Not its cause, which says the same of a model that nobody has declared.
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
+  }
+}
+
+/** Messages begin with the path of a value, `settings.mail.port`; the file has its schema, below `properties` and `items`. */
+function schemaFieldOf(message: string, key: string): string {
+  const [path = key] = /^\w+(?:\.\w+|\[\])*/.exec(message) ?? [];
+  return path.replaceAll('[]', '.items').replaceAll(/\.(?!items\b)/g, '.properties.');
+}
+
+function checkDependencies(value: unknown, key: string): readonly Mistake[] {
+  if (!isMapping(value)) return [{ field: key, message: `${key}: must map names of plugins to ranges of versions` }];
+  return Object.entries(value).flatMap(([name, range]) => {
+    const problem = checkName(name.replace(/\?$/, ''), 'label')[0] ?? checkRange(range);
+    return problem === undefined ? [] : [{ field: `${key}.${name}`, message: `${key}: ${name}: ${problem}` }];
+  });
+}
+
+/** `other: range`, or `other?: range` for one that may be absent. */
+function dependenciesOf(value: unknown): readonly PluginDependency[] {
+  return Object.entries(value as Readonly<Record<string, string>>).map(([key, range]) => ({
+    name: key.replace(/\?$/, ''),
+    range,
+    optional: key.endsWith('?'),
+  }));
+}

@@ -1,0 +1,137 @@
+import { defineModel } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Condition, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type { HeldKind } from '../lifecycle/held-objects.ts';
+import type { PluginPhase, PluginWishes } from '../lifecycle/plugin-state.ts';
+import type { KindProgress } from '../lifecycle/served-kinds.ts';
+
+/** What the manifest says of a plugin. */
+export interface PluginIdentity {
+  /** semver. */
+  readonly version?: string;
+  readonly displayName?: string;
+  readonly description?: string;
+  /** Of the interface that the plugin is written for: `2.15` or `2.9`. */
+  readonly revision?: string;
+  /** semver range of the host. */
+  readonly requires?: string;
+  /** The domain that its models are in, or below. */
+  readonly group?: string;
+  readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
+}
+
+/** All but the wishes is the manifest's, and comes back when it is changed. */
+export interface PluginSpec extends PluginIdentity, PluginWishes {}
+
+/** Of a spec. */
+export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
+  return { enabled, ...(reload === undefined ? {} : { reload }) };
+}
+
+/** What the host observes. */
+export interface PluginObserved {
+  readonly phase: PluginPhase;
+  /** Why it is Failed, or Stopped while the host runs: one CamelCase word. */
+  readonly reason?: string;
+  /** The same for people. */
+  readonly message?: string;
+  /** The version that this status is about. */
+  readonly observedVersion?: string;
+  /** The kinds whose indexes are being built. */
+  readonly indexing?: readonly KindProgress[];
+  /** Objects that are declared deleted, and wait for the plugin, which does not run: a finalizer of its keeps them. */
+  readonly heldBack?: readonly HeldKind[];
+  readonly conditions?: readonly Condition[];
+}
+
+/** A plugin as an object; its name is the plugin's. */
+export interface PluginObject extends ApiObject {
+  readonly spec: PluginSpec;
+  readonly status?: PluginObserved;
+}
+
+const text = { type: 'string' } as const;
+const count = { type: 'integer', minimum: 0 } as const;
+
+const dependency = {
+  type: 'object',
+  required: ['name', 'range'],
+  properties: { name: text, range: text, optional: { type: 'boolean' } },
+} as const;
+
+const spec = {
+  type: 'object',
+  // An object without one wants what the default of `enabled` says.
+  default: {},
+  properties: {
+    enabled: { type: 'boolean', default: true, description: 'Whether the plugin is to run.' },
+    reload: { type: 'string', maxLength: 256, description: 'Each change stops the plugin, and starts it anew.' },
+    version: text,
+    displayName: text,
+    description: text,
+    revision: text,
+    requires: text,
+    group: text,
+    dependencies: { type: 'array', items: dependency },
+  },
+} as const;
+
+const phases: readonly PluginPhase[] = ['Created', 'Resolved', 'Starting', 'Started', 'Stopping', 'Stopped', 'Failed'];
+
+const condition = {
+  type: 'object',
+  required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
+  properties: {
+    type: text,
+    status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
+    observedGeneration: count,
+    lastTransitionTime: { type: 'string', format: 'date-time' },
+    reason: text,
+    message: text,
+  },
+} as const;
+
+const status = {
+  type: 'object',
+  properties: {
+    phase: { type: 'string', enum: phases },
+    reason: text,
+    message: text,
+    observedVersion: text,
+    indexing: {
+      type: 'array',
+      items: { type: 'object', properties: { apiVersion: text, kind: text, indexed: count } },
+    },
+    heldBack: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { apiVersion: text, kind: text, finalizer: text, count, names: { type: 'array', items: text } },
+      },
+    },
+    conditions: { type: 'array', items: condition },
+  },
+} as const;
+
+const printerColumns: readonly PrinterColumn[] = [
+  { name: 'Version', type: 'string', jsonPath: '.spec.version' },
+  { name: 'Enabled', type: 'boolean', jsonPath: '.spec.enabled' },
+  { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+  { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
+];
+
+/** `plugin.<serviceDomain>/v1alpha1 Plugin`. Status is a subresource: a PUT of the object never touches it. */
+export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject> {
+  const model = defineModel({
+    gvk: `plugin.${serviceDomain}/v1alpha1/Plugin`,
+    plural: 'plugins',
+    singular: 'plugin',
+    subresources: ['status'],
+    printerColumns,
+    schema: { type: 'object', properties: { spec, status } },
+    indexes: ['spec.enabled', 'spec.version', 'status.phase'],
+  });
+  // The interface says what the schema says.
+  return model as ModelDescriptor<PluginObject>;
+}

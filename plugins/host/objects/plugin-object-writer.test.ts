@@ -1,0 +1,98 @@
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { PluginObjectWriter } from './plugin-object-writer.ts';
+import type { PluginReport } from './plugin-report.ts';
+import type { PluginPhase } from '../lifecycle/plugin-state.ts';
+
+const report = (phase: PluginPhase, message = ''): PluginReport => ({
+  enabled: true,
+  phase,
+  message,
+  indexing: [],
+  contested: [],
+  atMs: 0,
+});
+
+describe('the writer of a plugin’s object', () => {
+  let clock: FakeClock;
+  let closing: AbortController;
+  let written: string[];
+  let failures: number;
+  let writer: PluginObjectWriter;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    closing = new AbortController();
+    written = [];
+    failures = 0;
+    const write = async ({ phase, message }: PluginReport): Promise<void> => {
+      if (failures > 0) {
+        failures -= 1;
+        throw new Error('not now');
+      }
+      written.push(`${phase} ${message}`.trim());
+    };
+    writer = new PluginObjectWriter({ name: 'a', clock, logger: silentLogger, write, closing: closing.signal });
+  });
+
+  afterEach(() => expect(clock.pendingTimers).to.equal(0));
+
+  it('writes each phase once and in order, of the same phase the newest', async () => {
+    for (const [phase, message] of [
+      ['Created', ''],
+      ['Starting', '1'],
+      ['Starting', '2'],
+      ['Starting', '3'],
+      ['Started', ''],
+    ] as const)
+      writer.push(report(phase, message));
+    expect(writer.isIdle()).to.equal(true);
+    writer.open();
+    expect(writer.isIdle()).to.equal(false);
+    await writer.drained();
+    expect(written).to.deep.equal(['Created', 'Starting 3', 'Started']);
+  });
+
+  it('writes the newest again when it is refreshed, unless a newer one waits', async () => {
+    writer.open();
+    writer.refresh();
+    writer.push(report('Started'));
+    await writer.drained();
+    writer.refresh();
+    writer.push(report('Stopping'));
+    writer.refresh();
+    await writer.drained();
+    expect(written).to.deep.equal(['Started', 'Started', 'Stopping']);
+  });
+
+  it('tries again after 0.5 s, then 1 s and so on, and skips nothing', async () => {
+    failures = 2;
+    writer.open();
+    writer.push(report('Created'));
+    writer.push(report('Started'));
+    await clock.advance(1_499);
+    expect(written).to.deep.equal([]);
+    await clock.advance(1);
+    await writer.drained();
+    expect(written).to.deep.equal(['Created', 'Started']);
+  });
+
+  it('keeps eight reports while nothing can be written, and forgets the oldest', async () => {
+    const phases: readonly PluginPhase[] = ['Created', 'Stopped'];
+    for (let number = 0; number < 21; number += 1) writer.push(report(phases[number % 2] ?? 'Failed', `${number}`));
+    writer.open();
+    await writer.drained();
+    expect(written.map((line) => line.split(' ')[1])).to.deep.equal(['13', '14', '15', '16', '17', '18', '19', '20']);
+  });
+
+  it('tries once more when the host stops, and then gives up', async () => {
+    failures = Number.POSITIVE_INFINITY;
+    writer.open();
+    writer.push(report('Stopped'));
+    await eventually(() => clock.pendingTimers === 1);
+    closing.abort();
+    await writer.drained();
+    expect(written).to.deep.equal([]);
+  });
+});

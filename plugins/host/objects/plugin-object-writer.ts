@@ -1,0 +1,94 @@
+import { backoffDelayMs } from '@homeostat/controller-runtime';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { pause } from '../text/pause.ts';
+import type { PluginReport } from './plugin-report.ts';
+
+export interface PluginObjectWriterOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly write: (report: PluginReport) => Promise<void>;
+  /** Aborts when the host stops: what waits is tried once more, and not again. */
+  readonly closing: AbortSignal;
+}
+
+/** Reports that wait for a database that does not take them; beyond it the oldest go. */
+const maxWaiting = 8;
+
+const retryDelays = { baseMs: 500, maxMs: 30_000 };
+
+/**
+ * Writes the reports of one plugin, one at a time and in order: each phase once, of the same phase the newest. A write
+ * that fails is tried again, with growing delays; nobody else waits for it.
+ */
+export class PluginObjectWriter {
+  readonly #options: PluginObjectWriterOptions;
+  readonly #waiting: PluginReport[] = [];
+  #latest: PluginReport | undefined;
+  #isOpen = false;
+  #work: Promise<void> | undefined;
+
+  constructor(options: PluginObjectWriterOptions) {
+    this.#options = options;
+  }
+
+  get latest(): PluginReport | undefined {
+    return this.#latest;
+  }
+
+  /** From now on reports are written. */
+  open(): void {
+    this.#isOpen = true;
+    this.#begin();
+  }
+
+  push(report: PluginReport): void {
+    this.#latest = report;
+    if (this.#waiting.at(-1)?.phase === report.phase) this.#waiting.pop();
+    this.#waiting.push(report);
+    if (this.#waiting.length > maxWaiting) this.#waiting.shift();
+    this.#begin();
+  }
+
+  /** Writes the newest report again: somebody else may have changed the object. */
+  refresh(): void {
+    if (this.#latest !== undefined && this.#waiting.length === 0) this.push(this.#latest);
+  }
+
+  isIdle(): boolean {
+    return this.#work === undefined;
+  }
+
+  /** Resolves when all reports are written or given up. */
+  async drained(): Promise<void> {
+    while (this.#work !== undefined) await this.#work;
+  }
+
+  #begin(): void {
+    if (!this.#isOpen) return;
+    this.#work ??= this.#writeAll().finally(() => {
+      this.#work = undefined;
+      if (this.#waiting.length > 0) this.#begin();
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    for (let report = this.#waiting.shift(); report !== undefined; report = this.#waiting.shift()) {
+      await this.#writeOne(report);
+    }
+  }
+
+  async #writeOne(report: PluginReport): Promise<void> {
+    const { name, clock, logger, write, closing } = this.#options;
+    for (let failures = 1; ; failures += 1) {
+      const isLast = closing.aborted;
+      try {
+        return await write(report);
+      } catch (err) {
+        logger.warn({ err, plugin: name, phase: report.phase, failures }, "a plugin's object could not be written");
+      }
+      if (isLast) return;
+      await pause(clock, backoffDelayMs(failures, retryDelays), closing);
+    }
+  }
+}

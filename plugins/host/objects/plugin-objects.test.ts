@@ -1,0 +1,431 @@
+import { serviceOwner, startApiServer } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { isNotFound } from '../index.ts';
+import type { Client, Plugin } from '../index.ts';
+import { makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
+import { PluginHost } from '../host/plugin-host.ts';
+import { pluginKind } from './plugin-kind.ts';
+import type { PluginObject, PluginSpec } from './plugin-kind.ts';
+import { sourceNeeding } from '../package/plugin-source.fixture.ts';
+import { pluginSource } from '../package/plugin-source.ts';
+import { widgetModel } from '../widget.fixture.ts';
+
+const kind = pluginKind('homeostat.internal');
+const rejecting = async (): Promise<never> => {
+  throw new ApiError('ServiceUnavailable', 'the disk is full');
+};
+const never = async (): Promise<never> => new Promise<never>(() => undefined);
+
+describe('plugins as objects', () => {
+  let server: ApiServer;
+  let host: PluginHost;
+  let clock: FakeClock;
+  let ownKinds: ReturnType<ApiServer['schemeManager']['list']>;
+  let warnings: string[];
+  let calls: string[];
+
+  function newHost(client: Client = server.client): PluginHost {
+    const { schemeManager, endpoints, assets } = server;
+    const parts = {
+      schemeManager,
+      endpoints,
+      assets,
+      metrics: server.metrics,
+      client,
+      sharesDatabase: server.sharesDatabase,
+      admissions: server.admissions,
+      createPluginClient: server.createPluginClient.bind(server),
+      whenReady: server.whenReady.bind(server),
+      indexingProgress: server.indexingProgress.bind(server),
+    };
+    const nothing = (): void => undefined;
+    const warn = (_fields: object, message: string): void => void warnings.push(message);
+    return new PluginHost({ server: parts, clock, logger: { debug: nothing, info: nothing, warn, error: nothing } });
+  }
+
+  beforeEach(async () => {
+    warnings = [];
+    calls = [];
+    clock = new FakeClock();
+    server = await startApiServer({ database: 'memory:', port: 0 });
+    ownKinds = server.schemeManager.list();
+    host = newHost();
+  });
+
+  afterEach(async () => {
+    await host.stop();
+    await server.stop();
+    await removeFolders();
+    expect(clock.pendingTimers, 'timers left behind').to.equal(0);
+    expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
+  });
+
+  /** A plugin that notes its starts and stops. */
+  function add(name: string, dependencies: readonly string[] = [], plugin: Plugin = noting(name)): void {
+    host.add(sourceNeeding(name, plugin, dependencies));
+  }
+
+  const noting = (name: string): Plugin => ({
+    start: () => void calls.push(`start ${name}`),
+    stop: () => void calls.push(`stop ${name}`),
+  });
+
+  async function started(): Promise<void> {
+    await host.start();
+    await idle();
+  }
+
+  const idle = async (): Promise<unknown> =>
+    eventually(() => host.isIdle(), { describe: () => JSON.stringify(host.statuses()) });
+  const object = async (name: string): Promise<PluginObject> => server.client.get(kind, name);
+  const ready = async (name: string): Promise<unknown> =>
+    (await object(name)).status?.conditions?.find(({ type }) => type === 'Ready');
+
+  async function change(name: string, spec: Partial<PluginSpec>): Promise<void> {
+    await server.client.patch(kind, name, { type: 'merge', patch: { spec } });
+    await idle();
+  }
+
+  /** Phases of a plugin's object from a revision on, each change once, until one is as wanted. */
+  async function phasesUntil(last: string, name: string, from: PluginObject): Promise<readonly string[]> {
+    const { resourceVersion } = from.metadata;
+    const seen: string[] = [];
+    for await (const { type, object: changed } of server.client.watch(kind, {
+      resourceVersion,
+      fieldSelector: `metadata.name=${name}`,
+    })) {
+      seen.push(`${type} ${(changed as PluginObject).status?.phase}`);
+      if (seen.at(-1) === last) return seen;
+    }
+    return seen;
+  }
+
+  it('say what the manifest says, and what the host observes', async () => {
+    const manifest = [
+      'name: full',
+      'version: 1.2.3',
+      'displayName: Full',
+      'description: All of it',
+      'group: full.example.com',
+      'dependencies: { other?: ^1.0.0 }',
+    ].join('\n');
+    await host.addFolder(await makePlugin('full', 'export default {};', { 'plugin.yaml': manifest }));
+    await started();
+    const { spec, status, metadata } = await object('full');
+    expect(spec).to.deep.equal({
+      enabled: true,
+      version: '1.2.3',
+      displayName: 'Full',
+      description: 'All of it',
+      revision: '2.15',
+      requires: '*',
+      group: 'full.example.com',
+      dependencies: [{ name: 'other', range: '^1.0.0', optional: true }],
+    });
+    const stated = { observedGeneration: 1, lastTransitionTime: '2030-01-01T00:00:00Z', message: '' };
+    expect(status).to.deep.equal({
+      phase: 'Started',
+      observedVersion: '1.2.3',
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'Started', ...stated },
+        { type: 'IndexesBuilt', status: 'True', reason: 'Built', ...stated },
+        { type: 'ObjectsApplied', status: 'True', reason: 'Applied', ...stated },
+      ],
+    });
+    expect(metadata.generation).to.equal(1);
+  });
+
+  it('are there for plugins that were refused, where the name can be one of an object', async () => {
+    await host.addFolder('/nowhere/at-all');
+    await host.addFolder('/nowhere/No Object');
+    await host.addFolder(
+      await makePlugin('old', '', { 'plugin.yaml': 'name: old\nversion: 1.0.0\nrequires: ^9.0.0\n' }),
+    );
+    add('good');
+    await host.addFolder(await makePlugin('good', 'export default {};'));
+    await started();
+    const { items } = await server.client.list(kind, { sort: 'metadata.name,asc' });
+    expect(items.map(({ metadata, status }) => [metadata.name, status?.phase, status?.reason])).to.deep.equal([
+      ['at-all', 'Failed', 'Refused'],
+      ['good', 'Started', undefined],
+      ['old', 'Failed', 'Refused'],
+    ]);
+    expect(items[0]?.status?.message).to.equal('/nowhere/at-all: there is no such folder');
+    expect(items[2]?.spec).to.include({ version: '1.0.0', requires: '^9.0.0' });
+  });
+
+  for (const [failure, dependencies, plugin] of [
+    ['LoadFailed', [], 'nothing' as unknown as Plugin],
+    ['DependencyMissing', ['absent'], {}],
+    [
+      'StartFailed',
+      [],
+      {
+        start: () => {
+          throw new Error('no');
+        },
+      },
+    ],
+  ] as const) {
+    it(`name what a plugin failed at: ${failure}`, async () => {
+      add('a', dependencies, plugin);
+      await started();
+      const { status } = await object('a');
+      expect(status).to.include({ phase: 'Failed', reason: failure, message: host.statuses()[0]?.reason });
+      expect(await ready('a')).to.include({ status: 'False', reason: failure, message: status?.message });
+    });
+  }
+
+  describe('spec.enabled: false at the start', () => {
+    beforeEach(async () => {
+      add('a');
+      await started();
+      await change('a', { enabled: false });
+      await host.stop();
+      calls = [];
+      host = newHost();
+    });
+
+    it('runs nothing of the plugin, fails those that need it, and the host is ready', async () => {
+      let isLoaded = false;
+      const source = pluginSource('a', {});
+      host.add({
+        ...source,
+        load: async () => {
+          isLoaded = true;
+          return {};
+        },
+      });
+      add('b', ['a']);
+      await started();
+      expect([isLoaded, calls]).to.deep.equal([false, []]);
+      expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
+      expect(await ready('a')).to.include({ status: 'False', reason: 'Disabled', message: 'spec.enabled is false' });
+      expect((await object('b')).status).to.include({
+        phase: 'Failed',
+        reason: 'DependencyNotStarted',
+        message: 'needs plugin "a", which is disabled',
+      });
+      expect(host.readinessProblem()).to.equal(undefined);
+    });
+
+    it('true starts it later, and those that wait for it', async () => {
+      add('a');
+      add('b', ['a']);
+      add('c', ['b']);
+      await started();
+      await change('a', { enabled: true });
+      expect(calls).to.deep.equal(['start a', 'start b', 'start c']);
+      expect((await object('c')).status).to.include({ phase: 'Started' });
+    });
+  });
+
+  describe('spec.enabled while the host runs', () => {
+    it('false stops the plugin after those that need it, true brings all of them back', async () => {
+      add('a');
+      add('b', ['a']);
+      add('other');
+      await started();
+      calls = [];
+      await change('a', { enabled: false });
+      expect(calls).to.deep.equal(['stop b', 'stop a']);
+      expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
+      expect((await object('b')).status).to.include({ phase: 'Failed', reason: 'DependencyNotStarted' });
+      expect((await object('other')).status).to.include({ phase: 'Started' });
+      expect(host.readinessProblem()).to.equal(undefined);
+      calls = [];
+      await change('a', { enabled: true });
+      expect(calls).to.deep.equal(['start a', 'start b']);
+      expect((await object('b')).status).to.include({ phase: 'Started' });
+      expect(await ready('b')).to.include({ status: 'True' });
+    });
+
+    it('takes kinds away and brings them back with their objects', async () => {
+      const Widget = widgetModel();
+      add('a', [], { models: [Widget] });
+      await started();
+      await server.client.create(Widget, { metadata: { name: 'w' } });
+      await change('a', { enabled: false });
+      const refused: unknown = await server.client.get(Widget, 'w').catch((error: unknown) => error);
+      expect(isNotFound(refused)).to.equal(true);
+      await change('a', { enabled: true });
+      expect((await server.client.get(Widget, 'w')).metadata.name).to.equal('w');
+    });
+
+    it('false ends a start that is under way', async () => {
+      add('a', [], { start: never });
+      const starting = host.start();
+      await eventually(async () => expect((await object('a')).status?.phase).to.equal('Starting'));
+      await change('a', { enabled: false });
+      await starting;
+      expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
+    });
+
+    it('false and true again start a plugin anew that had failed', async () => {
+      let isBroken = true;
+      const start = (): void => {
+        if (isBroken) throw new Error('broken');
+      };
+      add('a', [], { start });
+      await started();
+      isBroken = false;
+      await change('a', { enabled: false });
+      expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
+      await change('a', { enabled: true });
+      expect((await object('a')).status)
+        .to.include({ phase: 'Started' })
+        .and.not.have.property('reason');
+    });
+
+    it('comes to what was asked last, however quickly it changes', async () => {
+      add('a');
+      add('b', ['a']);
+      await started();
+      for (let round = 0; round < 20; round += 1) {
+        const spec = { enabled: round % 2 === 1 };
+        await server.client.patch(kind, round % 3 === 0 ? 'b' : 'a', { type: 'merge', patch: { spec } });
+      }
+      for (const name of ['a', 'b'])
+        await server.client.patch(kind, name, { type: 'merge', patch: { spec: { enabled: true } } });
+      await eventually(() => host.isIdle() && host.statuses().every(({ phase }) => phase === 'Started'), {
+        describe: () => JSON.stringify(host.statuses()),
+      });
+      for (const name of ['a', 'b']) expect((await object(name)).status).to.include({ phase: 'Started' });
+    });
+  });
+
+  it('show every phase as one change, in order', async () => {
+    add('a');
+    await started();
+    const before = await object('a');
+    await change('a', { enabled: false });
+    expect(await phasesUntil('MODIFIED Stopped', 'a', before)).to.deep.equal([
+      // The first one is the user's.
+      'MODIFIED Started',
+      'MODIFIED Stopping',
+      'MODIFIED Stopped',
+    ]);
+    const stopped = await object('a');
+    await change('a', { enabled: true });
+    expect(await phasesUntil('MODIFIED Started', 'a', stopped)).to.deep.equal(
+      ['Stopped', 'Created', 'Resolved', 'Starting', 'Started'].map((phase) => `MODIFIED ${phase}`),
+    );
+  });
+
+  it('are the host’s, but for spec.enabled, labels and annotations', async () => {
+    add('a');
+    await started();
+    const patch = { metadata: { labels: { mine: 'yes' } }, spec: { version: '9.9.9', displayName: 'Mine' } };
+    await server.client.patch(kind, 'a', { type: 'merge', patch });
+    await idle();
+    const restored = await object('a');
+    expect(restored.spec).to.include({ version: '0.0.0' }).and.not.have.property('displayName');
+    expect(restored.metadata.labels).to.deep.equal({ mine: 'yes' });
+    await server.client.updateStatus(restored, { phase: 'Failed' });
+    await idle();
+    expect((await object('a')).status?.phase).to.equal('Started');
+    expect(await ready('a')).to.include({ observedGeneration: (await object('a')).metadata.generation });
+  });
+
+  it('come back when they are deleted, wanting what they wanted', async () => {
+    add('a');
+    add('b');
+    await started();
+    await change('b', { enabled: false });
+    calls = [];
+    for (const name of ['a', 'b']) await server.client.delete(kind, name);
+    await idle();
+    expect((await object('a')).status).to.include({ phase: 'Started' });
+    expect((await object('b')).spec.enabled).to.equal(false);
+    expect((await object('b')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
+    expect(calls).to.deep.equal([]);
+  });
+
+  it('without a spec want the plugin to run, and disturb no other', async () => {
+    add('a');
+    add('b');
+    await started();
+    await change('b', { enabled: false });
+    // What a user may send; the type of this client knows better.
+    const bare = { metadata: { name: 'bare' } } as unknown as PluginObject;
+    await server.client.create(kind, bare);
+    await server.client.patch(kind, 'a', { type: 'merge', patch: { spec: null } });
+    await idle();
+    expect((await object('bare')).status).to.include({ reason: 'NotInstalled' });
+    expect((await object('a')).spec).to.include({ enabled: true, version: '0.0.0' });
+    await host.stop();
+    host = newHost();
+    add('b');
+    await started();
+    expect((await object('b')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
+  });
+
+  it('stay when the plugin is gone, say so, and can then be deleted', async () => {
+    add('a');
+    await started();
+    await host.stop();
+    host = newHost();
+    await started();
+    expect((await object('a')).status).to.include({
+      phase: 'Stopped',
+      reason: 'NotInstalled',
+      observedVersion: '0.0.0',
+    });
+    expect(await ready('a')).to.include({ status: 'False', reason: 'NotInstalled' });
+    await server.client.delete(kind, 'a');
+    await idle();
+    expect((await server.client.list(kind)).items).to.deep.equal([]);
+  });
+
+  describe('that cannot be written', () => {
+    /** A client whose writes fail until it is repaired. */
+    function failingClient(): { readonly client: Client; repair(): void } {
+      let isBroken = true;
+      const client = new Proxy(server.client, {
+        get: (target, key) => {
+          const value: unknown = Reflect.get(target, key, target);
+          if (typeof value !== 'function') return value;
+          if (isBroken && ['create', 'update', 'updateStatus'].includes(String(key))) return rejecting;
+          return value.bind(target) as unknown;
+        },
+      });
+      return { client, repair: () => (isBroken = false) };
+    }
+
+    it('hold up no plugin, and follow once they can', async () => {
+      const { client, repair } = failingClient();
+      host = newHost(client);
+      add('a');
+      await host.start();
+      expect(host.statuses()).to.deep.equal([{ name: 'a', version: '0.0.0', phase: 'Started' }]);
+      await eventually(() => expect(warnings).to.include("a plugin's object could not be written"));
+      repair();
+      await eventually(async () => {
+        await clock.advance(1_000);
+        return host.isIdle();
+      });
+      expect((await object('a')).status).to.include({ phase: 'Started' });
+    });
+
+    it('hold up no stop', async () => {
+      host = newHost(failingClient().client);
+      add('a');
+      await host.start();
+      await host.stop();
+      expect(calls).to.deep.equal(['start a', 'stop a']);
+    });
+  });
+
+  it('hold up nobody when their kind cannot be served', async () => {
+    const squatter = { ...kind, kind: 'Squatter', schemaName: 'Plugin' };
+    server.schemeManager.register(squatter);
+    add('a');
+    await host.start();
+    expect(host.statuses()).to.deep.equal([{ name: 'a', version: '0.0.0', phase: 'Started' }]);
+    await idle();
+    server.schemeManager.unregister(squatter, serviceOwner);
+  });
+});

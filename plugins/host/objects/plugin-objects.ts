@@ -1,0 +1,145 @@
+import { ignoreNotFound } from '@homeostat/controller-runtime/api';
+import { serviceOwner } from '@homeostat/apiserver';
+import type { ApiServer } from '@homeostat/apiserver';
+import { controller, createManager } from '@homeostat/controller-runtime';
+import type { Manager, ReconcileRequest } from '@homeostat/controller-runtime';
+import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { pluginKind, wishesOf } from './plugin-kind.ts';
+import type { PluginWishes } from '../lifecycle/plugin-state.ts';
+import type { PluginObject } from './plugin-kind.ts';
+import { writePluginObject } from './plugin-object-write.ts';
+import { PluginObjectWriter } from './plugin-object-writer.ts';
+import type { PluginReport } from './plugin-report.ts';
+
+export interface PluginObjectsOptions {
+  readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** What an object wants: for each at first, and after each change. Never twice at once for one name. */
+  readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
+  /** An object is gone. Whether its plugin is gone as well, so that the object does not come back. */
+  readonly onDeleted: (name: string) => Promise<boolean>;
+}
+
+/** What an object wants. */
+export interface DesiredPlugin extends PluginWishes {
+  readonly name: string;
+}
+
+/**
+ * The plugins as objects: keeps each object at what the host reports of its plugin, and tells the host what the objects
+ * want. Nothing that fails here, or takes long, fails or delays a plugin. Lives once: open, follow, close.
+ */
+export class PluginObjects {
+  readonly #options: PluginObjectsOptions;
+  readonly #kind: ModelDescriptor<PluginObject>;
+  readonly #manager: Manager;
+  readonly #writers = new Map<string, PluginObjectWriter>();
+  /** `metadata.generation` of each object that the host has acted upon. */
+  readonly #generations = new Map<string, number>();
+  readonly #unfollow = new AbortController();
+  readonly #closing = new AbortController();
+  #opened: Promise<readonly DesiredPlugin[]> | undefined;
+  #followed: Promise<void> | undefined;
+  #isServed = false;
+
+  constructor(options: PluginObjectsOptions) {
+    const { server, clock, logger } = options;
+    this.#options = options;
+    this.#kind = pluginKind(server.schemeManager.serviceDomain);
+    const reconcile = async (request: ReconcileRequest): Promise<void> => this.#reconcile(request);
+    const definition = controller(this.#kind, { name: 'plugins', reconcile: { reconcile } });
+    this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
+  }
+
+  /** Registers the kind, and answers the objects that are stored. Never rejects: without objects, plugins start all the same. */
+  open(): Promise<readonly DesiredPlugin[]> {
+    this.#opened ??= this.#open();
+    return this.#opened;
+  }
+
+  /** From now on objects that change are acted upon. */
+  follow(): void {
+    if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
+  }
+
+  /** Has a plugin's object say so, in the background; before `open`, later. */
+  report(name: string, report: PluginReport): void {
+    this.#writer(name).push(report);
+  }
+
+  /** Everything is written, and every change acted upon. */
+  isIdle(): boolean {
+    const isQuiet = this.#followed === undefined || this.#manager.isIdle();
+    return isQuiet && (!this.#isServed || [...this.#writers.values()].every((writer) => writer.isIdle()));
+  }
+
+  /** Writes what is not written yet, and takes the kind back. Never rejects. */
+  async close(): Promise<void> {
+    this.#unfollow.abort();
+    await this.#opened;
+    await this.#followed;
+    this.#closing.abort();
+    await Promise.all([...this.#writers.values()].map(async (writer) => writer.drained()));
+    if (!this.#isServed) return;
+    this.#isServed = false;
+    try {
+      this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
+    } catch (err) {
+      this.#options.logger.error({ err }, 'the kind of plugins was taken back with an error');
+    }
+  }
+
+  async #open(): Promise<readonly DesiredPlugin[]> {
+    const { server, logger } = this.#options;
+    try {
+      server.schemeManager.register(this.#kind);
+      await server.whenReady(this.#kind);
+      const { items } = await server.client.list(this.#kind);
+      this.#isServed = true;
+      for (const { metadata } of items) this.#generations.set(metadata.name, metadata.generation);
+      for (const writer of this.#writers.values()) writer.open();
+      return items.map(({ metadata, spec }) => ({ name: metadata.name, ...wishesOf(spec) }));
+    } catch (err) {
+      logger.error({ err }, 'plugins have no objects: their kind could not be served');
+      return [];
+    }
+  }
+
+  async #reconcile({ name, client }: ReconcileRequest): Promise<void> {
+    const object = await client.get(this.#kind, name).catch(ignoreNotFound);
+    if (object === undefined) this.#forget(name, await this.#options.onDeleted(name));
+    else {
+      this.#generations.set(name, object.metadata.generation);
+      await this.#options.onDesired({ name, ...wishesOf(object.spec) });
+    }
+    // Somebody may have changed what is the host's, or deleted the object.
+    this.#writers.get(name)?.refresh();
+  }
+
+  #forget(name: string, isGone: boolean): void {
+    this.#generations.delete(name);
+    if (isGone || this.#writers.get(name)?.latest?.identity === undefined) this.#writers.delete(name);
+  }
+
+  #writer(name: string): PluginObjectWriter {
+    const present = this.#writers.get(name);
+    if (present !== undefined) return present;
+    const { clock, logger } = this.#options;
+    const write = async (report: PluginReport): Promise<void> => this.#write(name, report);
+    const writer = new PluginObjectWriter({ name, clock, logger, write, closing: this.#closing.signal });
+    this.#writers.set(name, writer);
+    if (this.#isServed) writer.open();
+    return writer;
+  }
+
+  async #write(name: string, report: PluginReport): Promise<void> {
+    const observedGeneration = this.#generations.get(name);
+    await writePluginObject(report, {
+      client: this.#options.server.client,
+      kind: this.#kind,
+      name,
+      observedGeneration,
+    });
+  }
+}

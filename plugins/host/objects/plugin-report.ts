@@ -1,0 +1,97 @@
+import { setCondition } from '@homeostat/controller-runtime/api';
+import type { Condition, NewCondition } from '@homeostat/controller-runtime/api';
+import type { HeldKind } from '../lifecycle/held-objects.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import type { PluginIdentity, PluginObserved } from './plugin-kind.ts';
+import type { PluginFailure, PluginPhase } from '../lifecycle/plugin-state.ts';
+import type { KindProgress } from '../lifecycle/served-kinds.ts';
+
+/** What the host says of a plugin at one moment. */
+export interface PluginReport {
+  /** Absent for one that the host does not have. */
+  readonly identity?: PluginIdentity;
+  /** What an object that has to be made says; one that is there keeps its own. */
+  readonly enabled: boolean;
+  readonly phase: PluginPhase;
+  /** Absent where the phase says it all. */
+  readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';
+  readonly message?: string;
+  readonly indexing: readonly KindProgress[];
+  /** Fields of its declared objects that others have changed. */
+  readonly contested: readonly string[];
+  /** What its finalizers hold back while it does not run; absent where that is not known. */
+  readonly held?: readonly HeldKind[];
+  /** When it was so, in ms of the clock. */
+  readonly atMs: number;
+}
+
+/** The spec of a plugin's object, but for `enabled`. */
+export function identityOf(manifest: PluginManifest): PluginIdentity {
+  const { version, displayName, description, revision, requires, group, dependencies } = manifest;
+  return {
+    version,
+    revision,
+    requires,
+    ...(displayName === undefined ? {} : { displayName }),
+    ...(description === undefined ? {} : { description }),
+    ...(group === undefined ? {} : { group }),
+    ...(dependencies.length === 0 ? {} : { dependencies }),
+  };
+}
+
+/** As Kubernetes has it for the message of a condition. */
+const maxMessageLength = 32_768;
+
+/** The status that a report amounts to. `present` is the one that it replaces: times of conditions go on. */
+export function observedOf(
+  report: PluginReport,
+  present: PluginObserved | undefined,
+  observedGeneration: number,
+): PluginObserved {
+  const { identity, phase, reason, indexing, held = present?.heldBack ?? [] } = report;
+  const message = report.message?.slice(0, maxMessageLength);
+  const observedVersion = identity === undefined ? present?.observedVersion : identity.version;
+  const now = `${new Date(report.atMs).toISOString().slice(0, 19)}Z`;
+  const conditions = conditionsOf({ ...report, message }).reduce<readonly Condition[] | undefined>(
+    (list, condition) => setCondition(list, { ...condition, observedGeneration }, now),
+    present?.conditions,
+  );
+  return {
+    phase,
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+    ...(observedVersion === undefined ? {} : { observedVersion }),
+    ...(indexing.length === 0 ? {} : { indexing }),
+    ...(held.length === 0 ? {} : { heldBack: held }),
+    ...(conditions === undefined ? {} : { conditions }),
+  };
+}
+
+type Facts = Pick<PluginReport, 'phase' | 'reason' | 'indexing' | 'contested'> & {
+  readonly message: string | undefined;
+};
+
+function conditionsOf(facts: Facts): readonly NewCondition[] {
+  const { phase, reason = phase, message = '' } = facts;
+  return [
+    { type: 'Ready', status: phase === 'Started' ? 'True' : 'False', reason, message },
+    indexesCondition(facts),
+    objectsCondition(facts),
+  ];
+}
+
+function objectsCondition({ phase, contested }: Facts): NewCondition {
+  const type = 'ObjectsApplied';
+  if (phase !== 'Started') return { type, status: 'Unknown', reason: phase, message: '' };
+  if (contested.length === 0) return { type, status: 'True', reason: 'Applied', message: '' };
+  return { type, status: 'False', reason: 'FieldConflicts', message: contested.join('; ').slice(0, maxMessageLength) };
+}
+
+function indexesCondition({ phase, reason, message = '', indexing }: Facts): NewCondition {
+  const type = 'IndexesBuilt';
+  if (phase === 'Started') return { type, status: 'True', reason: 'Built', message: '' };
+  if (reason === 'IndexBuildFailed') return { type, status: 'False', reason, message };
+  if (indexing.length === 0) return { type, status: 'Unknown', reason: phase, message: '' };
+  const progress = indexing.map(({ kind, indexed }) => `${kind}: ${indexed} objects so far`).join(', ');
+  return { type, status: 'False', reason: 'Building', message: progress };
+}

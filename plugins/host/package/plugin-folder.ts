@@ -1,0 +1,69 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readDeclaredObjects } from '../declared/declared-objects.ts';
+import { fileInside } from '../text/inside-folder.ts';
+import { parseManifest } from '../manifest/manifest.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import { importPluginModule } from './plugin-modules.ts';
+import type { PluginSource } from './plugin-source.ts';
+
+/** Files that are served under `/plugins/<name>/assets/`. */
+const assetsFolder = 'resources/static';
+
+export interface PluginFolder extends PluginSource {
+  readonly folder: string;
+}
+
+/**
+ * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that says what is missing, or names
+ * the file and every mistake in it. `shownAs` is what messages call the folder; default its real path.
+ */
+export async function openPluginFolder(path: string, shownAs?: string): Promise<PluginFolder> {
+  const folder = await present(realpath(path), `${path}: there is no such folder`);
+  const shown = shownAs ?? folder;
+  const yaml = await present(
+    readFile(join(folder, 'plugin.yaml'), 'utf8'),
+    `${shown}: is no plugin, since it has no plugin.yaml`,
+  );
+  const manifest = parseManifest(yaml, join(shown, 'plugin.yaml'));
+  return {
+    manifest,
+    folder,
+    load: async () => importDefault(folder, await findMain(folder, manifest)),
+    declaredObjects: () => readDeclaredObjects(folder, manifest.revision),
+    reopen: () => openPluginFolder(path),
+    assets: () => assetsOf(folder),
+  };
+}
+
+/** The real path of the file that exports the plugin of a folder (itself a real path). Rejects when it is not there, or outside. */
+export async function findMain(folder: string, { main }: PluginManifest): Promise<string> {
+  return present(fileInside(folder, main), `${main} is not there: the plugin has to be built first`);
+}
+
+async function assetsOf(folder: string): Promise<string | undefined> {
+  try {
+    return await fileInside(folder, assetsFolder);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What reading a path answers; where it is not there, the message says so in place of the system's words. */
+async function present<V>(reading: Promise<V>, message: string): Promise<V> {
+  return reading.catch((error: unknown) => {
+    throw isMissing(error) ? new Error(message) : error;
+  });
+}
+
+/** Also of a path below something that is no folder. */
+function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+async function importDefault(folder: string, file: string): Promise<unknown> {
+  const module = (await importPluginModule(folder, file)) as { readonly default?: unknown };
+  if (module.default === undefined) throw new Error(`${file} has no default export`);
+  return module.default;
+}

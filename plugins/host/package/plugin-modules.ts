@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { register } from 'node:module';
+import { join, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { placeInFolder, usualFrames } from '../text/error-stack.ts';
+import { buildQuery } from './plugin-modules-hooks.ts';
+
+/** What Node loads as a module; other files are read anew by whoever reads them. */
+const codeFiles = /\.(?:[cm]?js|json|wasm)$/;
+
+/** Where npm says which packages are installed, each with a digest of its content. */
+const installedPackages = join('node_modules', '.package-lock.json');
+
+/** Node keeps modules for as long as the process lives, and so does this: the build of each folder that it loaded first. */
+const firstBuilds = new Map<string, string>();
+let isHooked = false;
+
+/**
+ * Imports a module of a plugin as its files are now. Node has no way to drop a module, so code that has changed since the
+ * first import is loaded beside it, under URLs with a digest of the build, and what was loaded before stays in memory.
+ * Code that was loaded already, this build or an earlier one, is not loaded again.
+ */
+export async function importPluginModule(folder: string, file: string): Promise<unknown> {
+  const url = pathToFileURL(file);
+  const build = await digestOf(folder);
+  const first = firstBuilds.get(folder) ?? build;
+  firstBuilds.set(folder, first);
+  if (build !== first) {
+    hookResolution();
+    url.search = buildQuery(build, pathToFileURL(folder));
+  }
+  try {
+    return await withDeepStacks(async () => import(url.href) as Promise<unknown>);
+  } catch (error) {
+    throw error instanceof SyntaxError && placeInFolder(error, folder) === undefined
+      ? await placedSyntaxError(folder, error)
+      : error;
+  }
+}
+
+/** Frames that are kept of an error while a plugin is loaded: a model is checked many calls below the line that declares it. */
+const loadingFrames = 60;
+let loads = 0;
+
+/** Not for longer: each error costs as much more as it has frames. */
+async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
+  loads += 1;
+  Error.stackTraceLimit = loadingFrames;
+  try {
+    return await load();
+  } finally {
+    loads -= 1;
+    if (loads === 0) Error.stackTraceLimit = usualFrames;
+  }
+}
+
+/** Of a module that it cannot parse Node tells what is wrong, and not where: which file it is, and which line, a check of each tells. */
+async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Error> {
+  for (const path of (await codeFilesIn(folder)).filter((each) => each.endsWith('js'))) {
+    const check = promisify(execFile)(process.execPath, ['--check', join(folder, path)]);
+    const said = await check.then(
+      () => '',
+      (failed: unknown) => String((failed as { readonly stderr?: unknown }).stderr),
+    );
+    const line = /:(\d+)$/m.exec(said)?.[1];
+    if (line !== undefined) return new Error(`${path}:${line}: ${error.message}`, { cause: error });
+  }
+  return error;
+}
+
+/** A module that is loaded anew has its imports loaded anew, which Node does not do by itself. */
+function hookResolution(): void {
+  if (isHooked) return;
+  isHooked = true;
+  register(new URL('./plugin-modules-hooks.js', import.meta.url));
+}
+
+async function digestOf(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of await codeFilesIn(folder)) hash.update(`${file}\0`).update(await readFile(join(folder, file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+async function codeFilesIn(folder: string, path = ''): Promise<readonly string[]> {
+  const files: string[] = [];
+  const entries = await readdir(join(folder, path), { withFileTypes: true });
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const below = path === '' ? entry.name : `${path}${sep}${entry.name}`;
+    if (entry.isDirectory() && entry.name !== 'node_modules') files.push(...(await codeFilesIn(folder, below)));
+    if (entry.isDirectory() && below === 'node_modules') files.push(...(await listOfPackages(folder)));
+    if (entry.isFile() && codeFiles.test(entry.name)) files.push(below);
+  }
+  return files;
+}
+
+async function listOfPackages(folder: string): Promise<readonly string[]> {
+  const names = await readdir(join(folder, 'node_modules'));
+  return names.includes('.package-lock.json') ? [installedPackages] : [];
+}

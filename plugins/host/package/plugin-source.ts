@@ -1,0 +1,30 @@
+import type { Declaration } from '../declared/declared-object.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+
+/** Where a plugin comes from. */
+export interface PluginSource {
+  readonly manifest: PluginManifest;
+  /** Real path; absent for a plugin that is no folder. */
+  readonly folder?: string;
+  /** Runs the plugin's module, and answers what it exports; not yet checked. */
+  load(): Promise<unknown>;
+  /** What its files declare, and what is wrong with them. */
+  declaredObjects(): Promise<readonly Declaration[]>;
+  /** Real path of the folder of its static files; undefined when it has none. Rejects when a link leads out of the plugin's folder. */
+  assets(): Promise<string | undefined>;
+  /** The same plugin as its files are now; absent where there are none. Rejects when they cannot be read. */
+  reopen?(): Promise<PluginSource>;
+}
+
+/** A plugin that is in the program already: in tests, and where a program brings its own. */
+export function pluginSource(name: string, plugin: unknown): PluginSource {
+  const manifest: PluginManifest = {
+    name,
+    version: '0.0.0',
+    requires: '*',
+    revision: '2.15',
+    dependencies: [],
+    main: 'dist/index.js',
+  };
+  return { manifest, load: async () => plugin, declaredObjects: async () => [], assets: async () => undefined };
+}

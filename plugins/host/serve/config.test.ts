@@ -1,0 +1,206 @@
+import { expect } from 'chai';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfig } from './config.ts';
+import type { ServeConfig } from './config.ts';
+import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
+
+function read(flags: object, environment: Readonly<Record<string, string>> = {}): ServeConfig {
+  return readConfig({ flags: flags as Readonly<Record<string, unknown>>, environment });
+}
+
+describe('the configuration of serve', () => {
+  after(removeFolders);
+
+  it('has a default for everything', () => {
+    expect(read({})).to.deep.equal({
+      database: 'sqlite:./data/homeostat.db',
+      databaseOrigin: 'the default',
+      host: '127.0.0.1',
+      port: 8700,
+      plugins: [],
+      hostNames: [],
+      serviceDomain: 'homeostat.internal',
+      insecure: false,
+      retention: {},
+      logLevel: 'info',
+      hints: false,
+      strict: false,
+    });
+  });
+
+  it('takes a flag before the environment, the environment before the file, the file before the default', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'port: 1\nhost: localhost\nlog-level: warn\nhints: true\n' });
+    const environment = { HOMEOSTAT_PORT: '2', HOMEOSTAT_LOG_LEVEL: 'error' };
+    const config = read({ port: '3', config: join(folder, 'c.yaml') }, environment);
+    expect(config).to.include({ port: 3, logLevel: 'error', host: 'localhost', hints: true });
+    expect(config.serviceDomain).to.equal('homeostat.internal');
+  });
+
+  it('takes the file from the environment, too, and its folders relative to the file', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'plugin: [plugins/a, /b]\nhost-name: [x.example.com]\n' });
+    const config = read({}, { HOMEOSTAT_CONFIG: join(folder, 'c.yaml') });
+    expect(config.plugins).to.deep.equal([join(folder, 'plugins/a'), '/b']);
+    expect(config.hostNames).to.deep.equal(['x.example.com']);
+  });
+
+  it('reads how much history is kept, within bounds', () => {
+    const flags = { 'history-seconds': '60', 'history-changes': '5', 'history-mib': '2' };
+    expect(read(flags).retention).to.deep.equal({ minAgeMs: 60_000, minChanges: 5, maxBytes: 2_097_152 });
+    expect(() => read({ 'history-seconds': '0' })).to.throw(
+      '--history-seconds: must be a whole number from 1 to 604800',
+    );
+    expect(() => read({ 'history-mib': '20000' })).to.throw('--history-mib: must be a whole number from 1 to 16384');
+  });
+
+  it('reads how long events live, as a time with its unit', () => {
+    expect(['90s', '30m', '24h'].map((time) => read({ 'event-ttl': time }).eventTtlMs)).to.deep.equal([
+      90_000, 1_800_000, 86_400_000,
+    ]);
+    for (const time of ['60', '0s', '1d', '-1h', '8761h', '1h30m']) {
+      expect(() => read({ 'event-ttl': time }), time).to.throw('--event-ttl: must be a time such as 90s, 30m or 24h');
+    }
+  });
+
+  it('splits lists of the environment at commas, and switches on with true', () => {
+    const config = read({}, { HOMEOSTAT_PLUGIN: '/a,/b', HOMEOSTAT_INSECURE: 'true', HOMEOSTAT_HOST: '0.0.0.0' });
+    expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
+  });
+
+  it('tells a switch that is off from one that nobody set, where the default is not off', () => {
+    expect(read({})).not.to.have.property('leaderElection');
+    expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
+    expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);
+    expect(read({}, { HOMEOSTAT_LEADER_ELECT: 'false' }).leaderElection).to.equal(false);
+    expect(() => read({ 'leader-elect': 'no' })).to.throw('--leader-elect: must be true or false, not "no"');
+  });
+
+  it('names the place of every bad value, at once', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'log-level: loud\nhost-name: 7\nport: 80.5\nservice-domain: local\n' });
+    const file = join(folder, 'c.yaml');
+    expect(() => read({ config: file }, { HOMEOSTAT_PORT: '99999', HOMEOSTAT_INSECURE: 'maybe' }))
+      .to.throw()
+      .with.property('message')
+      .that.equals(
+        [
+          'HOMEOSTAT_INSECURE: must be true or false, not "maybe"',
+          'HOMEOSTAT_PORT: must be a whole number from 0 to 65535, not "99999"',
+          `${file}: host-name: must be a list of texts`,
+          `${file}: service-domain: must have at least one dot`,
+          `${file}: log-level: must be one of debug, info, warn, error, silent, not "loud"`,
+        ].join('\n'),
+      );
+  });
+
+  it('refuses keys of the file that it does not know, by name', async () => {
+    const folder = await makeFolder({ 'c.yaml': 'prot: 80\nconfig: other.yaml\n' });
+    expect(() => read({ config: join(folder, 'c.yaml') }))
+      .to.throw('prot: is no option; there are database, host, port')
+      .with.property('message')
+      .that.includes('config: is no option');
+  });
+
+  it('refuses a file that is not there or no YAML, naming who named it', async () => {
+    const folder = await makeFolder({ 'bad.yaml': 'a: [\n' });
+    expect(() => read({ config: '/nowhere.yaml' })).to.throw('--config: /nowhere.yaml: ENOENT');
+    expect(() => read({}, { HOMEOSTAT_CONFIG: join(folder, 'bad.yaml') })).to.throw(/^HOMEOSTAT_CONFIG: .*line 2/);
+  });
+
+  it('takes a token of 16 to 1,024 printable characters, from wherever', async () => {
+    const token = 'sixteen-letters!';
+    const folder = await makeFolder({ 'c.yaml': `token: "${token}"\n` });
+    chmodSync(join(folder, 'c.yaml'), 0o600);
+    expect(read({ token }).token).to.equal(token);
+    expect(read({}, { HOMEOSTAT_TOKEN: token }).token).to.equal(token);
+    expect(read({ config: join(folder, 'c.yaml') }).token).to.equal(token);
+    expect(read({ token: 'x'.repeat(1024) }).token).to.have.length(1024);
+  });
+
+  const secrets = [
+    'token: sixteen-letters!',
+    'database: postgres://me:secret@host/db',
+    'database: postgres://host/db?password=secret@',
+    'database: mysql://host/db?user=me&password=secret@',
+  ];
+  for (const secret of secrets)
+    it(`refuses a file with a secret that others can read: ${secret}`, async () => {
+      const folder = await makeFolder({ 'c.yaml': `${secret}\n`, 'plain.yaml': 'port: 1\n' });
+      const config = join(folder, 'c.yaml');
+      for (const mode of [0o644, 0o604, 0o602, 0o660]) {
+        chmodSync(config, mode);
+        const octal = mode.toString(8).padStart(4, '0');
+        expect(() => read({ config }))
+          .to.throw(`(mode ${octal}): chmod 600 it`)
+          .with.property('message')
+          .not.contain('secret@');
+      }
+      chmodSync(config, 0o600);
+      expect(read({ config })).to.be.an('object');
+      chmodSync(join(folder, 'plain.yaml'), 0o644);
+      expect(read({ config: join(folder, 'plain.yaml') }).port).to.equal(1);
+    });
+
+  it('takes proxies by address and network, and refuses what is neither', () => {
+    expect(read({ 'trusted-proxy': ['10.0.0.0/8', '::1'] }).trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
+    expect(() => read({}, { HOMEOSTAT_TRUSTED_PROXY: '10.0.0.1,proxy' })).to.throw(
+      'HOMEOSTAT_TRUSTED_PROXY: "proxy" is not an IP address or network, such as 10.1.2.3 or 10.0.0.0/8',
+    );
+  });
+
+  it('refuses any other token without repeating it', async () => {
+    for (const secret of [
+      'fifteen-letters',
+      'a secret of many words',
+      'schlüsselschlüssel',
+      'x'.repeat(1025),
+      'x\ny'.repeat(9),
+    ]) {
+      expect(() => read({ token: secret }))
+        .to.throw('--token: must be 16 to 1024 printable ASCII characters, without spaces')
+        .with.property('message')
+        .that.does.not.include(secret);
+      expect(() => read({}, { HOMEOSTAT_TOKEN: secret })).to.throw(/^HOMEOSTAT_TOKEN: must be/);
+    }
+    for (const yaml of [
+      'token: sk-0123456789abcdef\nport: [\n',
+      'token: *sk-0123456789abcdef\n',
+      'token: [sk-0123456789abcdef]\n',
+    ]) {
+      const folder = await makeFolder({ 'c.yaml': yaml });
+      expect(() => read({ config: join(folder, 'c.yaml') }))
+        .to.throw('c.yaml')
+        .with.property('message')
+        .that.does.not.include('0123456789');
+    }
+  });
+
+  it('listens beyond this machine only when told that it is insecure', () => {
+    expect(() => read({ host: '0.0.0.0' })).to.throw(
+      '--host: "0.0.0.0" is not a loopback address: add --tls, or --insecure',
+    );
+    expect(read({ host: '0.0.0.0', insecure: true }).host).to.equal('0.0.0.0');
+    expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');
+  });
+
+  it('keeps the authority beside the SQLite file, where there is one, unless told otherwise', () => {
+    const folderOf = (flags: object): unknown => read({ tls: true, ...flags }).tls;
+    expect(folderOf({})).to.deep.equal({ directory: 'data/tls' });
+    expect(folderOf({ database: 'sqlite:h.db' })).to.deep.equal({ directory: 'tls' });
+    expect(folderOf({ database: 'sqlite:///srv/homeostat/h.db' })).to.deep.equal({ directory: '/srv/homeostat/tls' });
+    expect(folderOf({ database: 'postgres://db.example.com/homeostat' })).to.deep.equal({ directory: 'data/tls' });
+    expect(folderOf({ 'tls-dir': '/etc/homeostat' })).to.deep.equal({ directory: '/etc/homeostat' });
+    expect(read({}, { HOMEOSTAT_TLS: 'true' }).tls).to.deep.equal({ directory: 'data/tls' });
+    expect(read({}, { HOMEOSTAT_TLS_DIR: '/etc/homeostat' }).tls).to.deep.equal({ directory: '/etc/homeostat' });
+  });
+
+  it('takes a certificate with its key, and neither without the other', async () => {
+    const files = { 'tls-cert': 'a.crt', 'tls-key': 'a.key' };
+    expect(read(files).tls).to.deep.equal({ certFile: 'a.crt', keyFile: 'a.key' });
+    const folder = await makeFolder({ 'c.yaml': 'tls: true\ntls-cert: a.crt\n' });
+    expect(() => read({ config: join(folder, 'c.yaml') })).to.throw(
+      'c.yaml: tls-cert: needs its private key: --tls-key',
+    );
+    expect(() => read({ 'tls-key': 'a.key' })).to.throw('--tls-key: needs its certificate: --tls-cert');
+    expect(() => read({ ...files, 'tls-dir': 'd' })).to.throw('--tls-dir: is the folder of an authority');
+  });
+});

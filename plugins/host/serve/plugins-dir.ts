@@ -1,0 +1,49 @@
+import type { DebugPage } from '@homeostat/apiserver';
+import { realpathSync, statSync } from 'node:fs';
+import { ConfigError } from './config.ts';
+import type { ServerApi } from '../remote/server-api.ts';
+
+/** What `/debug/plugins-dir` says of the server's folder of plugins. */
+interface ServedFolder {
+  /** Absolute path, as the server has it; null for a server without such a folder. */
+  readonly path: string | null;
+  /** Which folder it is, whatever its path; null where it is gone. */
+  readonly id: string | null;
+  /** The path without links; null where it is gone. */
+  readonly realPath: string | null;
+}
+
+/** @throws ConfigError where there is no folder at the path. */
+export function checkPluginsDir(path: string): void {
+  if (folderId(path) === undefined)
+    throw new ConfigError(`--plugins-dir: ${path}: there is no such folder: make it first, or name another`);
+}
+
+/** `/debug/plugins-dir`: the folder of installed plugins, by which a command that installs one knows that it has the right one. */
+export function pluginsDirPage(path: string | undefined): DebugPage {
+  return {
+    name: 'plugins-dir',
+    index: (): ServedFolder => {
+      const id = path === undefined ? undefined : folderId(path);
+      if (path === undefined || id === undefined) return { path: path ?? null, id: null, realPath: null };
+      return { path, id, realPath: realpathSync(path) };
+    },
+    item: () => undefined,
+  };
+}
+
+/** Rejects where the folder is not the one that the server looks for plugins in. */
+export async function requireServersFolder(path: string, api: ServerApi): Promise<void> {
+  const served = await api.get<ServedFolder>('/debug/plugins-dir');
+  if (served.path === null)
+    throw new Error('the server has no folder of plugins: start it with --plugins-dir (or HOMEOSTAT_PLUGINS_DIR)');
+  // A file system may show one folder with different numbers to two processes, for example in two containers.
+  if (served.id !== folderId(path) && served.realPath !== realpathSync(path))
+    throw new Error(`--plugins-dir: ${path} is not the server's folder of plugins, which is ${served.path}`);
+}
+
+/** The same for each path to one folder, also where it is mounted at several places. */
+function folderId(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found?.isDirectory() === true ? `${found.dev}:${found.ino}` : undefined;
+}

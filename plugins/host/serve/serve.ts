@@ -1,0 +1,155 @@
+import { startApiServer } from '@homeostat/apiserver';
+import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import { join } from 'node:path';
+import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
+import { ConfigError, readConfig } from './config.ts';
+import type { ConfigSources, ServeConfig } from './config.ts';
+import { controllersPage } from '../lifecycle/controllers-page.ts';
+import { createLogger } from './create-logger.ts';
+import { errorText } from '../text/error-text.ts';
+import { hintsFor } from './hints.ts';
+import type { HintOptions } from './hints.ts';
+import { stderr } from '../text/line-output.ts';
+import { PluginHost } from '../host/plugin-host.ts';
+import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
+import { Shutdown } from './shutdown.ts';
+import { StrictPlugins } from './strict-plugins.ts';
+
+/** A plugin that its author is writing: it is compiled before the server starts, and reloaded when its files change. */
+interface DevelopedPlugin {
+  readonly folder: string;
+  compileFirst(signal: AbortSignal): Promise<void>;
+  run(serving: { readonly server: ApiServer; readonly host: PluginHost }, signal: AbortSignal): Promise<void>;
+}
+
+export interface RunServeOptions extends ConfigSources {
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+  /** Served besides the plugins of the options. */
+  readonly development?: DevelopedPlugin;
+}
+
+/**
+ * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception escaped, or a newer version has
+ * upgraded the database; 2 for bad values.
+ */
+export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
+  // A mistake in a plugin is named by the line that its author wrote, not by the one that the compiler made of it.
+  process.setSourceMapsEnabled(true);
+  try {
+    return await serve(readConfig(sources), { exit, development });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+interface ServeParts extends Pick<RunServeOptions, 'exit'> {
+  readonly development: DevelopedPlugin | undefined;
+}
+
+async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
+  if (config.pluginsDir !== undefined) checkPluginsDir(config.pluginsDir);
+  const logger = createLogger(config.logLevel);
+  let host: PluginHost | undefined;
+  const shutdown = new Shutdown({
+    logger,
+    exit,
+    pluginOf: (error) => host?.pluginOf(error),
+    crash: (error) => host?.crash(error),
+  });
+  shutdown.listen();
+  try {
+    await development?.compileFirst(shutdown.signal);
+    const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
+    const { leaderElection, pluginsDir } = config;
+    const fail = (): void => shutdown.fail();
+    void failWhenOutdated(server, { logger, fail });
+    const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
+    host = new PluginHost({
+      server,
+      logger,
+      ...(strict === undefined ? {} : { onFailed: () => strict.check() }),
+      ...(leaderElection === undefined ? {} : { leaderElection }),
+      ...(pluginsDir === undefined ? {} : { pluginsDir }),
+    });
+    await runUntilStopped(config, { server, host, logger, development, strict, signal: shutdown.signal });
+    logger.info({}, 'stopped');
+    return shutdown.exitCode;
+  } catch (err) {
+    if (err instanceof ConfigError) throw err;
+    logger.error({ err }, 'homeostat could not start');
+    stderr.write(`homeostat could not start: ${errorText(err)}\n`);
+    return 1;
+  } finally {
+    shutdown.dispose();
+  }
+}
+
+async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>): Promise<ApiServer> {
+  try {
+    return await startApiServer({ ...config, ...parts });
+  } catch (error) {
+    // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
+    if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function failWhenOutdated(
+  server: ApiServer,
+  { logger, fail }: { readonly logger: Logger; readonly fail: () => void },
+): Promise<void> {
+  const err = await server.outdated;
+  logger.error({ err }, 'a newer version has upgraded the database: stopping');
+  fail();
+}
+
+interface Serving {
+  readonly server: ApiServer;
+  readonly host: PluginHost;
+  readonly logger: Logger;
+  readonly development: DevelopedPlugin | undefined;
+  readonly strict: StrictPlugins | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
+  const { server, host, logger, development, strict, signal } = serving;
+  server.addDebugPage(controllersPage(() => host.managers()));
+  server.addDebugPage(pluginsDirPage(config.pluginsDir));
+  logger.info({ url: server.url }, 'listening');
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  for (const folder of config.plugins) {
+    const name = await host.addFolder(folder);
+    strict?.add(name);
+  }
+  if (development !== undefined) await host.addFolder(development.folder);
+  await host.addInstalled();
+  await Promise.race([host.start(), stopped]);
+  if (!signal.aborted) {
+    logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
+    if (config.hints) stderr.write(hintsFor(server, hintOptions(config)));
+  }
+  const followed = development?.run(serving, signal);
+  await stopped;
+  await followed;
+  await stop(server, host);
+}
+
+function hintOptions({ token, tls }: ServeConfig): HintOptions {
+  const caFile = tls !== undefined && 'directory' in tls ? join(tls.directory, 'ca.crt') : undefined;
+  return { token: token !== undefined, caFile };
+}
+
+/** Requests are refused first; the database closes last, since reconcilers that end may still write. */
+async function stop(server: ApiServer, host: PluginHost): Promise<void> {
+  await server.drain();
+  await host.stop();
+  await server.stop();
+}

@@ -1,0 +1,40 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+import { stderr } from '../text/line-output.ts';
+import type { PluginHost } from '../host/plugin-host.ts';
+
+interface StrictPluginsOptions {
+  readonly host: () => Pick<PluginHost, 'statuses'> | undefined;
+  readonly logger: Logger;
+  /** Ends the server. */
+  readonly fail: () => void;
+}
+
+/** The plugins without which `serve --strict` does not go on. */
+export class StrictPlugins {
+  readonly #options: StrictPluginsOptions;
+  readonly #names = new Set<string>();
+  #hasFailed = false;
+
+  constructor(options: StrictPluginsOptions) {
+    this.#options = options;
+  }
+
+  add(name: string): void {
+    this.#names.add(name);
+    this.check();
+  }
+
+  /** Ends the server when one of them is Failed. */
+  check(): void {
+    const { host, logger, fail } = this.#options;
+    const failed = host()
+      ?.statuses()
+      .find(({ name, phase }) => phase === 'Failed' && this.#names.has(name));
+    if (failed === undefined || this.#hasFailed) return;
+    this.#hasFailed = true;
+    const { name, reason } = failed;
+    logger.error({ plugin: name, reason }, 'a plugin failed, and --strict is given: stopping');
+    stderr.write(`plugin "${name}" failed, and --strict is given: ${reason ?? ''}\n`);
+    fail();
+  }
+}

@@ -1,0 +1,168 @@
+import { ignoreNotFound } from '@homeostat/controller-runtime/api';
+import { compileValueSchema, serviceOwner } from '@homeostat/apiserver';
+import type { ApiServer, ValueSchema } from '@homeostat/apiserver';
+import { controller, createManager } from '@homeostat/controller-runtime';
+import type { Manager } from '@homeostat/controller-runtime';
+import type { Clock, FieldCause, FieldViolation, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { PluginManifest } from '../manifest/manifest.ts';
+import type { SettingsValues } from '../sdk/plugin-settings.ts';
+import { SettingsError } from './settings-error.ts';
+import { settingsKind } from './settings-kind.ts';
+import type { SettingsObject } from './settings-kind.ts';
+import { SettingsRun } from './settings-run.ts';
+
+export interface SettingsObjectsOptions {
+  readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Hears of settings that are not those that the plugin has last read. Must not throw. */
+  readonly onChange: (name: string) => void;
+}
+
+/** Of settings that are being read for the first time, and of those that are not stored. */
+const unknownVersion = 'unknown';
+const noVersion = 'none';
+
+/**
+ * The settings of plugins as objects: judges them by the schemas of the manifests, and hands them to the plugins that
+ * run. Lives once: add, open, follow, close.
+ */
+export class SettingsObjects {
+  readonly #options: SettingsObjectsOptions;
+  readonly #kind: ModelDescriptor<SettingsObject>;
+  readonly #manager: Manager;
+  /** Of every plugin that the host has; undefined for one whose manifest has none. */
+  readonly #schemas = new Map<string, ValueSchema | undefined>();
+  readonly #runs = new Map<string, SettingsRun>();
+  /** The resourceVersion that was last read for each plugin that has read its settings. */
+  readonly #versions = new Map<string, string>();
+  readonly #unfollow = new AbortController();
+  #isServed = false;
+  #followed: Promise<void> | undefined;
+
+  constructor(options: SettingsObjectsOptions) {
+    const { server, clock, logger } = options;
+    this.#options = options;
+    this.#kind = settingsKind(server.schemeManager.serviceDomain, (name, spec) => this.#violations(name, spec));
+    const reconcile = async ({ name }: { readonly name: string }): Promise<void> => this.#reconcile(name);
+    const definition = controller(this.#kind, { name: 'plugin-settings', reconcile: { reconcile } });
+    this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
+  }
+
+  /** From now on settings of this plugin are judged. @throws Error that says what is wrong with the schema. */
+  add({ name, settings }: PluginManifest): void {
+    this.#schemas.set(name, settings === undefined ? undefined : compileValueSchema('spec', settings));
+  }
+
+  /** The plugin is gone: its settings are no longer judged. */
+  remove(name: string): void {
+    this.#schemas.delete(name);
+    this.#versions.delete(name);
+  }
+
+  /** Registers the kind. Never rejects: plugins without settings start all the same. */
+  async open(): Promise<void> {
+    const { server, logger } = this.#options;
+    try {
+      server.schemeManager.register(this.#kind);
+      await server.whenReady(this.#kind);
+      this.#isServed = true;
+    } catch (err) {
+      logger.error({ err }, 'plugins have no settings: their kind could not be served');
+    }
+  }
+
+  /** From now on plugins hear of changes. */
+  follow(): void {
+    if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
+  }
+
+  /** Every change is known to the plugin that it is for. */
+  isIdle(): boolean {
+    return this.#followed === undefined || this.#manager.isIdle();
+  }
+
+  /** Takes the kind back. Never rejects. */
+  async close(): Promise<void> {
+    this.#unfollow.abort();
+    await this.#followed;
+    if (!this.#isServed) return;
+    this.#isServed = false;
+    try {
+      this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
+    } catch (err) {
+      this.#options.logger.error({ err }, 'the kind of settings was taken back with an error');
+    }
+  }
+
+  /** The settings of a plugin that is about to start; they are empty until they are refreshed. */
+  forRun(name: string, logger: Logger): SettingsRun {
+    const run: SettingsRun = new SettingsRun({
+      logger,
+      read: async () => this.#read(name, logger),
+      onClose: () => void (this.#runs.get(name) === run && this.#runs.delete(name)),
+    });
+    this.#runs.set(name, run);
+    return run;
+  }
+
+  #violations(name: string, spec: SettingsObject['spec']): readonly FieldViolation[] {
+    // Settings may be there before their plugin.
+    if (!this.#schemas.has(name)) return [];
+    const schema = this.#schemas.get(name);
+    if (schema === undefined) {
+      const message = `Forbidden: the plugin "${name}" has no settings`;
+      return Object.keys(spec).length === 0 ? [] : [{ field: 'spec', message, reason: 'FieldValueForbidden' }];
+    }
+    const { unknownFields, causes } = schema.judge(spec);
+    const unknown = unknownFields.map((field): FieldViolation => ({
+      field,
+      message: 'Forbidden: unknown field',
+      reason: 'FieldValueForbidden',
+    }));
+    return [...causes.map(violationOf), ...unknown];
+  }
+
+  async #read(name: string, logger: Logger): Promise<SettingsValues> {
+    const schema = this.#schemas.get(name);
+    if (schema === undefined) return {};
+    // Before it is read, so that a change in between is known to be one.
+    if (!this.#versions.has(name)) this.#versions.set(name, unknownVersion);
+    const object = await this.#find(name);
+    this.#versions.set(name, versionOf(object));
+    const { value, unknownFields, causes } = schema.judge(object?.spec ?? {});
+    if (causes.length > 0) throw new SettingsError(`PluginSettings "${name}" does not fit: ${formatCauses(causes)}`);
+    if (unknownFields.length > 0)
+      logger.warn({ fields: unknownFields }, 'settings that the plugin does not know are left out');
+    return value as SettingsValues;
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const version = versionOf(await this.#find(name));
+    const known = this.#versions.get(name) ?? version;
+    if (known === version) return;
+    try {
+      await this.#runs.get(name)?.refresh();
+    } catch (err) {
+      if (!(err instanceof SettingsError)) throw err;
+      this.#options.logger.error({ err, plugin: name }, 'new settings do not fit; the plugin keeps those before');
+    }
+    this.#options.onChange(name);
+  }
+
+  #find(name: string): Promise<SettingsObject | undefined> {
+    return this.#options.server.client.get(this.#kind, name).catch(ignoreNotFound);
+  }
+}
+
+function versionOf(object: SettingsObject | undefined): string {
+  return object?.metadata.resourceVersion ?? noVersion;
+}
+
+function violationOf({ field = 'spec', message, reason }: FieldCause): FieldViolation {
+  return { field, message, reason };
+}
+
+function formatCauses(causes: readonly FieldCause[]): string {
+  return causes.map(({ field = 'spec', message }) => `${field}: ${message}`).join('; ');
+}

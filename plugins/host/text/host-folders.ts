@@ -1,0 +1,43 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+let found: readonly string[] | undefined;
+
+/**
+ * Real paths of the folders of this package and of all that it depends on. They lie inside a plugin's folder where npm
+ * installed the host as the plugin's dependency.
+ */
+export function hostFolders(): readonly string[] {
+  found ??= findFolders(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+  return found;
+}
+
+function findFolders(root: string): readonly string[] {
+  const folders = new Set([root]);
+  // The set grows while it is walked.
+  for (const folder of folders) for (const each of dependenciesOf(folder)) folders.add(each);
+  return [...folders];
+}
+
+interface Dependencies {
+  readonly dependencies?: object;
+  readonly optionalDependencies?: object;
+}
+
+function dependenciesOf(folder: string): readonly string[] {
+  const file = join(folder, 'package.json');
+  if (!existsSync(file)) return [];
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as Dependencies;
+  const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  return names.flatMap((name) => resolveFolder(folder, name) ?? []);
+}
+
+/** Where Node finds a package. */
+function resolveFolder(from: string, name: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const candidate = join(folder, 'node_modules', name);
+    if (existsSync(candidate)) return realpathSync(candidate);
+    if (folder === dirname(folder)) return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import * as messages from './messages.ts';
+
+const path = 'host.ts';
+const textsOf = (source: string): readonly messages.SourceText[] => messages.textsOf(source, path);
+
+const errorsOf = (source: string): readonly (readonly [string, string])[] =>
+  textsOf(source).flatMap(({ text, thrownAs }) => (thrownAs === undefined ? [] : [[thrownAs, text] as const]));
+
+describe('The texts of a source', () => {
+  it('have an ellipsis for each part that is only known at run time', () => {
+    expect(textsOf('const x = `cannot open ${path}: ${error.message}`;')).to.deep.include({
+      text: 'cannot open …: …',
+      path,
+      within: [],
+    });
+  });
+
+  it('name the class and the code of an error that has the text for its message', () => {
+    const source = "throw new StoreError('locked', `${name} is in use`); throw new ConfigError('no port');";
+    expect(errorsOf(source)).to.deep.equal([
+      ['StoreError locked', '… is in use'],
+      ['ConfigError', 'no port'],
+    ]);
+  });
+
+  it('follow the message of an error through constants, conditions and sums', () => {
+    const source =
+      "function f() { const text = a ? 'one ' + 'thing' : `${n} things`; { throw new ConfigError(text, {}); } }";
+    expect(errorsOf(source)).to.deep.equal([
+      ['ConfigError', 'one thing'],
+      ['ConfigError', '… things'],
+    ]);
+  });
+
+  it('name the functions and types around them', () => {
+    const source = "type Reason = 'Crashed'; class Host { problem() { return 'is not ready'; } }";
+    expect(textsOf(source)).to.deep.equal([
+      { text: 'Crashed', path, within: ['Reason'] },
+      { text: 'is not ready', path, within: ['problem'] },
+    ]);
+  });
+});

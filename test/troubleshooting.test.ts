@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { textsIn } from './book/messages.ts';
+import type { SourceText } from './book/messages.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** An operator sees these errors: when the server starts, in the log, or as the body of a 429, 503 or 504. */
+const errorsForOperators =
+  /^(StoreError|ConfigError|SettingsError|IndexBuildError|IndexValueError|BrokenObjectError|ExportFileError|ApiError (ServiceUnavailable|TooManyRequests|Timeout))\b/;
+
+/** Any error of these files refuses a start of the server, or of a plugin. */
+const filesForOperators = /^apiserver\/tls\//;
+
+/** Their texts are causes of `/readyz`, of a 503 of a kind, or of a plugin that failed. */
+const functionsForOperators: ReadonlySet<string> = new Set([
+  'PluginFailure',
+  'awaited',
+  'awaitedKind',
+  'cycleThrough',
+  'pluginHostOptions',
+  'readinessProblem',
+  'reasonOf',
+  'wrongDependencies',
+]);
+
+/** Errors in the use of a store by the server's own code: no operator can cause or repair them. */
+const internal: ReadonlySet<string> = new Set([
+  '… of … has no data',
+  'a store opens once',
+  'operation on … has no kind',
+  'operation on … is none of create, update, delete',
+  'the store gave no outcome',
+  'two operations on … in one batch',
+]);
+
+describe('The page on troubleshooting', () => {
+  const shown = messagesOf(readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8'));
+  const texts = textsIn(root, ['apiserver', 'plugins/host']);
+  const all = new Set(texts.map(({ text }) => text));
+
+  it('shows messages as the source has them, and no others', () => {
+    expect(shown).to.have.length.above(50);
+    expect(shown.filter((message) => !all.has(message))).to.deep.equal([]);
+  });
+
+  it('shows every message to operators', () => {
+    const expected = texts.filter(isForOperators).map(({ text }) => text);
+    expect([...new Set(expected)].filter((text) => !shown.includes(text) && !internal.has(text))).to.deep.equal([]);
+  });
+
+  it('leaves out only messages that exist', () => {
+    expect([...internal].filter((text) => !all.has(text))).to.deep.equal([]);
+  });
+});
+
+/** The code spans in the first column of its tables. */
+function messagesOf(page: string): readonly string[] {
+  return page
+    .split('\n')
+    .flatMap((line) => /^\| (`.*?`) +\|/.exec(line)?.[1] ?? [])
+    .flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text));
+}
+
+function isForOperators({ text, path, thrownAs, within }: SourceText): boolean {
+  if (within.includes('PluginFailure')) return true;
+  if (!isSentence(text)) return false;
+  if (thrownAs !== undefined && (errorsForOperators.test(thrownAs) || filesForOperators.test(path))) return true;
+  const isCause = path.startsWith('plugins/host/') || path.startsWith('apiserver/crd/');
+  return isCause && within.some((name) => functionsForOperators.has(name));
+}
+
+/** Not a bare name, nor a frame for the message of another error, as `SQLite: …` is. */
+function isSentence(text: string): boolean {
+  return (text.match(/\p{L}{2,}/gu) ?? []).length > 1;
+}
