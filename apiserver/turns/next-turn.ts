@@ -2,6 +2,7 @@ import { TurnQueue } from './turn-queue.ts';
 import type { Purpose } from './turn-queue.ts';
 
 /** One for the process, as the event loop is. */
+// oxlint-disable-next-line homeostat/no-ambient-time-or-chance -- it measures the event loop's own time, whatever time a server lives in
 const turns = new TurnQueue(() => performance.now());
 
 /** Resolves when the caller may do its next step: in a later turn of the event loop, or while the present one has time. */
