@@ -117,19 +117,7 @@ describe('answers that clients do not read', () => {
     expect(await rest(socket)).to.be.below(whole);
   });
 
-  it('are cut off when the client reads a little now and then', async () => {
-    const whole = (await server.get(persons)).text.length;
-    const { socket } = await begin(ask(persons));
-    let bytes = 0;
-    for (let passed = 0; passed < 60 && !socket.closed; passed += 1) {
-      const chunk = socket.read() as Buffer | null;
-      bytes += chunk?.length ?? 0;
-      await clock.advance(20_000);
-    }
-    expect(bytes + (await rest(socket))).to.be.below(whole);
-  });
-
-  it('are not cut off while the client reads 9 KiB/s', async () => {
+  it('are not cut off while the client reads', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
     let bytes = 0;
@@ -137,7 +125,6 @@ describe('answers that clients do not read', () => {
       const chunk = socket.read() as Buffer | null;
       if (chunk === null) await once(socket, 'readable');
       else bytes += chunk.length;
-      // A chunk has 64 KiB at most.
       await clock.advance(500);
     }
     expect(socket.destroyed).to.equal(false);

@@ -15,13 +15,16 @@ interface Progress {
   readonly sinceMs: number;
 }
 
+/** What is asked of a socket. */
+type Written = Pick<Socket, 'writableLength' | 'bytesWritten' | 'destroy'>;
+
 /** Closes connections whose clients read nothing, or very slowly, so that answers and watches do not stay in memory for them. */
 export class StalledReaders {
-  readonly #sockets: Iterable<Socket>;
+  readonly #sockets: Iterable<Written>;
   readonly #clock: Clock;
-  readonly #progress = new WeakMap<Socket, Progress>();
+  readonly #progress = new WeakMap<Written, Progress>();
 
-  constructor(sockets: Iterable<Socket>, clock: Clock) {
+  constructor(sockets: Iterable<Written>, clock: Clock) {
     this.#sockets = sockets;
     this.#clock = clock;
   }
@@ -31,7 +34,7 @@ export class StalledReaders {
     for (const socket of this.#sockets) this.#check(socket);
   }
 
-  #check(socket: Socket): void {
+  #check(socket: Written): void {
     const waiting = socket.writableLength;
     if (waiting === 0) {
       this.#progress.delete(socket);
