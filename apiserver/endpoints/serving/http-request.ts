@@ -89,7 +89,7 @@ export class HttpRequest implements ServerRequest {
   }
 
   async *ndjson<T = unknown>(schema?: JsonSchema): AsyncGenerator<T> {
-    for await (const line of readLines(this.#source.stream())) yield parseLine<T>(line, schema);
+    for await (const line of readLines(this.#source.stream())) yield await parseLine<T>(line, schema);
   }
 
   withAttributes(attributes: Attributes): ServerRequest {
@@ -110,15 +110,15 @@ function merged<T>(
   return Object.freeze(Object.assign(Object.create(null) as Record<string, T>, known, added));
 }
 
-function parse<T>(text: string, schema: JsonSchema | undefined): T {
+async function parse<T>(text: string, schema: JsonSchema | undefined): Promise<T> {
   const value = parseJson(text, objectLimits);
-  if (schema !== undefined) bodyCheck(schema)(value);
+  if (schema !== undefined) await bodyCheck(schema)(value);
   return value as T;
 }
 
-function parseLine<T>({ text, number }: BodyLine, schema: JsonSchema | undefined): T {
+async function parseLine<T>({ text, number }: BodyLine, schema: JsonSchema | undefined): Promise<T> {
   try {
-    return parse<T>(text, schema);
+    return await parse<T>(text, schema);
   } catch (error) {
     if (!isApiError(error)) throw error;
     const { reason, message, causes } = error;
