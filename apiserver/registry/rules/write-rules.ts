@@ -34,11 +34,16 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
 }
 
 /** Schema and metadata rules; every violation at once (422). */
-function validateObject(rules: Rules, object: ApiObject, write: { request: WriteRequest; stored?: ApiObject }): void {
+function* validateObject(
+  rules: Rules,
+  object: ApiObject,
+  write: { request: WriteRequest; stored?: ApiObject },
+): Steps<void> {
+  const judged = yield* rules.schema.judge(object);
   const causes = [
     ...validateMetadata(object.metadata, rules.model),
     ...labelKeyCauses(object.metadata.labels, write.stored?.metadata.labels, write.request),
-    ...newCauses(rules.schema.validate(object), object, write.stored),
+    ...newCauses(judged, object, write.stored),
   ];
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
@@ -98,7 +103,7 @@ interface Admitted {
 }
 
 function* finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): Steps<ApiObject> {
-  validateObject(rules, object, { request });
+  yield* validateObject(rules, object, { request });
   yield;
   const { managedFields } = request;
   const entries =
@@ -237,7 +242,7 @@ function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): St
   const managed = next.manage.entries(stored);
   // No entries are stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
-  validateObject(rules, object, { request, stored });
+  yield* validateObject(rules, object, { request, stored });
   yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };
