@@ -1,12 +1,23 @@
 import { nextTurn } from './next-turn.ts';
 import type { Purpose } from './turn-queue.ts';
 
-/** Work that may be put aside where it yields. Each step by itself is short. */
-export type Steps<R> = Generator<undefined, R, undefined>;
+/**
+ * Work that may be put aside where it yields. Each step by itself is short. `long` says that the work takes longer than could
+ * be known before: the steps that follow are done in several turns.
+ */
+export type Steps<R> = Generator<'long' | undefined, R, undefined>;
 
-/** Does the steps of a request: all at once or, with `isLong`, in several turns of the event loop. */
+/**
+ * Does the steps of a request: all at once, until one says that they are long; or, with `isLong`, in several turns of the event
+ * loop.
+ */
 export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
-  return isLong ? byTurns(steps, 'request') : allSteps(steps);
+  if (isLong) return byTurns(steps, 'request');
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (step.value === 'long') return byTurns(steps, 'request');
+  }
 }
 
 /** Does all steps at once: for work that is known to be short. */
