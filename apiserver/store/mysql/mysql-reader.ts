@@ -7,6 +7,7 @@ import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import { isTransient, storeErrorFrom } from './mysql-errors.ts';
 import { openSession } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
+import { runSteps } from '../../turns/steps.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { operationNames } from '../operation-codes.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
@@ -16,6 +17,9 @@ import { type Change, CompactedError, type Row, type StoredClaims } from '../sto
 /** A page ends at whichever comes first; no page is much larger than the largest object. */
 const maxPageRows = 1000;
 const maxPageBytes = 1024 * 1024;
+
+/** Claims that are read at once: about a millisecond. */
+const claimsAtOnce = 2_000;
 
 /** A session that only reads holds nothing up: as long as servers allow by default. */
 const idleTimeoutS = 28_800;
@@ -76,7 +80,7 @@ export class MysqlReader {
 
   async claims(kind: number): Promise<StoredClaims> {
     const [rows = []] = await this.#read(sql.listKindClaims(kind));
-    return storedClaims(rows);
+    return runSteps(storedClaims(rows), rows.length > claimsAtOnce);
   }
 
   async scan(kind: number, after: string): Promise<{ readonly rows: readonly Row[]; readonly isLast: boolean }> {

@@ -7,6 +7,7 @@ import { PostgresLink } from './postgres-link.ts';
 import { changesOf, type LoggedRow, pageSize, rowsOf, type ScannedRow } from './postgres-page.ts';
 import { checkSchemaRow } from './postgres-schema.ts';
 import * as sql from './postgres-statements.ts';
+import { runSteps } from '../../turns/steps.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
@@ -14,6 +15,9 @@ import { type Change, CompactedError, type Row, type StoredClaims } from '../sto
 /** A page ends at whichever comes first. */
 const maxPageRows = 1_000;
 const maxPageBytes = 1024 * 1024;
+
+/** Claims that are read at once: about a millisecond. */
+const claimsAtOnce = 2_000;
 
 /** The reading side of a database, on a connection of its own: a long answer holds up no commit. */
 export class PostgresReader {
@@ -74,7 +78,8 @@ export class PostgresReader {
   }
 
   async claims(kind: number): Promise<StoredClaims> {
-    return storedClaims(await this.#query<ClaimRow>(sql.listKindClaims, [kind]));
+    const rows = await this.#query<ClaimRow>(sql.listKindClaims, [kind]);
+    return runSteps(storedClaims(rows), rows.length > claimsAtOnce);
   }
 
   /** Takes a new connection for what is asked from now on. */
