@@ -30,7 +30,10 @@ const comparedPerStep = 1000;
 export function* leapSteps(resource: Resource, { entries, revision }: LaterState): Steps<Leap> {
   const { cache, feed, history } = resource;
   const seen = feed.revision;
-  const differences = [...(yield* changedSteps(resource, { entries, revision })), ...(yield* goneSteps(resource, { entries, revision }))];
+  const differences = [
+    ...(yield* changedSteps(resource, { entries, revision })),
+    ...(yield* goneSteps(resource, { entries, revision })),
+  ];
   const contents = yield* cache.contentsOf(entries.values());
   return {
     isCurrent: () => feed.revision === seen,

@@ -43,10 +43,10 @@ export async function reread(parts: RereadParts): Promise<void> {
     if (state === undefined) continue;
     const leaps = await leapsTo(state);
     // A kind that came meanwhile would stay behind.
-    const served = table()?.served() ?? [];
-    if (!served.every((resource) => leaps.get(resource)?.isCurrent() === true)) continue;
+    const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
+    if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);
-    const told = served.map((resource) => leaps.get(resource)?.take());
+    const told = served.flatMap((leap) => (leap === undefined ? [] : [leap.take()]));
     revisions.advance(state.revision);
     await Promise.all(told);
     return;
