@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import { EventBus } from '../exchange/event-bus.ts';
 import { ExtensionTable } from '../exchange/extension-table.ts';
 import { dependencyOrder, dependencyProblems } from '../manifest/dependencies.ts';
@@ -30,7 +29,7 @@ export class PluginFleet {
   /** Names of the plugins whose files are being read again. */
   readonly #reopening = new Set<string>();
   readonly #steps = new Set<Promise<void>>();
-  readonly #reconciled = new EventEmitter().setMaxListeners(0);
+  readonly #waiting: (() => void)[] = [];
   #mayStart = false;
   #isStopping = false;
 
@@ -148,7 +147,7 @@ export class PluginFleet {
   #reconcile(): void {
     // Dependencies first. After each change all are looked at again: a change may have opened the way for others.
     while (dependencyOrder(this.#manifests()).some((name) => this.#advance(name)));
-    this.#reconciled.emit('reconciled');
+    for (const resume of this.#waiting.splice(0)) resume();
   }
 
   /** Takes the next step of a plugin. Returns false when it has none. */
@@ -233,7 +232,7 @@ export class PluginFleet {
   }
 
   async #until(isReached: () => boolean): Promise<void> {
-    while (!isReached()) await once(this.#reconciled, 'reconciled');
+    while (!isReached()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   #isWanted(name: string): boolean {

@@ -1,8 +1,8 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
 import { withDeadline } from '../text/deadline.ts';
 import { errorTextWithPlace } from '../text/error-text.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { checkPlugin } from '../sdk/plugin.ts';
-import { pluginLogger } from './plugin-logger.ts';
 import { pluginDeadlineMs, PluginRun } from './plugin-run.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
@@ -170,4 +170,14 @@ function failureOf(error: unknown): PluginFailure {
   const name = error instanceof Error ? error.name : '';
   if (name === 'SettingsError') return 'SettingsInvalid';
   return name === 'IndexBuildError' ? 'IndexBuildFailed' : 'StartFailed';
+}
+
+/** A logger that adds the plugin's name to each line. */
+function pluginLogger(logger: Logger, plugin: string): Logger {
+  return {
+    debug: (fields, message) => logger.debug({ plugin, ...fields }, message),
+    info: (fields, message) => logger.info({ plugin, ...fields }, message),
+    warn: (fields, message) => logger.warn({ plugin, ...fields }, message),
+    error: (fields, message) => logger.error({ plugin, ...fields }, message),
+  };
 }
