@@ -5,7 +5,7 @@ import { Pruner } from '../schema/pruner.ts';
 import { SchemaNodes } from '../schema/judge/schema-node.ts';
 import type { ShapeBuilder } from '../schema/shape.ts';
 import type { DefinitionSchema } from './definition.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 /** The check of a definition's defaults. */
 export class DefaultCheck {

@@ -1,5 +1,5 @@
-import { piecesOf, refusalError, requestServer } from './server-request.ts';
-import type { ServerAddress } from './server-request.ts';
+import { piecesOf, refusalError, requestServer } from './request-server.ts';
+import type { ServerAddress } from './request-server.ts';
 
 /** `GET /export` of a server. Rejects with what the server says where it refuses, and when the answer is cut off. */
 export async function* readServerExport(
