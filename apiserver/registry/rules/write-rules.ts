@@ -6,7 +6,7 @@ import { admittedFields, creatorsFields, fieldManagement } from './field-managem
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from '../object/label-keys.ts';
 import type { Proposal } from './proposal.ts';
-import { readDraft, requireName } from './read-draft.ts';
+import { readDraft, readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from '../object/resource-errors.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
@@ -160,10 +160,7 @@ export function* proposeUpdate(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<Proposal<Decision>> {
-  const value = body();
-  yield;
-  const draft = readDraft(rules, value, request);
-  requireName(draft, request);
+  const draft = yield* readNamedDraft(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
@@ -176,11 +173,8 @@ export function* proposePatch(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<Proposal<Decision>> {
-  const value = body();
-  yield;
-  const draft = readDraft(rules, value, request);
+  const draft = yield* readNamedDraft(rules, body, request);
   const { uid, ...revisions } = draft.metadata;
-  requireName(draft, request);
   // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
   checkPreconditions(rules.model, stored, revisions);
   if (uid !== stored.metadata.uid) {

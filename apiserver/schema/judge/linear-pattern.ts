@@ -1,6 +1,5 @@
 import { RE2JS } from 're2js';
 import type { MeasuredWork } from '../../turns/in-turns.ts';
-import type { PatternMatches } from './pattern-matches.ts';
 import { SlicedPattern } from './sliced-pattern.ts';
 
 /** A compiled pattern. */
@@ -10,6 +9,11 @@ export interface LinearPattern {
   match(text: string): MeasuredWork<boolean>;
   /** The number of states of the compiled pattern. */
   readonly states: number;
+}
+
+/** Answers for the matches of one value while it is judged. */
+interface Matcher {
+  test(pattern: LinearPattern, text: string): boolean;
 }
 
 /** What ajv needs of a pattern; it tells patterns apart by their text. */
@@ -25,8 +29,8 @@ interface PatternTest {
  */
 export class LinearPatterns {
   readonly #compiled = new Map<string, LinearPattern | SyntaxError>();
-  /** Those of the value that is being judged. */
-  #matches: PatternMatches | undefined;
+  /** That of the value that is being judged. */
+  #matcher: Matcher | undefined;
 
   /** @throws SyntaxError for a pattern that RE2 cannot hold, such as look-around or a back reference. */
   get(pattern: string): PatternTest {
@@ -57,18 +61,18 @@ export class LinearPatterns {
     return !(compiled instanceof SyntaxError) && this.#test(compiled, text);
   }
 
-  /** Judges a value, whose matches are asked of `matches` meanwhile. */
-  matchBy<R>(matches: PatternMatches, judge: () => R): R {
-    this.#matches = matches;
+  /** Judges a value; the matcher answers for its matches meanwhile. */
+  matchBy<R>(matcher: Matcher, judge: () => R): R {
+    this.#matcher = matcher;
     try {
       return judge();
     } finally {
-      this.#matches = undefined;
+      this.#matcher = undefined;
     }
   }
 
   #test(pattern: LinearPattern, text: string): boolean {
-    return this.#matches === undefined ? pattern.test(text) : this.#matches.test(pattern, text);
+    return this.#matcher === undefined ? pattern.test(text) : this.#matcher.test(pattern, text);
   }
 
   #compile(pattern: string): LinearPattern | SyntaxError {
