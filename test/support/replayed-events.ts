@@ -42,7 +42,7 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
   #advance(key: string, { metadata }: ApiObject): void {
     const revision = Number(metadata.resourceVersion);
     if (revision <= (this.#newest.get(key) ?? 0))
-      this.#contradict(`${key} is told of at ${revision} after a later one`);
+      this.#contradict(`${key} arrives at ${revision} after a later one`);
     this.#newest.set(key, revision);
   }
 
