@@ -215,6 +215,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       live,
       ...added,
       endpoints,
+      bodies,
       metrics,
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,
