@@ -23,7 +23,7 @@ export interface RegistryOptions {
    * Returns the claims that the creation of an object requires: of its namespace, and of what declares its kind. Throws
    * ApiError when the object may not be created where it wants to be. Default: each one may, and requires nothing.
    */
-  readonly admit?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
+  readonly requiredClaims?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
   /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
   readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
 }

@@ -5,18 +5,11 @@ import { unknownFieldMessage } from '../../schema/warnings.ts';
 import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from '../object/label-keys.ts';
-import type { Proposal } from './proposal.ts';
+import type { CreateProposal, NextState, UpdateProposal } from './proposal.ts';
 import { readDraft, requireName } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from '../object/resource-errors.ts';
 import type { Steps } from '../../turns/steps.ts';
-import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
-
-/** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
-function* shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): Steps<void> {
-  rules.schema.applyDefaults(draft);
-  yield;
-  pruneDraft(rules, draft, request);
-}
+import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** Removes what the schema does not know, or refuses it (400), as the request has it. */
 export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
@@ -30,7 +23,7 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
       unknown.map((field) => ({ reason: 'FieldValueInvalid', field, message: unknownFieldMessage(field) })),
     );
   }
-  for (const path of unknown) request.warn(unknownFieldMessage(path));
+  for (const path of unknown) request.warnings.push(unknownFieldMessage(path));
 }
 
 /** Schema and metadata rules; every violation at once (422). */
@@ -54,25 +47,29 @@ function newCauses(
   return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
 }
 
-/** The rules of the model itself, for an object that is valid otherwise. */
-function* judgeByModel({ validateModel, judge }: Rules, next: ApiObject, stored: ApiObject | undefined): Steps<void> {
-  validateModel?.(next, stored);
-  if (judge !== undefined) yield* judge(next, stored);
-}
-
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
-export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
   const value = body();
-  yield;
+  if (request.isLong) yield;
   const draft = readDraft(rules, value, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
   }
   if (rules.model.subresources.includes('status')) delete draft.status;
-  yield* shapeDraft(rules, draft, request);
-  const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
-  draft.metadata = {
-    name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
+  rules.schema.applyDefaults(draft);
+  if (request.isLong) yield;
+  pruneDraft(rules, draft, request);
+  const { name = '', generateName = '' } = draft.metadata;
+  const isNameDrawn = name === '' && generateName !== '';
+  draft.metadata = newMetadata(draft.metadata, isNameDrawn ? request.draw(generateName) : name, request);
+  const object = rules.strategy === undefined ? draft : { ...rules.strategy.completeNew(draft) };
+  return { verb: 'create', op: 'create', request, object, isNameDrawn };
+}
+
+function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): ObjectMeta {
+  const { generateName = '' } = given;
+  return {
+    name,
     ...(generateName === '' ? {} : { generateName }),
     ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
     uid: request.uid,
@@ -82,32 +79,23 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
     creationTimestamp: request.now,
     ...authorFields(given),
   };
-  const proposed = rules.strategy === undefined ? draft : { ...rules.strategy.completeNew(draft) };
-  return {
-    verb: 'create',
-    object: proposed,
-    conclude: (admitted) =>
-      finishNew(rules, { proposed, object: acceptAdmitted(rules, proposed, { admitted }) }, request),
-  };
 }
 
-/** Before hooks, and after them. */
-interface Admitted {
-  readonly proposed: Draft;
-  readonly object: Draft;
-}
-
-function* finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): Steps<ApiObject> {
+/** What becomes of a creation that hooks, where the kind has some, made `admitted` of. @throws ApiError */
+export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
+  const { op, request, object: proposed } = proposal;
+  const object = acceptAdmitted(rules, proposed, { admitted });
   validateObject(rules, object, { request });
-  yield;
+  if (request.isLong) yield;
   const { managedFields } = request;
   const entries =
     managedFields === undefined
       ? creatorsFields(rules, object, request)
       : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
   setManagedFields(object, entries);
-  yield* judgeByModel(rules, object, undefined);
-  return object;
+  rules.validateModel?.(object, undefined);
+  if (rules.judge !== undefined) yield* rules.judge(object, undefined);
+  return { op, object };
 }
 
 /**
@@ -154,9 +142,9 @@ export function* proposeUpdate(
   stored: ApiObject,
   body: () => unknown,
   request: WriteRequest,
-): Steps<Proposal<Decision>> {
+): Steps<UpdateProposal> {
   const value = body();
-  yield;
+  if (request.isLong) yield;
   const draft = readDraft(rules, value, request);
   requireName(draft, request);
   checkPreconditions(rules.model, stored, draft.metadata);
@@ -170,9 +158,9 @@ export function* proposePatch(
   stored: ApiObject,
   body: () => unknown,
   request: WriteRequest,
-): Steps<Proposal<Decision>> {
+): Steps<UpdateProposal> {
   const value = body();
-  yield;
+  if (request.isLong) yield;
   const draft = readDraft(rules, value, request);
   const { uid, ...revisions } = draft.metadata;
   requireName(draft, request);
@@ -216,38 +204,40 @@ interface Next {
 }
 
 /** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
-export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<Proposal<Decision>> {
-  const { subresource } = next.request;
-  const proposed = nextObject(rules, stored, next);
-  yield* shapeDraft(rules, proposed, next.request);
-  proposed.metadata = nextMetadata(stored, proposed);
-  return {
-    verb: 'update',
-    object: proposed,
-    conclude: (admitted) => {
-      const object = acceptAdmitted(rules, proposed, { admitted, subresource });
-      return decideNext(rules, stored, { proposed, object, ...next });
-    },
-  };
+export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<UpdateProposal> {
+  const { request, manage } = next;
+  const object = nextObject(rules, stored, next);
+  rules.schema.applyDefaults(object);
+  if (request.isLong) yield;
+  pruneDraft(rules, object, request);
+  object.metadata = nextMetadata(stored, object);
+  return { verb: 'update', request, object, stored, manage };
 }
 
-function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Steps<Decision> {
-  const { request, proposed, object } = next;
+/** What becomes of a change that hooks, where the kind has some, made `admitted` of; undefined: nothing. @throws ApiError */
+export function* decideUpdate(
+  rules: Rules,
+  { request, object: proposed, stored, manage }: UpdateProposal,
+  admitted: ApiObject,
+): Steps<NextState | undefined> {
+  const object = acceptAdmitted(rules, proposed, { admitted, subresource: request.subresource });
   const isSame = deepEqual(stored, object);
-  const managed = next.manage.entries(stored);
+  const managed = manage.entries(stored);
   // No entries are stored as no list.
-  if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
+  if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
   validateObject(rules, object, { request, stored });
-  yield;
+  if (request.isLong) yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };
-  setManagedFields(object, isSame ? managed : next.manage.afterChange(managed, states));
-  yield;
+  setManagedFields(object, isSame ? managed : manage.afterChange(managed, states));
+  if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
-  // What goes is not stored, and must be able to go.
-  if (!gone) yield* judgeByModel(rules, changed, stored);
-  return { kind: gone ? 'remove' : 'write', object: changed };
+  // A removed object is not stored. It is not judged by the model, so that nothing keeps it from being removed.
+  if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
+    return { op: 'delete', object: changed };
+  rules.validateModel?.(changed, stored);
+  if (rules.judge !== undefined) yield* rules.judge(changed, stored);
+  return { op: 'update', object: changed };
 }
 
 function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
