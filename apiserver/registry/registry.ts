@@ -15,7 +15,7 @@ import { proposeBrokenDelete, proposeReplacement } from './rules/broken-rules.ts
 import type { CreateProposal, DeleteProposal, NextState } from './rules/proposal.ts';
 import { KeyedMutex } from './writes/keyed-mutex.ts';
 import { Committer } from './writes/committer.ts';
-import type { RegistryOptions } from './registry-options.ts';
+import type { RegistryOptions } from './writes/registry-options.ts';
 import type { Resource } from './kinds/resource.ts';
 import { alreadyExists, conflict } from './object/resource-errors.ts';
 import { proposeApplied, proposeApply } from './rules/apply-rules.ts';
@@ -41,7 +41,7 @@ interface Work {
   readonly resource: Resource;
   readonly name: string;
   readonly dryRun: boolean | undefined;
-  plan(): WritePlan | Promise<WritePlan>;
+  readonly plan: () => WritePlan | Promise<WritePlan>;
 }
 
 /**
@@ -165,10 +165,13 @@ export class Registry {
     const { request } = proposal;
     const key = formatKey(keyOf(proposal.object));
     const lock = resource.keyPrefix + key;
-    const context = { options, warnings: request.warnings, stored: undefined };
-    const decide = (): Decided => this.#planner.decide(resource, proposal, context) as Decided;
-    const decided = this.#planner.hasHooks(resource) ? this.#locks.run(lock, async () => decide()) : decide();
-    const next = decided instanceof Promise ? await decided : decided;
+    const hooks = this.#planner.hooksOf(resource);
+    const asked = { resource, proposal, stored: undefined, options, warnings: request.warnings };
+    const decided =
+      hooks === undefined
+        ? this.#planner.decide(resource, proposal)
+        : this.#locks.run(lock, () => this.#planner.decideAfter(hooks, asked));
+    const next = (decided instanceof Promise ? await decided : decided) as NextState;
     return this.#locks.run(lock, () =>
       this.#carryOut({
         resource,
@@ -228,8 +231,6 @@ export class Registry {
     return plan();
   }
 }
-
-type Decided = NextState | Promise<NextState>;
 
 async function planOrRefusal(plan: Work['plan']): Promise<WritePlan> {
   try {

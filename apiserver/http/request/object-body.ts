@@ -1,12 +1,16 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import { builtinKinds } from '../../builtin/builtin-kinds.ts';
 import type { BodyCodec, BodySource } from '../../decode/body-codec.ts';
+import { readContentType } from '../../decode/content-type.ts';
 import type { BodyFormat } from '../../decode/decode-body.ts';
 import { isBlank } from '../../decode/is-blank.ts';
 import { readBody } from '../../decode/read-body.ts';
 import { protobufType } from '../../protobuf/decode-object.ts';
 import type { Message } from '../../protobuf/message.ts';
-import { mediaTypeOf } from './request-body.ts';
+import type { Resource } from '../../registry/kinds/resource.ts';
+import { reviewKinds } from '../../reviews/review-kinds.ts';
 
 const objectTypes = ['application/json', 'application/yaml'];
 
@@ -49,4 +53,39 @@ function textFormatOf(context: Context): BodyFormat {
 export function unsupported(accepted: readonly string[]): ApiError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
   return new ApiError('UnsupportedMediaType', message);
+}
+
+/** Media type without parameters, lower case; '' when there is none. A charset other than UTF-8 is a 415. */
+export function mediaTypeOf(context: Context): string {
+  return readContentType(context.get('Content-Type'));
+}
+
+/** Kinds for which stock clients have types of their own. */
+const typedKinds: ReadonlySet<string> = new Set([
+  ...builtinKinds.map(nameOf),
+  ...reviewKinds.map(nameOf),
+  nameOf({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }),
+]);
+
+/**
+ * The body of a write, of a built-in kind completed by the path as in Kubernetes: typed clients leave apiVersion and kind out,
+ * which there are said by the method that is called. Everybody else's objects have to say what they are.
+ */
+export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
+  if (!typedKinds.has(nameOf(model))) return body;
+  const completed = (): unknown => {
+    const object = body();
+    if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;
+    return { ...object, ...absentOf(object, { apiVersion, kind: model.kind }) };
+  };
+  return Object.assign(completed, { isLarge: body.isLarge === true });
+}
+
+function absentOf(object: object, type: Readonly<Record<string, string>>): object {
+  const given: Readonly<Record<string, unknown>> = { ...object };
+  return Object.fromEntries(Object.entries(type).filter(([field]) => (given[field] ?? '') === ''));
+}
+
+function nameOf({ group, kind }: Pick<ModelDescriptor, 'group' | 'kind'>): string {
+  return `${kind}.${group}`;
 }

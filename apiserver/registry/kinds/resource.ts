@@ -109,7 +109,8 @@ export class Resource {
 
   /** Each answer warns of this. */
   get deprecation(): string | undefined {
-    return deprecationOf(this.model, this.storage.model);
+    const { model } = this;
+    return (model.deprecated ?? false) === false ? undefined : deprecationOf(model, this.storage.model);
   }
 
   get convertStored(): ConvertStored {

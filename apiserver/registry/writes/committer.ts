@@ -7,7 +7,7 @@ import type { Operation, Outcome } from '../../store/store.ts';
 import type { Resource } from '../kinds/resource.ts';
 import { withRevision } from '../object/object-codec.ts';
 import { duplicateValue, formerLeader, storeUnavailable } from '../object/resource-errors.ts';
-import type { RegistryOptions } from '../registry-options.ts';
+import type { RegistryOptions } from './registry-options.ts';
 import type { PreparedWrite } from './prepare-write.ts';
 import type { Written } from './write-result.ts';
 

@@ -12,7 +12,7 @@ import { brokenObject } from '../object/broken-object.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
 import { formatTime } from '../object/time.ts';
-import type { RegistryOptions } from '../registry-options.ts';
+import type { RegistryOptions } from './registry-options.ts';
 import { decideDelete } from '../rules/delete-rules.ts';
 import type { NextState, Proposal } from '../rules/proposal.ts';
 import type { CreateRequest, Rules, WriteRequest } from '../rules/write-request.ts';
@@ -22,7 +22,7 @@ import { isLost, prepareWrite } from './prepare-write.ts';
 import type { PreparedWrite, WriteContext } from './prepare-write.ts';
 import type { CreateOptions, WriteOptions } from './write-options.ts';
 import { resultOf } from './write-result.ts';
-import type { Stored, WriteResult } from './write-result.ts';
+import type { WriteResult } from './write-result.ts';
 
 /** What a write comes to, by the objects that memory holds when it is planned. */
 export type WritePlan =
@@ -67,18 +67,31 @@ export class WritePlanner {
     return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** Whether hooks have a say in the writes of a kind; they may take long. */
-  hasHooks({ keyPrefix }: Resource): boolean {
-    return this.#options.hooksOf?.(keyPrefix) !== undefined;
+  /** The hooks that have a say in the writes of a kind. */
+  hooksOf({ keyPrefix }: Resource): readonly MountedHooks[] | undefined {
+    return this.#options.hooksOf?.(keyPrefix);
   }
 
-  /** What rules and hooks make of a proposal; undefined: nothing changes. @throws ApiError */
-  decide(resource: Resource, proposal: Proposal, context: Context): Next | Promise<Next> {
-    const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    // Hooks cannot judge the deletion of an object that cannot be read.
-    const isBlind = proposal.verb === 'delete' && context.stored === undefined;
-    if (hooks !== undefined && !isBlind) return this.#decideAfter(hooks, { resource, proposal, context });
-    return runSteps(nextState(resource.rules, proposal, proposal.object), proposal.request.isLong);
+  /** What the rules make of a proposal, or of the object that hooks made of it; undefined: nothing changes. @throws ApiError */
+  decide({ rules }: Resource, proposal: Proposal, admitted: ApiObject = proposal.object): Next | Promise<Next> {
+    return runSteps(nextState(rules, proposal, admitted), proposal.request.isLong);
+  }
+
+  /** What hooks, then rules, make of a proposal. @throws ApiError */
+  async decideAfter(hooks: readonly MountedHooks[], asked: Asked): Promise<Next> {
+    const { resource, proposal, stored, options, warnings } = asked;
+    const { dryRun = false, subresource } = options;
+    const write = { verb: proposal.verb, resource, stored, dryRun, subresource, warnings };
+    const context = { write, around: this.#options };
+    const { object, failure } = await admitWrite(proposal.object, hooks, context);
+    if (failure === undefined) return this.decide(resource, proposal, object);
+    try {
+      await this.decide(resource, proposal, object);
+    } catch (error) {
+      logHiddenFailure(failure, proposal.object, context);
+      throw error;
+    }
+    throw failedHook(failure, proposal.object, context);
   }
 
   /** The creation of an object that rules and hooks have let through. */
@@ -112,18 +125,17 @@ export class WritePlanner {
     const shown = resource.show(entry);
     const stored = decodeObject(shown.bytes);
     const steps = broken === undefined || proposeBroken === undefined ? propose : proposeBroken;
-    const context = { options, warnings: request.warnings, stored: broken === undefined ? entry : undefined };
+    const { warnings } = request;
+    const asked = { resource, stored: broken === undefined ? entry : undefined, options, warnings };
     const decided = afterwards(runSteps(steps(stored, request), isLong), (proposal) =>
-      this.decide(resource, proposal, context),
+      this.#decideChange({ proposal, ...asked }),
     );
-    const unchanged = (): WritePlan => unchangedPlan(resultOf(stored, shown), request);
+    const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong };
     return afterwards(decided, (next) => {
-      if (next === undefined) return unchanged();
-      const parts = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong };
-      return afterwards(this.#prepare(resource, next, parts), (write) => {
-        // A delete is a change, whatever is left of the object.
-        const isNothing = resource.view !== undefined && write.op === 'update' && isLost(write);
-        return isNothing ? unchanged() : { kind: 'commit', write, warnings: request.warnings };
+      const prepared = next === undefined ? undefined : this.#prepare(resource, next, context);
+      return afterwards(prepared, (write): WritePlan => {
+        if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings };
+        return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
       });
     });
   }
@@ -163,25 +175,12 @@ export class WritePlanner {
     };
   }
 
-  async #decideAfter(
-    hooks: readonly MountedHooks[],
-    { resource, proposal, context }: { resource: Resource; proposal: Proposal; context: Context },
-  ): Promise<Next> {
-    const { options, warnings, stored } = context;
-    const { dryRun = false, subresource } = options;
-    const write = { verb: proposal.verb, resource, stored, dryRun, subresource, warnings };
-    const around = { write, around: this.#options };
-    const { object, failure } = await admitWrite(proposal.object, hooks, around);
-    const decide = (): Next | Promise<Next> =>
-      runSteps(nextState(resource.rules, proposal, object), proposal.request.isLong);
-    if (failure === undefined) return decide();
-    try {
-      await decide();
-    } catch (error) {
-      logHiddenFailure(failure, proposal.object, around);
-      throw error;
-    }
-    throw failedHook(failure, proposal.object, around);
+  #decideChange(asked: Asked): Next | Promise<Next> {
+    const { resource, proposal, stored } = asked;
+    const hooks = this.hooksOf(resource);
+    // Hooks cannot judge the deletion of an object that cannot be read.
+    const isBlind = proposal.verb === 'delete' && stored === undefined;
+    return hooks === undefined || isBlind ? this.decide(resource, proposal) : this.decideAfter(hooks, asked);
   }
 
   #prepare(resource: Resource, next: NextState, context: Omit<WriteContext, 'onIndexBug'>): Prepared {
@@ -201,12 +200,14 @@ interface Place {
   readonly namespace?: string | undefined;
 }
 
-/** What hooks are told of a write. */
-interface Context {
-  readonly options: WriteOptions;
-  readonly warnings: string[];
+/** A proposal that hooks have a say in. */
+interface Asked {
+  readonly resource: Resource;
+  readonly proposal: Proposal;
   /** The entry that is changed; undefined for a creation, and for an object that cannot be read. */
   readonly stored: Entry | undefined;
+  readonly options: WriteOptions;
+  readonly warnings: string[];
 }
 
 /** A creation besides its object. */
@@ -228,6 +229,7 @@ function brokenAt({ cache }: Resource, key: string): BrokenEntry | undefined {
   return cache.broken.size === 0 ? undefined : cache.broken.get(key);
 }
 
-function unchangedPlan(stored: Stored, { warnings }: WriteRequest): WritePlan {
-  return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...stored } };
+/** An update may come to nothing in the version that objects are stored in. A delete is a change, whatever is left of the object. */
+function isNothing({ view }: Resource, write: PreparedWrite): boolean {
+  return view !== undefined && write.op === 'update' && isLost(write);
 }

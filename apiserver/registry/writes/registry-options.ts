@@ -1,9 +1,9 @@
 import type { ApiObject, Clock, LeaderEpoch, Logger } from '@homeostat/controller-runtime/api';
-import type { MountedHooks } from '../admission/call-hook.ts';
-import type { GroupCommit } from '../store/group-commit.ts';
-import type { RequiredClaim } from '../store/store.ts';
-import type { Resource } from './kinds/resource.ts';
-import type { Revisions } from './history/revisions.ts';
+import type { MountedHooks } from '../../admission/call-hook.ts';
+import type { GroupCommit } from '../../store/group-commit.ts';
+import type { RequiredClaim } from '../../store/store.ts';
+import type { Resource } from '../kinds/resource.ts';
+import type { Revisions } from '../history/revisions.ts';
 
 export interface RegistryOptions {
   readonly commits: GroupCommit;
