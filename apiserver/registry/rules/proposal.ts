@@ -1,5 +1,4 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import type { Operation } from '../../store/store.ts';
 import type { PropagationPolicy } from '../../index/propagation.ts';
 import type { FieldManagement } from './field-management.ts';
 import type { CreateRequest, Draft, WriteRequest } from './write-request.ts';
@@ -38,6 +37,6 @@ export interface DeleteProposal {
 
 /** The state that a write leads to, by all rules, and the operation of the store that makes it so. */
 export interface NextState {
-  readonly op: Operation['op'];
+  readonly op: 'create' | 'update' | 'delete';
   readonly object: ApiObject;
 }

@@ -59,7 +59,8 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
   rules.schema.applyDefaults(draft);
   if (request.isLong) yield;
   pruneDraft(rules, draft, request);
-  const { name = '', generateName = '' }: Partial<ObjectMeta> = draft.metadata;
+  const given: Partial<ObjectMeta> = draft.metadata;
+  const { name = '', generateName = '' } = given;
   const isNameDrawn = name === '' && generateName !== '';
   draft.metadata = newMetadata(draft.metadata, isNameDrawn ? request.draw(generateName) : name, request);
   const object = rules.strategy === undefined ? draft : { ...rules.strategy.completeNew(draft) };
