@@ -135,7 +135,10 @@ export class ResourceHandler {
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'CreateOptions', { namespace: path.namespace });
-    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
+    const body = typedBody(
+      resource,
+      await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
+    );
     const written = await warned(context, options, this.#parts.registry.create(resource, body, options));
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
@@ -145,7 +148,10 @@ export class ResourceHandler {
   async #update(call: Call, key: ObjectKey): Promise<void> {
     const { context, path, resource } = call;
     const options = readWriteOptions(context, 'UpdateOptions', writtenPart(path));
-    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
+    const body = typedBody(
+      resource,
+      await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
+    );
     const written = await warned(context, options, this.#parts.registry.update(resource, key, body, options));
     await this.#answer(call, written);
   }

@@ -43,7 +43,7 @@ export class ReviewHandler {
     if (context.method !== 'POST') throw methodNotAllowed(context, model);
     const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem']);
     readWriteOptions(context, 'CreateOptions');
-    const sent = await readObjectBody(context, this.#bodies, messageOf(model));
+    const sent = await readObjectBody(context, this.#bodies, () => messageOf(model));
     const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
     const { spec = {}, metadata = {} } = readReview(model, body);
     const status = answerReview(model, spec, { users: this.#users, namespace: path.namespace });

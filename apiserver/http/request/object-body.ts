@@ -15,16 +15,19 @@ import { reviewKinds } from '../../reviews/review-kinds.ts';
 const objectTypes = ['application/json', 'application/yaml'];
 
 /**
- * The request's object, in JSON or YAML, and in protobuf where the kind has a `message`. A missing Content-Type is JSON,
+ * The request's object, in JSON or YAML, and in protobuf where `findMessage` finds the kind's message. A missing Content-Type is JSON,
  * since `kubectl replace --raw` sends none.
  */
-export async function readObjectBody(context: Context, bodies: BodyCodec, message?: Message): Promise<BodySource> {
+export async function readObjectBody(
+  context: Context,
+  bodies: BodyCodec,
+  findMessage: () => Message | undefined = () => undefined,
+): Promise<BodySource> {
   const type = mediaTypeOf(context);
-  const isProtobuf = type === protobufType && message !== undefined;
-  if (!isProtobuf && type !== '' && !objectTypes.includes(type)) {
-    throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
-  }
-  return receiveBody(context, bodies, isProtobuf ? message : textFormatOf(context));
+  if (type === '' || objectTypes.includes(type)) return receiveBody(context, bodies, textFormatOf(type));
+  const message = findMessage();
+  if (message !== undefined && type === protobufType) return receiveBody(context, bodies, message);
+  throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
 }
 
 /** The request's body in a format that is known. */
@@ -39,15 +42,16 @@ export async function readAppliedBody(context: Context, bodies: BodyCodec): Prom
 
 /** A body of which nothing is known yet, JSON unless it says that it is YAML or protobuf; undefined when it is empty. */
 export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
-  const isProtobuf = mediaTypeOf(context) === protobufType;
+  const type = mediaTypeOf(context);
+  const isProtobuf = type === protobufType;
   const bytes = await readBody(context, bodies.memory);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;
-  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(context), context.res);
+  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(type), context.res);
   return body();
 }
 
-function textFormatOf(context: Context): BodyFormat {
-  return mediaTypeOf(context) === 'application/yaml' ? 'yaml' : 'json';
+function textFormatOf(type: string): BodyFormat {
+  return type === 'application/yaml' ? 'yaml' : 'json';
 }
 
 export function unsupported(accepted: readonly string[]): ApiError {

@@ -28,9 +28,10 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
 
 /** Schema and metadata rules; every violation at once (422). */
 function validateObject(rules: Rules, object: ApiObject, write: { request: WriteRequest; stored?: ApiObject }): void {
+  const { labels } = object.metadata;
   const causes = [
     ...validateMetadata(object.metadata, rules.model),
-    ...labelKeyCauses(object.metadata.labels, write.stored?.metadata.labels, write.request),
+    ...(labels === undefined ? [] : labelKeyCauses(labels, write.stored?.metadata.labels, write.request)),
     ...newCauses(rules.schema.validate(object), object, write.stored),
   ];
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
