@@ -76,9 +76,9 @@ describe('the way of one creation over HTTP', function () {
     expect(Object.keys(entered).filter((file) => stopOf(file) === undefined)).to.deep.equal([]);
   });
 
-  it('enters no more files and functions of the API server than it did', () => {
+  it('enters at most 95 files and 300 functions of the API server', () => {
     const own = Object.entries(entered).filter(([file]) => file.startsWith('apiserver/'));
-    expect(own.length).to.be.at.most(90);
-    expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(285);
+    expect(own.length).to.be.at.most(95);
+    expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(300);
   });
 });

@@ -17,7 +17,6 @@ import type { AnswerMemory } from '../response/answer-memory.ts';
 import {
   readApplyOptions,
   readDeleteOptions,
-  readPreconditionsHeader,
   readWriteOptions,
 } from '../request/write-options.ts';
 import type { ReadOptions } from '../request/write-options.ts';
@@ -27,6 +26,7 @@ import { messageOf } from '../../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from '../request/path-errors.ts';
 import { mediaTypeOf, readAppliedBody, readObjectBody, typedBody } from '../request/object-body.ts';
 import { applyType, patchTypes, readPatch } from '../request/patch-body.ts';
+import { readPreconditionsHeader } from '../request/own-headers.ts';
 import { firstOf } from '../request/query.ts';
 import { isWatchRequest } from '../request/request-verb.ts';
 import { readView } from '../request/requested-view.ts';

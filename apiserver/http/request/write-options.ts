@@ -1,11 +1,4 @@
-import {
-  ApiError,
-  leaderHeader,
-  parseLeaderEpoch,
-  parsePreconditions,
-  preconditionsHeader,
-} from '@homeostat/controller-runtime/api';
-import type { LeaderEpoch, Preconditions } from '@homeostat/controller-runtime/api';
+import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { maxManagerBytes } from '../../apply/read-managed-fields.ts';
 import type { BodyCodec } from '../../decode/body-codec.ts';
@@ -14,8 +7,9 @@ import type { ApplyOptions, CreateOptions, WriteOptions } from '../../registry/w
 import { checkFieldManager, requireFieldManager } from '../../registry/rules/check-field-manager.ts';
 import type { OptionsKind } from '../../registry/rules/check-field-manager.ts';
 import { readPropagationPolicy } from '../../registry/rules/propagation-policy.ts';
+import { readLeader } from './own-headers.ts';
 import { readOptionalBody } from './object-body.ts';
-import { allOf, booleanOf, choiceOf, firstOf, refuse, quote } from './query.ts';
+import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
 /** What the path says of a write. */
@@ -132,26 +126,4 @@ function readPreconditions(value: unknown): WriteOptions['preconditions'] {
     ...(typeof uid === 'string' ? { uid } : {}),
     ...(typeof resourceVersion === 'string' ? { resourceVersion } : {}),
   };
-}
-
-/** As which leader a request writes, by its header. Throws ApiError BadRequest for one that cannot be read. */
-function readLeader({ headers }: Pick<Context, 'headers'>): LeaderEpoch | undefined {
-  const header = headers[leaderHeader];
-  if (header === undefined) return undefined;
-  const text = String(header);
-  const leader = parseLeaderEpoch(text);
-  if (leader !== undefined) return leader;
-  const form = '<namespace>/<name>/<uid>/<transitions> of a Lease';
-  throw new ApiError('BadRequest', `header Homeostat-Leader: Invalid value: ${quote(text)}: must be ${form}`);
-}
-
-/** The preconditions of a PATCH, by its header. Throws ApiError BadRequest for a header that cannot be read. */
-export function readPreconditionsHeader({ headers }: Pick<Context, 'headers'>): Preconditions | undefined {
-  const header = headers[preconditionsHeader];
-  if (header === undefined) return undefined;
-  const text = String(header);
-  const preconditions = parsePreconditions(text);
-  if (preconditions !== undefined) return preconditions;
-  const form = 'uid=<uid>, resourceVersion=<revision>, or both with & between them';
-  throw new ApiError('BadRequest', `header Homeostat-Preconditions: Invalid value: ${quote(text)}: must be ${form}`);
 }

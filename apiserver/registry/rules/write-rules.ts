@@ -6,7 +6,7 @@ import { admittedFields, creatorsFields, fieldManagement } from './field-managem
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from '../object/label-keys.ts';
 import type { CreateProposal, NextState, UpdateProposal } from './proposal.ts';
-import { readDraft, requireName } from './read-draft.ts';
+import { readDraft, readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from '../object/resource-errors.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
@@ -26,13 +26,20 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
   for (const path of unknown) request.warnings.push(unknownFieldMessage(path));
 }
 
-/** Schema and metadata rules; every violation at once (422). */
-function validateObject(rules: Rules, object: ApiObject, write: { request: WriteRequest; stored?: ApiObject }): void {
+interface Judged {
+  readonly request: WriteRequest;
+  /** What its schema has against the object. */
+  readonly judged: readonly FieldCause[];
+  readonly stored?: ApiObject;
+}
+
+/** Rules of schema and metadata. @throws ApiError Invalid that names every violation */
+function checkObject(rules: Rules, object: ApiObject, { request, judged, stored }: Judged): void {
   const { labels } = object.metadata;
   const causes = [
     ...validateMetadata(object.metadata, rules.model),
-    ...(labels === undefined ? [] : labelKeyCauses(labels, write.stored?.metadata.labels, write.request)),
-    ...newCauses(rules.schema.validate(object), object, write.stored),
+    ...(labels === undefined ? [] : labelKeyCauses(labels, stored?.metadata.labels, request)),
+    ...newCauses(judged, object, stored),
   ];
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
@@ -87,7 +94,8 @@ function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): O
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
   const object = acceptAdmitted(rules, proposed, { admitted });
-  validateObject(rules, object, { request });
+  const judged = request.isLong ? yield* rules.schema.judge(object) : rules.schema.validate(object);
+  checkObject(rules, object, { request, judged });
   if (request.isLong) yield;
   const { managedFields } = request;
   const entries =
@@ -145,10 +153,7 @@ export function* proposeUpdate(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<UpdateProposal> {
-  const value = body();
-  if (request.isLong) yield;
-  const draft = readDraft(rules, value, request);
-  requireName(draft, request);
+  const draft = yield* readNamedDraft(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
@@ -161,11 +166,8 @@ export function* proposePatch(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<UpdateProposal> {
-  const value = body();
-  if (request.isLong) yield;
-  const draft = readDraft(rules, value, request);
+  const draft = yield* readNamedDraft(rules, body, request);
   const { uid, ...revisions } = draft.metadata;
-  requireName(draft, request);
   // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
   checkPreconditions(rules.model, stored, revisions);
   if (uid !== stored.metadata.uid) {
@@ -227,7 +229,8 @@ export function* decideUpdate(
   const managed = manage.entries(stored);
   // No entries are stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
-  validateObject(rules, object, { request, stored });
+  const judged = request.isLong ? yield* rules.schema.judge(object) : rules.schema.validate(object);
+  checkObject(rules, object, { request, judged, stored });
   if (request.isLong) yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };

@@ -48,7 +48,7 @@ export function* prepareWrite(
 ): Steps<PreparedWrite> {
   const { op } = next;
   const { object, answer } =
-    resource.view === undefined ? { object: next.object, answer: undefined } : storedForm(resource, next, stored);
+    resource.view === undefined ? { object: next.object, answer: undefined } : yield* storedForm(resource, next, stored);
   if (isLong && resource.view !== undefined) yield;
   const data = encodeObject(object);
   checkObjectSize(data);
@@ -82,10 +82,10 @@ function contentOf({ metadata, ...fields }: ApiObject): object {
 
 type Forms = Pick<PreparedWrite, 'object' | 'answer'>;
 
-function storedForm(resource: Resource, { op, object }: NextState, stored: Entry | undefined): Forms {
+function* storedForm(resource: Resource, { op, object }: NextState, stored: Entry | undefined): Steps<Forms> {
   try {
     if (op === 'delete') return { object: convertedForm(resource, object), answer: object };
-    return checkedForm(resource, object, stored);
+    return yield* checkedForm(resource, object, stored);
   } catch (error) {
     if (!isApiError(error) || error.reason !== 'InternalError') throw error;
     // A delete must succeed even if the object cannot be converted, so it logs the stored form.
@@ -96,10 +96,10 @@ function storedForm(resource: Resource, { op, object }: NextState, stored: Entry
 }
 
 /** The form that is stored, by the rules of its version, and what it comes to in that of the request. */
-function checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Forms {
+function* checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Steps<Forms> {
   const { rules } = resource.storage;
   const next = convertedForm(resource, object);
-  const causes = [...validateMetadata(next.metadata, rules.model), ...rules.schema.validate(next)];
+  const causes = [...validateMetadata(next.metadata, rules.model), ...(yield* rules.schema.judge(next))];
   if (causes.length > 0) {
     const { version } = rules.model;
     throw invalid(
