@@ -86,7 +86,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // Whoever they are delivered to is told why.
+    // The handler that gets them is told why.
     return [first, last];
   }
 }

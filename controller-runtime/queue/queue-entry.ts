@@ -40,7 +40,7 @@ export class QueueEntry {
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */
   dueMs = 0;
-  /** Monotonic time at which it became ready; kept where somebody observes the queue. */
+  /** Monotonic time at which it became ready; kept only if the queue has an observer. */
   readyMs = 0;
   /** Ties of dueMs go first in, first out. */
   order = 0;

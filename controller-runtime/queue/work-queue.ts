@@ -28,7 +28,7 @@ export interface WorkQueueOptions {
   readonly backoff?: BackoffOptions;
   /** Retries after which a failing key is parked. Default: no limit. */
   readonly retryLimit?: number;
-  /** Default: nobody. */
+  /** Default: none. */
   readonly observer?: QueueObserver;
 }
 

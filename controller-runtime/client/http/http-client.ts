@@ -118,7 +118,7 @@ export class HttpClient implements Client {
   ): Promise<T | undefined> {
     const { namespace, dryRun, preconditions, propagationPolicy } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace });
-    // Where there is a body Kubernetes does not look at the query: dryRun goes into both, lest it be overlooked.
+    // Kubernetes ignores the query of a request that has a body, so that dryRun has to be in both.
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',

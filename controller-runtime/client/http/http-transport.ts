@@ -20,7 +20,7 @@ export interface TransportOptions {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of each answer: its code, or `<error>`. */
+  /** Called for each response with its code, or with `<error>`. */
   readonly onAnswer?: (method: string, code: string) => void;
 }
 
@@ -40,7 +40,7 @@ export interface HttpRequest {
 }
 
 /**
- * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. No answer in time is
+ * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. No response in time is
  * Timeout, no connection ServiceUnavailable with the cause.
  */
 export class HttpTransport {
@@ -53,7 +53,7 @@ export class HttpTransport {
   }
 
   /**
-   * The answer's JSON value, never null and never a scalar. A 429 or 503 with Retry-After is tried again after that
+   * The JSON value of the response, never null and never a scalar. A 429 or 503 with Retry-After is tried again after that
    * time, whatever the method: such a server did nothing. Nothing else is tried again.
    */
   async send(request: HttpRequest): Promise<object> {

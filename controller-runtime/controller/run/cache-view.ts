@@ -64,7 +64,7 @@ export class CacheView {
     return found?.metadata.uid === object.metadata.uid ? (found as T) : object;
   }
 
-  /** Remembers the answer of a write, until the cache has it. */
+  /** Remembers the result of a write, until the cache has it. */
   record(object: ApiObject): void {
     const target = targetOf(object);
     const { uid, resourceVersion: revision } = object.metadata;

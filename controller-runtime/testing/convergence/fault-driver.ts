@@ -80,7 +80,7 @@ export class FaultDriver {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
 
-  /** Undefined while nobody is at work. */
+  /** Undefined while no process works. */
   get process(): ControllerProcess | undefined {
     return this.#life?.process;
   }

@@ -85,7 +85,7 @@ function badMetadata(metadata: unknown): readonly Mistake[] {
   return isMapping(metadata) ? badText('metadata.name', metadata['name']) : [['metadata', 'must be an object']];
 }
 
-/** undefined when nobody could say of what kind it is. */
+/** undefined when its kind cannot be determined. */
 function objectOf(
   value: Fields,
   revision: PluginManifest['revision'],

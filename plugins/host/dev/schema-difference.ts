@@ -108,7 +108,7 @@ function fieldsOf({ schemaName, components }: ModelDescriptor): ReadonlyMap<stri
 
 const prefix = '#/components/schemas/';
 
-/** Names all fields of a schema. One that holds objects of its own kind ends where it would begin anew. */
+/** Names all fields of a schema. A schema that contains itself ends where it would repeat. */
 class FieldCollector {
   readonly #components: ModelDescriptor['components'];
   readonly #fields: Map<string, Field>;

@@ -11,7 +11,7 @@ export interface StoredObjects {
   readonly unfit: readonly string[];
 }
 
-/** More are not tried: this is an answer for people who wait. */
+/** More objects are not tried, because a person waits for the result. */
 const maxTried = 200;
 
 /**

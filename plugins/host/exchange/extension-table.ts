@@ -42,7 +42,7 @@ export class ExtensionTable {
   readonly #contributed = new Set<Contributed>();
   readonly #openPlugins = new Set<string>();
 
-  /** `order` answers the names of all plugins, those that others depend on first. */
+  /** `order` returns the names of all plugins, dependencies first. */
   constructor(order: () => readonly string[]) {
     this.#order = order;
   }

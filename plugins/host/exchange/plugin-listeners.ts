@@ -42,7 +42,7 @@ export class PluginListeners<T> {
   }
 }
 
-/** The same listener, whose throws and rejections are logged. Nobody waits for a promise that it answers. */
+/** The same listener, whose throws and rejections are logged. A promise that it returns is not awaited. */
 export function contained<T>(
   listener: (value: T) => unknown,
   { logger, message, fields }: PluginListenersOptions,

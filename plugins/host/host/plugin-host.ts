@@ -59,7 +59,7 @@ export interface PluginStatus {
   readonly reason?: string;
 }
 
-/** Phases in which a plugin stays as long as nobody does anything. */
+/** Phases that do not end by themselves. */
 const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 
 /** How often is counted what the finalizers of plugins that do not run hold back. */
@@ -251,8 +251,8 @@ export class PluginHost {
   }
 
   /**
-   * Fails the plugin that an exception comes from which nobody caught, and answers its name; undefined where the exception
-   * may have cut short what others did, and nobody should go on.
+   * Fails the plugin that an uncaught exception comes from, and returns its name; undefined when the exception
+   * may have interrupted other code as well, and the process should end.
    */
   crash(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';

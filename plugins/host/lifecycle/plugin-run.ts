@@ -120,7 +120,7 @@ export class PluginRun {
 
   async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
-    // In the same turn: nobody can have written to these kinds yet.
+    // In the same turn: no client can have written to these kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
@@ -139,7 +139,7 @@ export class PluginRun {
 
   /**
    * Ends all of it: endpoints, controllers (their runs have 30 s), the signal, the plugin's stop, its kinds. Never
-   * rejects; answers what went wrong. May be called while `start` is under way, which then rejects.
+   * rejects; returns what went wrong. May be called while `start` is under way, which then rejects.
    */
   stop(): Promise<string | undefined> {
     this.#stopped ??= this.#stop();
@@ -208,7 +208,7 @@ export class PluginRun {
     try {
       await starting;
     } catch {
-      // It failed: that has been told, or nobody waits for it any more.
+      // It failed: the error has been reported, or nothing waits for it any more.
       return;
     }
     this.#stopHook = stopHook;
@@ -275,7 +275,7 @@ export class PluginRun {
     });
   }
 
-  /** A kind that is registered after the start: nobody awaits its index. */
+  /** A kind that is registered after the start: nothing awaits its index. */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {
       if (!this.#signal.aborted) this.#parts.logger.error({ err, kind: kind.kind }, 'a kind could not be indexed');

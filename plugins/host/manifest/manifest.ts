@@ -157,7 +157,7 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     compileValueSchema(key, value);
     return [];
   } catch (error) {
-    // Not its cause, which says the same of a model that nobody has declared.
+    // Without its cause, which says the same about a model that the author has not declared.
     const message = error instanceof Error ? error.message : String(error);
     return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }

@@ -52,7 +52,7 @@ export class PluginObjects {
     this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
   }
 
-  /** Registers the kind, and answers the objects that are stored. Never rejects: without objects, plugins start all the same. */
+  /** Registers the kind, and returns what the stored objects want. Never rejects: plugins start even without their objects. */
   open(): Promise<readonly DesiredPlugin[]> {
     this.#opened ??= this.#open();
     return this.#opened;
@@ -113,7 +113,7 @@ export class PluginObjects {
       this.#generations.set(name, object.metadata.generation);
       await this.#options.onDesired({ name, ...wishesOf(object.spec) });
     }
-    // Somebody may have changed what is the host's, or deleted the object.
+    // Someone may have changed the host's fields, or deleted the object.
     this.#writers.get(name)?.refresh();
   }
 

@@ -50,7 +50,7 @@ async function assetsOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** What reading a path answers; where it is not there, the message says so in place of the system's words. */
+/** Resolves as the reading of a path does. If the path does not exist, the message says so in place of the system's text. */
 async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   return reading.catch((error: unknown) => {
     throw isMissing(error) ? new Error(message) : error;

@@ -6,7 +6,7 @@ export interface ShutdownOptions {
   readonly exit: (code: number) => void;
   /** The plugin that an error comes from, when that can be told. */
   readonly pluginOf: (error: unknown) => string | undefined;
-  /** Fails the plugin whose own callback threw, and answers its name; undefined where it may have been another's. */
+  /** Fails the plugin whose own callback threw, and returns its name; undefined if the callback may be another's. */
   readonly crash: (error: unknown) => string | undefined;
 }
 

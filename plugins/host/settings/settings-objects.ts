@@ -19,7 +19,7 @@ export interface SettingsObjectsOptions {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Hears of settings that are not those that the plugin has last read. Must not throw. */
+  /** Called when settings differ from those that the plugin read last. Must not throw. */
   readonly onChange: (name: string) => void;
 }
 
@@ -76,7 +76,7 @@ export class SettingsObjects {
     }
   }
 
-  /** From now on plugins hear of changes. */
+  /** From now on plugins are told of changes. */
   follow(): void {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
