@@ -40,7 +40,7 @@ export class HandlerGroup<T extends ApiObject> {
     return buffer;
   }
 
-  /** From now on what is present is complete. */
+  /** Call it when the present objects are complete. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;

@@ -36,7 +36,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     this.#scopes = namespaces.map((namespace) => ({ namespace, revision: '0', isListed: false }));
   }
 
-  /** Of several namespaces the one that is furthest behind. */
+  /** The revision of the list or watch; with several namespaces, of the one that lags furthest behind. */
   get revision(): string {
     return this.#scopes
       .map(({ revision }) => revision)

@@ -21,7 +21,7 @@ interface Observed {
   readonly lease: Lease;
   /** What others renew: a change of anything else does not count. */
   readonly record: string;
-  /** By this process's clock, when the record was first seen so. Timestamps of other processes are not trusted. */
+  /** When the record was first seen, by this process's clock. Timestamps of other processes are not trusted. */
   readonly atMs: number;
 }
 

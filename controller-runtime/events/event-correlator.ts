@@ -17,7 +17,7 @@ export interface Occurrence {
   /** One word, in UpperCamelCase. */
   readonly reason: string;
   readonly message: string;
-  /** Of the run in which it happened. */
+  /** The id of the run that recorded it. */
   readonly reconcileID?: string;
 }
 

@@ -20,7 +20,7 @@ export interface EventRecorder {
 
 export interface EventWriterParts {
   readonly client: Client;
-  /** Who reports: the controller's name. */
+  /** Name of the reporting controller. */
   readonly component: string;
   readonly clock: Clock;
   readonly logger: Logger;

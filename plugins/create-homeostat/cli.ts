@@ -18,7 +18,7 @@ interface Given {
   readonly yes?: boolean;
 }
 
-/** As of the shell's own commands that Ctrl+C has ended. */
+/** The exit code of a shell command that Ctrl+C has ended. */
 const interruptedExitCode = 130;
 
 /**

@@ -194,7 +194,7 @@ function flagOf(name: string, { value, kind, description }: ServeOption): Option
   return option.argParser<readonly string[] | undefined>((item, items) => [...(items ?? []), item]);
 }
 
-/** By the options' own names; commander's are in camel case. */
+/** Returns the values by the options' own names; commander's names are in camel case. */
 function flagsOf(command: Command): Flags {
   return Object.fromEntries(
     command.options.map((option) => [

@@ -22,7 +22,7 @@ export class ClassComponents {
     this.#add(root, root.name);
   }
 
-  /** By schema name. */
+  /** The schemas by their names. */
   get components(): Readonly<Record<string, JsonSchema>> {
     return this.#components;
   }

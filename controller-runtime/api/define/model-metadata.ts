@@ -19,7 +19,7 @@ function defineMetadataSymbol(): symbol {
 export interface ClassDeclaration {
   gvk?: GvkOptions;
   schema?: SchemaAttributes;
-  /** By name, in the order of the source. */
+  /** The fields by name, in the order of the source. */
   readonly fields: Map<string, SchemaAttributes>;
 }
 

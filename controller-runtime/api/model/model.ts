@@ -31,7 +31,7 @@ export interface ScaleSubresource {
   readonly specReplicasPath: string;
   /** Such as `.status.replicas`; below `.status`. */
   readonly statusReplicasPath: string;
-  /** Of the text of a label selector; below `.spec` or `.status`. Default none. */
+  /** Path of the text of a label selector; below `.spec` or `.status`. Default none. */
   readonly labelSelectorPath?: string;
 }
 

@@ -27,7 +27,7 @@ export interface ReconcileRequest {
   readonly logger: Logger;
   /** Records what happens to objects, for people; its events bear the reconcileID. */
   readonly recorder: EventRecorder;
-  /** Of this run alone; a random UUID. */
+  /** Id of this run alone; a random UUID. */
   readonly reconcileID: string;
 }
 

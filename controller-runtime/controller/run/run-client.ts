@@ -40,7 +40,7 @@ interface Quiet {
   readonly resolve: () => void;
 }
 
-/** Whose client it is. */
+/** The run that a client belongs to. */
 export interface ClientOwner {
   /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
   lateError(): Error;

@@ -6,7 +6,7 @@ import { childLogger } from './child-logger.ts';
 import type { KeySource, SourceContext } from '../definition/key-source.ts';
 
 export interface SourceParts {
-  /** Of the controller: its logger does not know the source yet. */
+  /** The controller's context: its logger does not know the source yet. */
   readonly context: SourceContext;
   /** Throws when it is given no key. */
   readonly enqueue: (key: string | ObjectKey) => void;

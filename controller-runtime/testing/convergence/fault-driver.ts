@@ -23,7 +23,7 @@ export interface DriverParts {
   readonly random: () => number;
   readonly uuid: () => string;
   readonly plan: FaultPlan;
-  /** By {@link kindIn}. */
+  /** Keyed by {@link kindIn}. */
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
@@ -34,7 +34,7 @@ interface Life {
   isDeposed: boolean;
   /** How it comes back when it has crashed. */
   restart: Restart;
-  /** By kind: how many changes its cache is to begin behind. */
+  /** How many changes the cache of each kind starts behind. */
   readonly behind: Map<string, number>;
 }
 

@@ -59,7 +59,7 @@ const everyCache = ~0;
 export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0, behindBits: everyCache });
 /** A connection that breaks shows late. Long enough for everything that does not wait for the response, short against timeouts. */
 const lateMs = 100;
-/** Who asks again and again reads without end. */
+/** A controller that polls reads without end. */
 const maxSweptReads = 100;
 /** It takes the watch along: the next tries are made with the caches of before. */
 const behindMs = 500;

@@ -32,9 +32,9 @@ export interface FaultSource {
   readonly endBefore?: (request: ClientRequest, event: WatchEvent) => WatchEnd | undefined;
   /** A response in place of the server's. */
   readonly answerOf?: (request: ClientRequest) => object | undefined;
-  /** Asked before a request and after it. True: the run that made it is over, and the request never settles. */
+  /** Called before and after a request. True: the run that made it is over, and the request never settles. */
   readonly isOver?: (request: ClientRequest) => boolean;
-  /** Told of the crash, once. */
+  /** Called once, at the crash. */
   readonly onCrash?: () => void;
 }
 

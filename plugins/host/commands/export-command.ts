@@ -41,7 +41,7 @@ async function* proved(
   reader.end();
 }
 
-/** Of the process, and so never ended. A reader that has gone fails the write. */
+/** The process's stdout, which is never ended. If its reader has gone, the write fails. */
 function toStdout(): Writable {
   process.stdout.on('error', () => undefined);
   return new Writable({

@@ -9,7 +9,7 @@ import { errorText } from '../text/error-text.ts';
 export interface RunKubeconfigOptions extends ConfigSources {
   /** Absent: stdout. */
   readonly output?: string | undefined;
-  /** Of context, cluster and user. */
+  /** Name of context, cluster and user. */
   readonly name: string;
   /** The server's URL, where it is not what the configuration says. */
   readonly server?: string | undefined;

@@ -27,7 +27,7 @@ export interface PluginCommand extends ConfigSources {
   readonly operand?: string;
 }
 
-/** As long as a start and a stop may take, both. */
+/** The longest time of a stop and a start together. */
 const waitMs = 65_000;
 
 /** How often is looked while it waits. */

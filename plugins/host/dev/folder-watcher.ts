@@ -5,7 +5,7 @@ import { pause } from '../text/pause.ts';
 
 export interface FolderWatcherOptions {
   readonly folder: string;
-  /** Of a path relative to the folder, with `/`. Files and folders that it does not want are not looked at. */
+  /** Gets a path relative to the folder, with `/`. Files and folders for which it returns false are ignored. */
   readonly wants: (path: string, isFolder: boolean) => boolean;
   readonly clock: Clock;
 }

@@ -92,7 +92,7 @@ function show(value: unknown): string {
   return value === undefined ? 'none' : JSON.stringify(value);
 }
 
-/** Those that are not below another. */
+/** The fields that are not below another one. */
 function outermost(fields: readonly string[]): readonly string[] {
   const isBelow = (field: string, other: string): boolean =>
     field.length > other.length && field.startsWith(other) && '.[{'.includes(field.charAt(other.length));

@@ -1,11 +1,11 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 
 export interface PluginListenersOptions {
-  /** Of the plugin that listens. */
+  /** The logger of the plugin that listens. */
   readonly logger: Logger;
-  /** Said of a listener that fails. */
+  /** Logged when a listener fails. */
   readonly message: string;
-  /** Of the same line. */
+  /** Fields of that log line. */
   readonly fields?: object;
 }
 

@@ -65,7 +65,7 @@ const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 /** How often is counted what the finalizers of plugins that do not run hold back. */
 const recountMs = 30_000;
 
-/** Said of objects whose plugin is not there. */
+/** The message of objects whose plugin the host does not have. */
 const notInstalled = 'the host has no plugin of this name';
 
 /**
@@ -79,7 +79,7 @@ export class PluginHost {
   readonly #objects: PluginObjects;
   readonly #settings: SettingsObjects;
   readonly #awaited: AwaitedKinds;
-  /** Those that never became an instance. */
+  /** The plugins that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
   readonly #onFailed: (() => void) | undefined;

@@ -50,11 +50,11 @@ export interface PluginRunParts {
   readonly extensions: ExtensionTable;
   readonly events: EventBus;
   readonly clock: Clock;
-  /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
+  /** Lease times of the plugin's controllers, which then work in one of the processes that share the database. Absent: in each. */
   readonly leaderElection?: LeaseTimes;
   /** The plugin's own. */
   readonly logger: Logger;
-  /** As {@link awaitServed} calls it. */
+  /** Called as {@link awaitServed} describes. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 

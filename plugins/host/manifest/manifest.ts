@@ -16,13 +16,13 @@ interface PluginDependency {
 
 /** `plugin.yaml`, checked. */
 export interface PluginManifest {
-  /** By the rule of metadata.name (spec 2.4). */
+  /** Follows the rule of metadata.name (spec 2.4). */
   readonly name: string;
   /** semver. */
   readonly version: string;
   /** semver range of the host; default any. */
   readonly requires: string;
-  /** Of the interface that the plugin is written for (spec 9). Default `2.15`. */
+  /** Revision of the interface that the plugin is written for (spec 9). Default `2.15`. */
   readonly revision: '2.15' | '2.9';
   /** The domain it owns: its models are in it or below it. Default: any that is not reserved. */
   readonly group?: string;

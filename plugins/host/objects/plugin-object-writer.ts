@@ -36,7 +36,7 @@ export class PluginObjectWriter {
     return this.#latest;
   }
 
-  /** From now on reports are written. */
+  /** Starts to write reports. */
   open(): void {
     this.#isOpen = true;
     this.#begin();

@@ -58,7 +58,7 @@ export class PluginObjects {
     return this.#opened;
   }
 
-  /** From now on objects that change are acted upon. */
+  /** Starts to act upon changes of the objects. */
   follow(): void {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }

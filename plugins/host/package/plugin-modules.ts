@@ -57,7 +57,7 @@ async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Of a module that it cannot parse Node tells what is wrong, and not where: which file it is, and which line, a check of each tells. */
+/** When Node cannot parse a module, its error says what is wrong but not where: checking each file finds the file and the line. */
 async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Error> {
   for (const path of (await codeFilesIn(folder)).filter((each) => each.endsWith('js'))) {
     const check = promisify(execFile)(process.execPath, ['--check', join(folder, path)]);

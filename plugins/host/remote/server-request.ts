@@ -51,7 +51,7 @@ async function refusalOf(response: Response): Promise<string> {
   }
 }
 
-/** Of a body, as it arrives. */
+/** The pieces of a body, as they arrive. */
 export function piecesOf({ body }: Response): AsyncIterable<Uint8Array> | readonly Uint8Array[] {
   return (body as AsyncIterable<Uint8Array> | null) ?? [];
 }

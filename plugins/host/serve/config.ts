@@ -55,7 +55,7 @@ export class ConfigError extends Error {
 }
 
 export interface ConfigSources {
-  /** By option name, as the command line has them. */
+  /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

@@ -42,7 +42,7 @@ export class Shutdown {
     return this.#exitCode;
   }
 
-  /** From now on, until {@link dispose}. */
+  /** Listens until {@link dispose}. */
   listen(): void {
     for (const signal of Object.keys(exitCodes)) process.on(signal, this.#onSignal);
     process.on('unhandledRejection', this.#onRejection);
