@@ -3,6 +3,7 @@ import {
   apiVersionOf,
   formatLeaderEpoch,
   formatPreconditions,
+  isApiError,
   isInvalid,
   leaderHeader,
   preconditionsHeader,
@@ -183,8 +184,8 @@ function patchBody(patch: Patch, preconditions: Preconditions): object {
 
 /** kube-apiserver refuses a patch with the uid of another object as one of an immutable field (422). */
 function conflictOfUid(error: unknown): unknown {
-  if (!isInvalid(error)) return error;
-  const { message, causes, details } = error as ApiError;
+  if (!isApiError(error) || !isInvalid(error)) return error;
+  const { message, causes, details } = error;
   if (causes.length !== 1 || causes[0]?.field !== 'metadata.uid') return error;
   return new ApiError('Conflict', message, { details, cause: error });
 }

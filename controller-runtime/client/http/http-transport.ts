@@ -1,4 +1,4 @@
-import { ApiError, isApiError, reasonOf } from '../../api/index.ts';
+import { ApiError, isApiError } from '../../api/index.ts';
 import type { Clock, Logger } from '../../api/index.ts';
 import { sleep } from '../../clock/sleep.ts';
 import { traceHeaders } from '../../telemetry/tracing.ts';
@@ -166,9 +166,9 @@ function parseAnswer(request: HttpRequest, text: string): object {
 }
 
 function retryDelayMs(error: unknown): number | undefined {
-  const reason = reasonOf(error);
+  if (!isApiError(error)) return undefined;
+  const { reason, retryAfterSeconds } = error;
   if (reason !== 'TooManyRequests' && reason !== 'ServiceUnavailable') return undefined;
-  const { retryAfterSeconds } = error as ApiError;
   if (retryAfterSeconds === undefined || retryAfterSeconds > maxRetryAfterSeconds) return undefined;
   return retryAfterSeconds * 1000;
 }

@@ -50,6 +50,6 @@ export class RunHistory {
   /** The last run of each key, the newest first. */
   last(limit: number): readonly RunRecord[] {
     const newest = [...this.#runs.values()].slice(-limit).reverse();
-    return newest.map((runs) => runs.at(-1) as RunRecord);
+    return newest.flatMap((runs) => runs.at(-1) ?? []);
   }
 }

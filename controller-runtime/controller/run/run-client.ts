@@ -1,4 +1,4 @@
-import { applyMergePatch, deepEqual, formatKey, isConflict, parseKey } from '../../api/index.ts';
+import { applyMergePatch, deepEqual, formatKey, isApiError, isConflict, parseKey } from '../../api/index.ts';
 import type { ApiObject, Model, WatchEvent } from '../../api/index.ts';
 import { linkAbort } from '../../client/abort.ts';
 import type { Client, NamespaceOptions, Patch, RequestOptions, WatchOptions } from '../../client/client.ts';
@@ -172,7 +172,7 @@ export class RunClient extends ForwardingClient {
       else this.#view.record(result);
       return result;
     } catch (error) {
-      if (isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error as object, source);
+      if (isApiError(error) && isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error, source);
       throw error;
     } finally {
       this.#inFlight -= 1;

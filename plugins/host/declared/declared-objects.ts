@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { declarationsOf } from './declared-object.ts';
 import type { Declaration } from './declared-object.ts';
-import { errorText } from '../text/error-text.ts';
+import { errorText, hasCode } from '../text/error-text.ts';
 import { fileInside } from '../text/inside-folder.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { yamlLimits } from '../text/yaml-mapping.ts';
@@ -58,7 +58,7 @@ async function namesIn(path: string): Promise<readonly string[]> {
   try {
     return (await readdir(path)).sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }

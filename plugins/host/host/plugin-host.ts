@@ -367,7 +367,7 @@ export class PluginHost {
         const isCounted = await this.#held.get(instance.manifest.name)?.count(server.client, server);
         if (isCounted === true && this.#fleet.get(instance.manifest.name) === instance) this.#onChange(instance);
       } catch (err) {
-        logger.warn({ err, plugin: instance.manifest.name }, 'what its finalizers hold back could not be counted');
+        logger.warn({ err, plugin: instance.manifest.name }, 'could not count the deletions that its finalizers block');
       }
     }
     this.#recount = undefined;

@@ -218,11 +218,11 @@ export class PluginRun {
   /** While its kinds are still served. That it fails is no failure of the plugin. */
   async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
-    const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
+    const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };
     try {
       await withDeadline(async () => this.#held.count(this.#client, server), bounds);
     } catch (err) {
-      logger.warn({ err }, 'what the finalizers of a plugin hold back could not be counted');
+      logger.warn({ err }, 'could not count the deletions that the finalizers of a plugin block');
     }
   }
 
@@ -234,10 +234,7 @@ export class PluginRun {
       await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
       return undefined;
     } catch (err) {
-      this.#parts.logger.error(
-        { err },
-        'the stop of a plugin failed; what it had registered is taken back all the same',
-      );
+      this.#parts.logger.error({ err }, 'the stop of a plugin failed; everything that it registered is removed anyway');
       return errorText(err);
     }
   }
@@ -344,7 +341,7 @@ export class PluginRun {
           this.#scheme.unregister(descriptor);
           return [];
         } catch (err) {
-          this.#parts.logger.error({ err, kind: descriptor.kind }, 'the kind of a plugin was taken back with an error');
+          this.#parts.logger.error({ err, kind: descriptor.kind }, 'could not unregister a kind of a plugin');
           return [errorText(err)];
         }
       });

@@ -86,7 +86,7 @@ export class PluginObjects {
     try {
       this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#options.logger.error({ err }, 'the kind of plugins was taken back with an error');
+      this.#options.logger.error({ err }, 'could not unregister the kind of plugins');
     }
   }
 

@@ -6,6 +6,7 @@ import { parseManifest } from '../manifest/manifest.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
+import { hasCode } from '../text/error-text.ts';
 
 /** Files that are served under `/plugins/<name>/assets/`. */
 const assetsFolder = 'resources/static';
@@ -57,9 +58,9 @@ async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   });
 }
 
-/** Also of a path below something that is no folder. */
+/** Also true for a path below something that is not a folder. */
 function isMissing(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return hasCode(error, 'ENOENT', 'ENOTDIR');
 }
 
 async function importDefault(folder: string, file: string): Promise<unknown> {

@@ -281,7 +281,8 @@ class ConfigValues {
       const file = parseYamlMapping(readFileSync(path, 'utf8'));
       const known = Object.keys(serveOptions).filter((option) => option !== 'config');
       for (const key of Object.keys(file)) {
-        if (!known.includes(key)) this.problems.push(`${path}: ${key}: is no option; there are ${known.join(', ')}`);
+        if (!known.includes(key))
+          this.problems.push(`${path}: ${key}: is not an option; the options are ${known.join(', ')}`);
       }
       const problem = holdsSecret(file) ? secretFileProblem(path) : undefined;
       if (problem !== undefined) this.problems.push(`${origin}: ${path}: ${problem}`);

@@ -72,16 +72,16 @@ export class Shutdown {
   };
 
   readonly #onRejection = (err: unknown): void => {
-    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody handled a rejection');
+    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'unhandled rejection');
   };
 
   readonly #onException = (err: unknown): void => {
     const plugin = this.#options.crash(err);
     if (plugin !== undefined) {
-      this.#options.logger.error({ err, plugin }, 'nobody caught an exception of a plugin: it is stopped');
+      this.#options.logger.error({ err, plugin }, 'uncaught exception of a plugin: stopping the plugin');
       return;
     }
-    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody caught an exception: stopping');
+    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'uncaught exception: stopping');
     this.fail();
   };
 }

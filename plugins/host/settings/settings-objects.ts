@@ -95,7 +95,7 @@ export class SettingsObjects {
     try {
       this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#options.logger.error({ err }, 'the kind of settings was taken back with an error');
+      this.#options.logger.error({ err }, 'could not unregister the kind of settings');
     }
   }
 
