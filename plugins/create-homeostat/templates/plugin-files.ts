@@ -5,7 +5,7 @@ import type { Files } from '../names/write-new-files.ts';
 
 export interface PluginNames extends KindNames {
   readonly name: string;
-  /** Of homeostat. */
+  /** Version of homeostat. */
   readonly version: string;
 }
 
