@@ -18,11 +18,11 @@ interface Given {
   readonly yes?: boolean;
 }
 
-/** The exit code of a shell command that Ctrl+C has ended. */
+/** The exit code that shells use for a command ended by Ctrl+C. */
 const interruptedExitCode = 130;
 
 /**
- * Runs `npm create homeostat`, and returns the exit code: 0; 2 with what is wrong on stderr, and nothing written; 130 when
+ * Runs `npm create homeostat`, and answers the exit code: 0; 2 with what is wrong on stderr, and nothing written; 130 when
  * a question was answered by Ctrl+C or Ctrl+D, and nothing was written.
  */
 export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
@@ -66,7 +66,7 @@ function createProgram({ stdout, stderr }: CreateEnvironment): Command {
     .exitOverride();
 }
 
-/** Returns what the person types, or the default. */
+/** Asks the user, and returns the answer or the default. */
 type Question = (what: string, proposal: string) => Promise<string>;
 
 interface Asker {
@@ -74,7 +74,7 @@ interface Asker {
   readonly close: () => void;
 }
 
-/** Asks the person at the terminal; takes the defaults when there is no terminal. */
+/** Asks people, and takes the defaults where nobody is there. */
 async function asker({ yes = false }: Given, { stdin, stdout }: CreateEnvironment): Promise<Asker> {
   if (yes || !stdin.isTTY || !stdout.isTTY) return { question: async (_what, proposal) => proposal, close: () => {} };
   const terminal = createInterface({ input: stdin, output: stdout });
