@@ -40,7 +40,7 @@ import { largeBody } from '../decode/body-codec.ts';
 import type { BodySource } from '../decode/body-codec.ts';
 import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject, measuredCopy } from '../decode/json-copy.ts';
-import { checkFieldManager, requireFieldManager } from '../registry/rules/field-manager.ts';
+import { checkFieldManager, requireFieldManager } from '../registry/rules/check-field-manager.ts';
 import type { Writer } from '../registry/object/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/reads/lister.ts';
 import { readPropagationPolicy } from '../registry/rules/propagation-policy.ts';
