@@ -87,7 +87,7 @@ class SchemaCheck {
     }
     // After the patterns, which defaults are matched against; the inner ones first, which are a part of the outer.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
-    for (const [field, schema] of this.#defaults.reverse()) yield check.check(field, schema, this.#violations);
+    for (const [field, schema] of this.#defaults.reverse()) yield* check.check(field, schema, this.#violations);
   }
 
   #visit(visit: Visit): void {

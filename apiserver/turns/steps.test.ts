@@ -35,6 +35,22 @@ describe('runSteps', () => {
     expect(log.filter((each) => each !== '|')).to.deep.equal(['a1', 'b1', 'a2', 'b2']);
   });
 
+  it('does the steps of work that turns out to be long in turns of their own', async () => {
+    const log: string[] = [];
+    const growing = function* (): Steps<string> {
+      log.push('short');
+      yield;
+      log.push('still short');
+      yield 'long';
+      log.push('long');
+      return 'done';
+    };
+    const running = runSteps(growing(), false);
+    expect(log).to.deep.equal(['short', 'still short']);
+    expect(await running).to.equal('done');
+    expect(log).to.deep.equal(['short', 'still short', 'long']);
+  });
+
   it('rejects with what a step throws', async () => {
     const fail = function* (): Steps<never> {
       yield;

@@ -1,11 +1,19 @@
 import { nextTurn } from './next-turn.ts';
 
-/** Work that may be put aside where it yields. Each step by itself is short. */
-export type Steps<R> = Generator<undefined, R, undefined>;
+/**
+ * Work that may be put aside where it yields. Each step by itself is short. `long` says that the work takes longer than could
+ * be known before: the steps that follow need turns of their own.
+ */
+export type Steps<R> = Generator<'long' | undefined, R, undefined>;
 
-/** Does all steps at once; or, with `isLong`, each in a turn of its own. */
+/** Does all steps at once, until one says that they are long; or, with `isLong`, each in a turn of its own. */
 export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
-  return isLong ? runInTurns(steps) : allSteps(steps);
+  if (isLong) return runInTurns(steps);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (step.value === 'long') return runInTurns(steps);
+  }
 }
 
 /** Does all steps at once: for work that is known to be short. */

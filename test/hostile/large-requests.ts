@@ -22,6 +22,15 @@ function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
+/** Letters a and b in an order that does not repeat, the same in each run. */
+function randomLetters(count: number): string {
+  let state = 12_345;
+  return repeat(count, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state >= 1_073_741_824 ? 'a' : 'b';
+  }).join('');
+}
+
 function fields(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`k${index}`, value]));
 }
@@ -84,6 +93,10 @@ const bodies: readonly LargeRequest[] = [
   {
     name: 'JSON: 250 KB broken at its end',
     request: () => post(`${JSON.stringify(newThing('x', { any: repeat(120_000, () => 0) }))}x`),
+  },
+  {
+    name: 'a pattern that meets a new set of states with each character',
+    request: create({ code: randomLetters(900) }),
   },
   { name: 'items that get a default', request: create({ list: repeat(70_000, () => ({})) }) },
   { name: 'items with unknown fields', request: create({ list: repeat(45_000, () => ({ z: 1 })) }) },

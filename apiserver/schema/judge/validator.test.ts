@@ -74,7 +74,7 @@ describe('a validator', () => {
     const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
     expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
     expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');
-    expect(messageOf(validator.violations('x'.repeat(10_000)))).to.contain('too complex to be checked');
+    expect(messageOf(validator.violations('x'.repeat(1_000_000)))).to.contain('should match');
   });
 
   it('takes thousands of addresses', () => {
