@@ -1,7 +1,7 @@
 import { ApiError, deepEqual, ignoreNotFound, isNotFound, parseKey } from '../api/index.ts';
 import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, WriteOptions } from './client.ts';
-import { isLostRace } from './lost-race.ts';
+import { isLostRace } from './retryable-errors.ts';
 
 /** Each further attempt means that somebody else wrote in between; who loses eight times in a row should be told. */
 const maxAttempts = 8;

@@ -2,7 +2,7 @@ import { ignoreNotFound } from '../api/index.ts';
 import type { Clock, LeaderEpoch, Logger } from '../api/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
-import { isLostRace } from '../client/lost-race.ts';
+import { isLostRace } from '../client/retryable-errors.ts';
 import { sleep } from '../clock/sleep.ts';
 import { jitterFactor, type ElectionSettings } from './election-options.ts';
 import { heldSpec, Lease, releasedSpec, type LeaseSpec } from './lease.ts';

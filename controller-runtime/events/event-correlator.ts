@@ -1,5 +1,4 @@
 import type { Clock } from '../api/index.ts';
-import { BoundedMap } from './bounded-map.ts';
 
 /** What an event is about. */
 export interface InvolvedObject {
@@ -112,5 +111,24 @@ export class EventCorrelator {
     const suffix = this.#uuid().replaceAll('-', '').slice(0, suffixLength);
     const base = name.slice(0, maxNameLength - 1 - suffixLength).replace(/[^a-z0-9]+$/, '');
     return `${base}.${suffix}`;
+  }
+}
+
+/** A map that forgets what was set or got longest ago. */
+class BoundedMap<V> {
+  readonly #entries = new Map<string, V>();
+  readonly #maxSize: number;
+
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
+  }
+
+  /** The value of a key, made when there is none, and now the newest. */
+  take(key: string, create: () => V): V {
+    const value = this.#entries.get(key) ?? create();
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size > this.#maxSize) this.#entries.delete(this.#entries.keys().next().value as string);
+    return value;
   }
 }

@@ -1,6 +1,6 @@
 import { isNotFound, type ApiObject, type Clock, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
-import { isTransient } from '../client/transient.ts';
+import { isTransient } from '../client/retryable-errors.ts';
 import { sleep } from '../clock/sleep.ts';
 import { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
 import { eventModel } from './event-model.ts';

@@ -298,7 +298,15 @@ export const listRequests: readonly LargeRequest[] = [
     request: get(`?labelSelector=${repeat(100, (index) => `app!=x${index}`).join(',')}`),
   },
   { name: 'list: sorted', request: get('?sort=spec.weight,desc&sort=spec.name,asc&size=100') },
+  { name: 'list: all, by two sort keys', request: get('?sort=spec.weight,desc&sort=spec.name,asc') },
   { name: 'export', request: () => ({ method: 'GET', path: '/export' }) },
+];
+
+/** Requests that need an index which a kind does not have before the first of them. */
+export const firstRequests: readonly LargeRequest[] = [
+  { name: 'list: the first label selector', request: get('?labelSelector=app%3Dapp-1&size=20') },
+  { name: 'list: the first sort by many values', request: get('?sort=spec.tags&size=20') },
+  { name: 'list: the first sort by name', request: get('?sort=name&size=20') },
 ];
 
 export const largeRequests: readonly LargeRequest[] = [...bodies, ...patches, ...applies, ...reads];

@@ -1,6 +1,5 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
-import { isBroken } from '../../index/broken-entry.ts';
 import type { ChangeFeed, FeedChange } from '../../index/change-feed.ts';
 import type { Entry, IndexValues } from '../../index/entry.ts';
 import type { History } from '../../index/history.ts';
@@ -161,26 +160,6 @@ export class Resource {
     if (op === 'delete') this.cache.remove(entry.key);
     else this.cache.put(entry);
     this.feed.append(feedChange(op, entry, previous));
-  }
-
-  /** Takes the state of a later revision, where it is not known how it came about: watchers have lost their place. */
-  leap(entries: readonly Entry[], revision: number): void {
-    const differences: FeedChange[] = [];
-    const gone = new Map(Array.from(this.cache.entries(), (entry) => [entry.key, entry]));
-    for (const entry of entries) {
-      const known = gone.get(entry.key);
-      gone.delete(entry.key);
-      // Watchers keep what they know: that it broke is no change of the object.
-      if (isBroken(entry)) continue;
-      if (known?.revision === entry.revision) continue;
-      const isAnother = known !== undefined && known.uid !== entry.uid;
-      if (isAnother) differences.push(feedChange('delete', { ...known, revision }, known));
-      differences.push(feedChange('update', entry, isAnother ? undefined : known));
-    }
-    for (const entry of gone.values()) differences.push(feedChange('delete', { ...entry, revision }, entry));
-    this.cache.load(entries);
-    this.feed.leap(revision, differences);
-    this.history.prune();
   }
 
   /** Objects may take long to judge, however small they are. */

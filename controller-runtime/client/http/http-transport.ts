@@ -5,7 +5,6 @@ import { traceHeaders } from '../../telemetry/tracing.ts';
 import { linkAbort } from '../abort.ts';
 import { bodyOf, readText } from './bounded-body.ts';
 import { errorOfResponse } from './response-error.ts';
-import { parseWarnings } from './warning-header.ts';
 
 /** kubectl's number: 11 tries in all. */
 const maxRetries = 10;
@@ -178,4 +177,13 @@ function retryDelayMs(error: unknown): number | undefined {
 function reasonText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}
+
+/** The texts of a `Warning` header (RFC 7234, 5.5): `299 - "text", 299 - "text"`. Warnings of other codes are caches' own. */
+function parseWarnings(header: string | null): readonly string[] {
+  const texts: string[] = [];
+  for (const match of (header ?? '').matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)) {
+    texts.push((match[1] ?? '').replaceAll(/\\(.)/g, '$1'));
+  }
+  return texts;
 }

@@ -13,7 +13,7 @@ import {
   type ObjectMeta,
 } from '../../api/index.ts';
 import type { Client, Desired } from '../../client/client.ts';
-import { isLostRace } from '../../client/lost-race.ts';
+import { isLostRace } from '../../client/retryable-errors.ts';
 import { targetIn, type CacheView } from './cache-view.ts';
 import { controllerReferenceTo, setOwnerReference } from '../definition/owner-references.ts';
 import { toJson } from './to-json.ts';

@@ -1,6 +1,6 @@
 import { ignoreNotFound, isNotFound, type ApiObject, type ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
-import { isLostRace } from '../../client/lost-race.ts';
+import { isLostRace } from '../../client/retryable-errors.ts';
 import { idOf, targetOf } from './cache-view.ts';
 import type { FinalizerChange } from './finalizers.ts';
 import type { OwnRevisions } from './own-revisions.ts';

@@ -5,8 +5,9 @@ import type { ConfigSources } from '../serve/config.ts';
 import { readExportOrigin } from './copy-options.ts';
 import type { ExportOrigin } from './copy-options.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
+import { piecesOf, refusalError, requestServer } from '../remote/server-request.ts';
+import type { ServerAddress } from '../remote/server-request.ts';
 import { runCopy } from './run-copy.ts';
-import { readServerExport } from '../remote/server-export.ts';
 
 /** Writes an export to `--output` or stdout, and answers the exit code. Where it is cut off or damaged, there is no file. */
 export function runExport(sources: ConfigSources): Promise<number> {
@@ -15,7 +16,7 @@ export function runExport(sources: ConfigSources): Promise<number> {
     const output = sources.flags['output'] as string | undefined;
     if (output !== undefined && sources.flags['force'] !== true) await checkAbsent(output);
     const reader = new ExportReader();
-    const pieces = proved(piecesOf(origin, signal), reader);
+    const pieces = proved(exportOf(origin, signal), reader);
     if (output === undefined) await pipeline(pieces, toStdout(), { signal });
     else await writeWhole(output, pieces, signal);
     const { objects, revision, sha256 } = reader.end();
@@ -23,7 +24,7 @@ export function runExport(sources: ConfigSources): Promise<number> {
   });
 }
 
-async function* piecesOf(origin: ExportOrigin, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+async function* exportOf(origin: ExportOrigin, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   if ('server' in origin) return yield* readServerExport(origin, signal);
   for await (const lines of exportDatabase(origin.database)) yield Buffer.from(lines);
 }
@@ -46,4 +47,20 @@ function toStdout(): Writable {
   return new Writable({
     write: (piece: Uint8Array, _encoding, done) => void process.stdout.write(piece, done),
   });
+}
+
+/** `GET /export` of a server. Rejects with what the server says where it refuses, and when the answer is cut off. */
+async function* readServerExport(
+  address: ServerAddress,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const response = await requestServer(address, '/export', { signal });
+  const { url, status } = response;
+  if (status !== 200) throw await refusalError(url, response);
+  try {
+    for await (const piece of piecesOf(response)) yield piece;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(`${url}: the answer was cut off`, { cause });
+  }
 }

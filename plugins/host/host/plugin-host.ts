@@ -9,7 +9,7 @@ import type { PluginManagers } from '../lifecycle/controllers-page.ts';
 import type { LeaseTimes } from '../lifecycle/elected-controllers.ts';
 import { withDeadline } from '../text/deadline.ts';
 import { errorText } from '../text/error-text.ts';
-import type { HeldObjects } from '../lifecycle/held-objects.ts';
+import type { BlockedDeletions } from '../lifecycle/blocked-deletions.ts';
 import { hostVersion } from '../text/host-version.ts';
 import { installedPlugins, openInstalled } from '../install/installed-plugins.ts';
 import { checkFits } from '../manifest/manifest.ts';
@@ -85,7 +85,7 @@ export class PluginHost {
   readonly #onFailed: (() => void) | undefined;
   /** Names of those that were found there. */
   readonly #installed = new Set<string>();
-  readonly #held = new Map<string, HeldObjects>();
+  readonly #held = new Map<string, BlockedDeletions>();
   #recount: Timer | undefined;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
@@ -356,11 +356,11 @@ export class PluginHost {
   #recountLater(): void {
     const isAwaited = this.#fleet.instances.some((each) => !each.isRunning && this.#held.has(each.manifest.name));
     if (this.#recount !== undefined || this.#stopped !== undefined || !isAwaited) return;
-    this.#recount = this.#parts.clock.setTimeout(() => void this.#recountHeld(), recountMs);
+    this.#recount = this.#parts.clock.setTimeout(() => void this.#recountBlocked(), recountMs);
     this.#recount.unref?.();
   }
 
-  async #recountHeld(): Promise<void> {
+  async #recountBlocked(): Promise<void> {
     const { server, logger } = this.#parts;
     for (const instance of this.#fleet.instances.filter(({ isRunning }) => !isRunning)) {
       try {

@@ -12,16 +12,15 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { applyDeclaredObjects } from '../declared/apply-declared-objects.ts';
-import { withDeadline } from '../text/deadline.ts';
+import { orAbort, withDeadline } from '../text/deadline.ts';
 import { createdByKey } from '../declared/declared-mark.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from '../text/error-text.ts';
 import type { EventBus, OwnedEvents } from '../exchange/event-bus.ts';
 import type { ExtensionTable, OwnedExtensions } from '../exchange/extension-table.ts';
-import { HeldObjects } from './held-objects.ts';
+import { BlockedDeletions } from './blocked-deletions.ts';
 import { withModelPlace } from '../text/model-place.ts';
-import { orAbort } from '../text/or-abort.ts';
 import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from '../sdk/plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from '../sdk/plugin.ts';
@@ -76,7 +75,7 @@ export class PluginRun {
   readonly #client: PluginClient;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
-  readonly #held = new HeldObjects();
+  readonly #held = new BlockedDeletions();
   readonly #abort = new AbortController();
   /** Aborts before `#abort`: nothing more of the plugin begins, and its controllers end. */
   readonly #stopping = new AbortController();
@@ -158,7 +157,7 @@ export class PluginRun {
   }
 
   /** What its finalizers hold back, counted when it stops. */
-  get held(): HeldObjects {
+  get held(): BlockedDeletions {
     return this.#held;
   }
 
@@ -179,7 +178,7 @@ export class PluginRun {
     this.#settings.close();
     this.#stopping.abort(new Error('the plugin is being stopped'));
     await this.#managed;
-    await this.#countHeld();
+    await this.#countBlocked();
     this.#events.close();
     this.#abort.abort(this.#stopping.signal.reason);
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
@@ -217,7 +216,7 @@ export class PluginRun {
   }
 
   /** While its kinds are still served. That it fails is no failure of the plugin. */
-  async #countHeld(): Promise<void> {
+  async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
     const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
     try {

@@ -1,7 +1,7 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
-import { orAbort } from '../text/or-abort.ts';
+import { orAbort } from '../text/deadline.ts';
 
 /** How far a kind is that is being indexed. */
 export interface KindProgress {

@@ -1,6 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Condition, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
-import type { HeldKind } from '../lifecycle/held-objects.ts';
+import type { BlockedKind } from '../lifecycle/blocked-deletions.ts';
 import type { PluginPhase, PluginWishes } from '../lifecycle/plugin-state.ts';
 import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
@@ -39,7 +39,7 @@ export interface PluginObserved {
   /** The kinds whose indexes are being built. */
   readonly indexing?: readonly KindProgress[];
   /** Objects that are declared deleted, and wait for the plugin, which does not run: a finalizer of its keeps them. */
-  readonly heldBack?: readonly HeldKind[];
+  readonly heldBack?: readonly BlockedKind[];
   readonly conditions?: readonly Condition[];
 }
 

@@ -6,10 +6,14 @@ import type { Manager } from '@homeostat/controller-runtime';
 import type { Clock, FieldCause, FieldViolation, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import type { SettingsValues } from '../sdk/plugin-settings.ts';
-import { SettingsError } from './settings-error.ts';
 import { settingsKind } from './settings-kind.ts';
 import type { SettingsObject } from './settings-kind.ts';
 import { SettingsRun } from './settings-run.ts';
+
+/** The settings that are stored for a plugin do not fit the schema in its manifest. */
+class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
 
 export interface SettingsObjectsOptions {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;

@@ -1,5 +1,4 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { orAbort } from './or-abort.ts';
 
 export interface DeadlineOptions {
   /** Names the work in the error. */
@@ -25,5 +24,19 @@ export async function withDeadline<V>(work: () => V | Promise<V>, options: Deadl
     return await orAbort((async () => work())(), end);
   } finally {
     clock.clearTimeout(timer);
+  }
+}
+
+/** What the work answers, unless the signal aborts first: then rejects with its reason, and the work is on its own. */
+export async function orAbort<V>(work: Promise<V>, signal: AbortSignal): Promise<V> {
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -4,7 +4,7 @@ import { apiVersionOf, formatKey, keyOf } from '@homeostat/controller-runtime/ap
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
 /** Objects that are declared deleted, and that a finalizer of a plugin's keeps. */
-export interface HeldKind {
+export interface BlockedKind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly finalizer: string;
@@ -22,9 +22,9 @@ const maxNames = 10;
 const pageSize = 500;
 
 /** What the finalizers of a plugin's controllers hold back while nobody sees to them. */
-export class HeldObjects {
+export class BlockedDeletions {
   readonly #finalizers: Finalizer[] = [];
-  readonly #counted = new Map<Finalizer, HeldKind>();
+  readonly #counted = new Map<Finalizer, BlockedKind>();
 
   /** A controller with a cleanup has a finalizer; those of class form see to theirs themselves. */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
@@ -32,7 +32,7 @@ export class HeldObjects {
   }
 
   /** As of the last count: the kinds of which any are held. */
-  get kinds(): readonly HeldKind[] {
+  get kinds(): readonly BlockedKind[] {
     return [...this.#counted.values()].filter(({ count }) => count > 0);
   }
 
@@ -44,12 +44,12 @@ export class HeldObjects {
     const served = this.#finalizers.filter(
       ({ model }) => server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined,
     );
-    for (const each of served) this.#counted.set(each, await countHeld(client, each));
+    for (const each of served) this.#counted.set(each, await countBlocked(client, each));
     return served.length > 0;
   }
 }
 
-async function countHeld(client: Client, { model, finalizer }: Finalizer): Promise<HeldKind> {
+async function countBlocked(client: Client, { model, finalizer }: Finalizer): Promise<BlockedKind> {
   const names: string[] = [];
   let count = 0;
   let next: string | undefined;
