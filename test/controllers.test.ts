@@ -34,7 +34,7 @@ const Badge = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { text } } } } as const,
 });
 
-/** As far as a test has to know it. */
+/** The part of a Lease that these tests need. */
 const Lease = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
   plural: 'leases',
