@@ -8,7 +8,7 @@ import { SchemaNodes } from '../schema/judge/schema-node.ts';
 import type { ShapeBuilder } from '../schema/shape.ts';
 import type { MeasuredWork } from '../turns/in-turns.ts';
 import type { DefinitionSchema } from './definition.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 /** As much work as a turn may have. */
 const wholeTurn = Infinity;

@@ -5,7 +5,7 @@ import { DefaultCheck } from './check-default.ts';
 import { checkLists } from './check-lists.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { SchemaCost } from './schema-cost.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 

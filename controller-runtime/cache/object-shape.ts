@@ -1,5 +1,5 @@
+import { freezeDeep } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
-import { freezeDeep } from '../client/freeze-deep.ts';
 import type { InformerOptions } from '../client/informer.ts';
 
 /** What an informer keeps of an object, frozen. */

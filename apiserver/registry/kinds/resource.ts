@@ -6,6 +6,7 @@ import type { History } from '../../index/history.ts';
 import type { KindCache, UniqueValue } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Claim, KindClaims, Operation, RequiredClaim } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { changesInVersion } from './other-versions.ts';
 import { deprecationOf } from './kind-versions.ts';
@@ -144,7 +145,7 @@ export class Resource {
     const shown: Entry[] = [];
     for (const entry of entries) {
       shown.push(this.#view.show(entry));
-      if (shown.length % shownPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (shown.length % shownPerTurn === 0) await nextTurn();
     }
     return shown;
   }

@@ -1,7 +1,7 @@
 import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiError, ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ManagedFields } from '../../apply/managed-fields.ts';
-import { unknownFieldMessage } from '../../schema/warnings.ts';
+import { unknownFieldMessage } from '../../schema/pruner.ts';
 import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from '../object/label-keys.ts';

@@ -52,8 +52,8 @@ describe('a validator', () => {
     expect(validator.whenReady()).to.equal(ready);
     await ready;
     isOver = true;
-    // A hundred patterns of a thousand states, and at most 2,000 states a turn.
-    expect(turns).to.be.above(40);
+    // A hundred patterns of a thousand states take 100 ms and more, and a turn 5 ms and one step.
+    expect(turns).to.be.above(10);
     expect(validator.whenReady()).to.equal(undefined);
     expect(validator.violations({ p7: 'xx7' })).to.deep.equal([]);
     expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");

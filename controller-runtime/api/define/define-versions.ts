@@ -1,4 +1,4 @@
-import { deepFreeze } from '../base/deep-freeze.ts';
+import { freezeDeep } from '../base/freeze-deep.ts';
 import { descriptorOf } from './descriptor.ts';
 import type { Conversion, Model, ModelDescriptor } from '../model/model.ts';
 import type { ApiObject } from '../object/object.ts';
@@ -19,7 +19,7 @@ export function defineVersions<S extends ApiObject, const V extends readonly Api
   versions: { readonly [I in keyof V]: VersionOptions<S, V[I]> },
 ): ModelDescriptor<S> {
   const others: readonly VersionOptions<S, ApiObject>[] = versions;
-  return deepFreeze({
+  return freezeDeep({
     ...descriptorOf(storage),
     versions: others.map(({ model, ...conversion }) => ({ ...conversion, model: descriptorOf(model) })),
   });

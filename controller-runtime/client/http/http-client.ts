@@ -1,4 +1,5 @@
 import {
+  freezeDeep,
   ApiError,
   apiVersionOf,
   formatLeaderEpoch,
@@ -23,7 +24,6 @@ import type {
   WriteOptions,
 } from '../client.ts';
 import { ensureObject } from '../ensure.ts';
-import { freezeDeep } from '../freeze-deep.ts';
 import type { HttpReads } from './http-reads.ts';
 import type { HttpRequest, HttpTransport } from './http-transport.ts';
 import { ModelResolver } from './model-resolver.ts';

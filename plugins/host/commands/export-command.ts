@@ -5,8 +5,8 @@ import type { ConfigSources } from '../serve/config.ts';
 import { readExportOrigin } from './copy-options.ts';
 import type { ExportOrigin } from './copy-options.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
-import { piecesOf, refusalError, requestServer } from '../remote/server-request.ts';
-import type { ServerAddress } from '../remote/server-request.ts';
+import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
+import type { ServerAddress } from '../remote/request-server.ts';
 import { runCopy } from './run-copy.ts';
 
 /** Writes an export to `--output` or stdout, and answers the exit code. Where it is cut off or damaged, there is no file. */

@@ -1,4 +1,4 @@
-import { createClient, systemClock } from '@homeostat/controller-runtime';
+import { createClient, sleep, systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { ignoreNotFound, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
@@ -10,7 +10,6 @@ import { readServer } from './copy-options.ts';
 import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from '../install/install-plugin.ts';
 import { installedPlugins } from '../install/installed-plugins.ts';
-import { pause } from '../text/pause.ts';
 import { checkPluginsDir, requireServersFolder } from '../serve/plugins-dir.ts';
 import { pluginKind } from '../objects/plugin-kind.ts';
 import type { PluginObject, PluginObserved } from '../objects/plugin-kind.ts';
@@ -190,7 +189,7 @@ class PluginCommands {
   }
 
   async #pause(): Promise<void> {
-    await pause(systemClock, pollMs, this.#signal);
+    await sleep(systemClock, pollMs, this.#signal);
     this.#signal.throwIfAborted();
   }
 

@@ -1,7 +1,7 @@
+import { sleep } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pause } from '../text/pause.ts';
 
 export interface FolderWatcherOptions {
   readonly folder: string;
@@ -46,7 +46,7 @@ export class FolderWatcher {
    */
   async next(signal: AbortSignal): Promise<readonly string[] | undefined> {
     for (;;) {
-      await pause(this.#options.clock, pollMs, signal);
+      await sleep(this.#options.clock, pollMs, signal);
       if (signal.aborted) return undefined;
       const now = await takeSnapshot(this.#options);
       const isAtRest = differing(this.#seen, now).length === 0;

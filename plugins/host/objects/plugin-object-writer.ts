@@ -1,6 +1,5 @@
-import { backoffDelayMs } from '@homeostat/controller-runtime';
+import { backoffDelayMs, sleep } from '@homeostat/controller-runtime';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { pause } from '../text/pause.ts';
 import type { PluginReport } from './plugin-report.ts';
 
 export interface PluginObjectWriterOptions {
@@ -88,7 +87,7 @@ export class PluginObjectWriter {
         logger.warn({ err, plugin: name, phase: report.phase, failures }, "a plugin's object could not be written");
       }
       if (isLast) return;
-      await pause(clock, backoffDelayMs(failures, retryDelays), closing);
+      await sleep(clock, backoffDelayMs(failures, retryDelays), closing);
     }
   }
 }
