@@ -31,8 +31,8 @@ export const mochaHooks = {
     for (const runnable of runnablesOf(root)) {
       const givesItself = runnable.timeout() !== defaultMs;
       if (isSlow(runnable) && !runsSlowTests) runnable.pending = true;
-      // The time of this hook has begun.
-      if (runnable === this.test) continue;
+      // mocha starts the timer of a hook again when its time is set, even if the hook has ended.
+      if (root._beforeAll.includes(runnable)) continue;
       runnable.timeout(runnable.timeout() * timeFactor * (isSlow(runnable) && !givesItself ? slowFactor : 1));
     }
   },
