@@ -13,7 +13,8 @@ const slowFactor = 12;
 const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? (isSet('CI') ? 6 : 1));
 if (!(timeFactor > 0)) throw new Error('HOMEOSTAT_TEST_TIME_FACTOR must be a positive number');
 
-const hookLists = ['_beforeAll', '_beforeEach', '_afterEach', '_afterAll'];
+const beforeAll = '_beforeAll';
+const hookLists = [beforeAll, '_beforeEach', '_afterEach', '_afterAll'];
 
 /** A suite and all suites in it. */
 function* suitesOf(suite) {
@@ -42,7 +43,7 @@ export const mochaHooks = {
       if (!runsSlowTests) leaveOutSlow(suite);
       const runnables = [...suite.tests, ...hookLists.flatMap((list) => suite[list])];
       // mocha starts the timer of a hook again when its time is set, even if the hook has ended.
-      for (const each of runnables) if (!root._beforeAll.includes(each)) scaleTimeout(each, defaultMs);
+      for (const each of runnables) if (!root[beforeAll].includes(each)) scaleTimeout(each, defaultMs);
     }
   },
 };
