@@ -45,9 +45,41 @@ export function closedDoor(path, source) {
   const target = targetOf(path, source, home);
   // Another package by a relative path is refused by public-entries-only.
   if (target === undefined || target === folder) return undefined;
-  if (row.imports.some((entry) => opens(entry, target))) return undefined;
   const from = folder === '.' ? home : `${home}/${folder}`;
-  return `${from} may not import ${target}. It may import ${row.imports.join(', ')} (${file}), since this is what it is for: ${row.about}`;
+  if (!row.imports.some((entry) => opens(entry, target)))
+    return `${from} may not import ${target}. It may import ${row.imports.join(', ')} (${file}), since this is what it is for: ${row.about}`;
+  const back = wayBack(packages[home], target, folder);
+  return (
+    back && `${from} may not import ${target}, which imports it (${file}): ${back.join(' → ')}. One of these has to go.`
+  );
+}
+
+const outermost = (folder) => folder.split('/', 1)[0];
+
+/**
+ * The imports by which a target leads back to the folder that imports it; undefined when none do. When the two lie in
+ * different outer folders, those are compared: they may not import each other either.
+ */
+function wayBack(rows, target, folder) {
+  const level = outermost(target) === outermost(folder) ? (name) => name : outermost;
+  const ways = [[level(folder), level(target)]];
+  const seen = new Set();
+  for (const way of ways) {
+    const last = way.at(-1);
+    if (last === way[0]) return way;
+    if (seen.has(last)) continue;
+    seen.add(last);
+    for (const next of importsOf(rows, last, level)) ways.push([...way, next]);
+  }
+  return undefined;
+}
+
+function importsOf(rows, name, level) {
+  const entries = Object.keys(rows)
+    .filter((folder) => level(folder) === name)
+    .flatMap((folder) => rows[folder].imports);
+  const targets = Object.keys(rows).filter((target) => entries.some((entry) => opens(entry, target)));
+  return targets.map(level).filter((target) => target !== name);
 }
 
 /** The rows in order, each with its name, what it is for, the folders of its package that it imports, and other modules. */

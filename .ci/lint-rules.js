@@ -1,6 +1,7 @@
 // The house's own lint rules: what oxlint's built-in ones cannot say. Loaded by .oxlintrc.json.
 import { dirname, relative, resolve, sep } from 'node:path';
 import { closedDoor } from './doors.js';
+import { unclearDocstring, unclearText } from './plain-english.js';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -101,6 +102,26 @@ const noAmbient = {
   },
 };
 
+const plainEnglish = {
+  create(context) {
+    const report = (node, message) => message !== undefined && context.report({ node, message });
+    return {
+      Program() {
+        for (const comment of context.sourceCode.getAllComments()) {
+          const isDocstring = comment.type === 'Block' && comment.value.startsWith('*');
+          report(comment, isDocstring ? unclearDocstring(comment.value) : unclearText(comment.value));
+        }
+      },
+      Literal(node) {
+        if (typeof node.value === 'string') report(node, unclearText(node.value));
+      },
+      TemplateElement(node) {
+        report(node, unclearText(node.value.raw));
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: 'homeostat' },
   rules: {
@@ -108,5 +129,6 @@ export default {
     'public-entries-only': publicEntriesOnly,
     doors,
     'no-ambient-time-or-chance': noAmbient,
+    'plain-english': plainEnglish,
   },
 };

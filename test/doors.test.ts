@@ -9,6 +9,8 @@ import { expect } from 'chai';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
 
+const table = '.ci/doors.yaml';
+
 interface Report {
   readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly filename: string }[];
 }
@@ -23,7 +25,11 @@ async function lint(planted: Readonly<Record<string, string>>): Promise<Readonly
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);
     }
-    const folders = new Set(Object.keys(planted).map((path) => path.split('/')[0] ?? '.'));
+    const folders = new Set(
+      Object.keys(planted)
+        .map((path) => path.split('/')[0] ?? '.')
+        .filter((name) => name !== '.ci'),
+    );
     const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
     const linting = run(process.execPath, [oxlint, '--format', 'json', ...folders], { cwd: folder });
     const { stdout } = await linting.catch((error: unknown) => error as { readonly stdout: string });
@@ -36,6 +42,18 @@ async function lint(planted: Readonly<Record<string, string>>): Promise<Readonly
 }
 
 const importing = (source: string): string => `import { planted } from '${source}';\n\nexport const kept = planted;\n`;
+
+/** A table of one package, whose folders import the listed ones. */
+function tableOf(rows: Readonly<Record<string, readonly string[]>>): string {
+  const lines = Object.entries(rows).map(
+    ([row, imports]) => `  ${row}: { about: A row., imports: [${imports.join(', ')}] }`,
+  );
+  return `apiserver:\n${lines.join('\n')}\n`;
+}
+
+function refusal(from: string, target: string, circle: string): string {
+  return `apiserver/${from} may not import ${target}, which imports it (${table}): ${circle}. One of these has to go.`;
+}
 
 describe('the table of imports', () => {
   it('refuses imports that no row lists, and says what the folder may import', async () => {
@@ -63,5 +81,42 @@ describe('the table of imports', () => {
     });
     expect(Object.keys(reported)).to.deep.equal(['apiserver/cellar/planted.ts']);
     expect(reported['apiserver/cellar/planted.ts']).to.match(/^apiserver\/cellar has no row in \.ci\/doors\.yaml/);
+  });
+
+  it('refuses imports between folders that import each other, directly or round a circle', async () => {
+    const reported = await lint({
+      [table]: tableOf({ low: [], high: ['low', 'top'], middle: ['low', 'high'], top: ['middle'] }),
+      'apiserver/high/planted.ts': importing('../top/planted.ts'),
+      'apiserver/middle/planted.ts': importing('../high/planted.ts'),
+      'apiserver/top/planted.ts': importing('../middle/planted.ts'),
+      'apiserver/high/harmless.ts': importing('../low/planted.ts'),
+    });
+    expect(reported).to.deep.equal({
+      'apiserver/high/planted.ts': refusal('high', 'top', 'high → top → middle → high'),
+      'apiserver/middle/planted.ts': refusal('middle', 'high', 'middle → high → top → middle'),
+      'apiserver/top/planted.ts': refusal('top', 'middle', 'top → middle → high → top'),
+    });
+  });
+
+  it('refuses circles of folders in folders, within one and between two', async () => {
+    const reported = await lint({
+      [table]: tableOf({
+        'low/a': ['low/b'],
+        'low/b': ['low/a', 'high/a'],
+        'high/a': [],
+        'high/b': ['high/a', "'low/*'"],
+        high: ['high/b'],
+      }),
+      'apiserver/low/a/planted.ts': importing('../b/planted.ts'),
+      'apiserver/low/b/planted.ts': importing('../../high/a/planted.ts'),
+      'apiserver/high/b/planted.ts': importing('../../low/a/planted.ts'),
+      'apiserver/high/harmless.ts': importing('./b/planted.ts'),
+      'apiserver/high/b/harmless.ts': importing('../a/planted.ts'),
+    });
+    expect(reported).to.deep.equal({
+      'apiserver/low/a/planted.ts': refusal('low/a', 'low/b', 'low/a → low/b → low/a'),
+      'apiserver/low/b/planted.ts': refusal('low/b', 'high/a', 'low → high → low'),
+      'apiserver/high/b/planted.ts': refusal('high/b', 'low/a', 'high → low → high'),
+    });
   });
 });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { bytes, create, scanned, written } from '../store/store-operations.fixture.ts';
 import { ExportFileError, maxLineBytes } from './export-format.ts';
 import { ExportReader } from './export-reader.ts';
-import { epoch, exampleObjects, exported, openMemory, readWhole } from './export-text.fixture.ts';
+import { epoch, exampleObjects, exported, openDatabase, readWhole } from './export-text.fixture.ts';
 import { LineCheck } from './line-check.ts';
 
 function failureOf(read: () => unknown): string {
@@ -28,7 +28,7 @@ const object = (key: string): object => ({ key, revision: 3, data: '{}' });
 
 describe('an export', () => {
   it('gives back each byte, key and revision, in order, however it is cut into pieces', async () => {
-    const store = await openMemory();
+    const store = await openDatabase();
     await written(store, ...exampleObjects());
     const rows = await scanned(store);
     const data = bytes(await exported(store));
@@ -44,7 +44,7 @@ describe('an export', () => {
   });
 
   it('of one line and one byte a piece is read as well', async () => {
-    const store = await openMemory();
+    const store = await openDatabase();
     await written(store, create('a', '{}'), create('b', 'ß'));
     const data = bytes(await exported(store));
     await store.close();
@@ -52,7 +52,7 @@ describe('an export', () => {
   });
 
   it('has a digest of the objects alone: other revisions, another epoch, the same digest', async () => {
-    const [first, second] = [await openMemory(), await openMemory()];
+    const [first, second] = [await openDatabase(), await openDatabase()];
     await written(first, create('a', '1'), create('b', '2'));
     await second.startHistory(5_000_000);
     await written(second, create('b', '2'));
@@ -71,7 +71,7 @@ describe('a damaged export', () => {
   let data: Uint8Array;
   let lines: readonly string[];
   before(async () => {
-    const store = await openMemory();
+    const store = await openDatabase();
     await written(store, ...Array.from({ length: 8 }, (_, at) => create(`n${at}`, `{"n":"${at} é"}`)));
     data = bytes(await exported(store));
     lines = new TextDecoder().decode(data).split('\n').slice(0, -1);

@@ -30,6 +30,8 @@ export interface LocalBackingParts<T extends ApiObject> {
 /** What is selected of a kind in one of its lives. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
+  /** Undefined where there is nothing to prepare. */
+  readonly prepare: () => Promise<unknown> | undefined;
 }
 
 /**
@@ -76,6 +78,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   async #followLife(resource: Resource, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table } = this.#parts;
     const followed = this.#select(resource);
+    const prepared = followed.prepare();
+    if (prepared !== undefined) await prepared;
+    // While it waited, nobody would have told.
+    if (signal.aborted || resource.isClosed) return;
     this.#followed = followed;
     // Subscribed in the same turn as the entries are read: no change falls between.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
@@ -132,6 +138,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return {
       resource,
       selects: (entry) => selections.some((each) => each.selects(entry)),
+      prepare: () => {
+        const missing = selections.map((each) => each.prepare()).filter((each) => each !== undefined);
+        return missing.length === 0 ? undefined : Promise.all(missing);
+      },
       entries: () => selections.flatMap((each) => each.entries()),
     };
   }

@@ -36,10 +36,11 @@ import type {
   ObjectList,
   WatchEvent,
 } from '@homeostat/controller-runtime/api';
+import { largeBody } from '../decode/body-codec.ts';
 import type { BodySource } from '../decode/body-codec.ts';
 import { objectLimits } from '../limits/body-limits.ts';
-import { copyAsJsonObject } from '../decode/json-copy.ts';
-import { checkFieldManager, requireFieldManager } from '../registry/rules/field-manager.ts';
+import { copyAsJsonObject, measuredCopy } from '../decode/json-copy.ts';
+import { checkFieldManager, requireFieldManager } from '../registry/rules/check-field-manager.ts';
 import type { Writer } from '../registry/object/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/reads/lister.ts';
 import { readPropagationPolicy } from '../registry/rules/propagation-policy.ts';
@@ -158,11 +159,12 @@ export class LocalClient implements PluginClient {
     options: PatchOptions = {},
   ): Promise<T> {
     const resource = await this.#resource(model);
-    const change = bodyOf(patch.type === 'json' ? patch.operations : patch.patch)();
+    const change = bodyOf(patch.type === 'json' ? patch.operations : patch.patch);
+    const isLarge = change.isLarge === true;
     const body =
       patch.type === 'json'
-        ? ({ type: 'json', operations: change } as const)
-        : ({ type: 'merge', patch: change } as const);
+        ? ({ type: 'json', operations: change(), isLarge } as const)
+        : ({ type: 'merge', patch: change(), isLarge } as const);
     return this.#answer(
       await this.#parts.registry.patch(resource, keyFor(name, options), body, this.#written(options)),
     );
@@ -295,7 +297,14 @@ function offered(resource: Resource): Resource {
 
 /** A private copy, as JSON: what a program sends is judged exactly as it would be over HTTP. */
 function bodyOf(value: unknown): BodySource {
-  return () => copyAsJsonObject(value, objectLimits);
+  const first = measuredCopy(value, objectLimits);
+  let isTaken = false;
+  const read = (): unknown => {
+    if (isTaken) return copyAsJsonObject(value, objectLimits);
+    isTaken = true;
+    return first.value;
+  };
+  return first.bytes > largeBody ? Object.assign(read, { isLarge: true }) : read;
 }
 
 function keyFor(name: string, { namespace }: NamespaceOptions): ObjectKey {

@@ -105,6 +105,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     const reached = withInitial || after === 0 ? revisions.reach(this.#options.resourceVersion) : undefined;
     if (reached !== undefined) await reached;
     const selection = selectionOf(lister, resource, this.#options);
+    const prepared = withInitial ? selection.prepare() : undefined;
+    if (prepared !== undefined) await prepared;
     // While it waited for memory, nobody would have told.
     this.#isClosed = resource.isClosed;
     const notify = (): void => this.#wakeUp();

@@ -15,8 +15,8 @@ import type { Steps } from '../turns/steps.ts';
 import { classifyOwners } from './classify-owners.ts';
 import { idOf, OwnerGraph } from './owner-graph.ts';
 import type { Node } from './owner-graph.ts';
-import { RetryQueue } from './retry-queue.ts';
 import type { UnservedDependents } from './unserved-dependents.ts';
+import { WorkLoop } from './work-loop.ts';
 
 export interface GarbageCollectorOptions {
   readonly registry: Registry;
@@ -53,7 +53,7 @@ const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidatio
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
   readonly #graph = new OwnerGraph();
-  readonly #queue: RetryQueue<Node>;
+  readonly #queue: WorkLoop<Node>;
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
@@ -67,14 +67,16 @@ export class GarbageCollector {
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
-    this.#queue = new RetryQueue({
-      clock: options.clock,
-      idOf,
-      atOnce: handledAtOnce,
-      handle: async (node) => this.#handle(node),
-      onFailure: (node, err) =>
-        options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; again later'),
-    });
+    this.#queue = new WorkLoop(
+      {
+        clock: options.clock,
+        idOf,
+        handle: async (node) => this.#handle(node),
+        onFailure: (node, err) =>
+          options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; again later'),
+      },
+      { atOnce: handledAtOnce },
+    );
     options.table.on('opened', (resource) => this.#follow(resource));
     options.table.on('closed', (resource) => this.#unfollow(resource));
   }

@@ -13,7 +13,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
 import { namespaceOfKey } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
-import { RetryQueue } from './retry-queue.ts';
+import { WorkLoop } from './work-loop.ts';
 
 export interface NamespaceControllerOptions {
   readonly store: Store;
@@ -46,14 +46,13 @@ export class NamespaceController {
   readonly #unsubscribe = new Map<Resource, () => void>();
   /** Names of the namespaces that are declared deleted; with a timer, while their grace lasts. */
   readonly #terminating = new Map<string, Timer | undefined>();
-  readonly #queue: RetryQueue<string>;
+  readonly #queue: WorkLoop<string>;
 
   constructor(options: NamespaceControllerOptions) {
     this.#options = options;
-    this.#queue = new RetryQueue({
+    this.#queue = new WorkLoop({
       clock: options.clock,
       idOf: (name) => name,
-      atOnce: 1,
       handle: async (name) => this.#handle(name),
       onFailure: (namespace, err) =>
         options.logger.error({ err, namespace }, 'a namespace could not be emptied; again later'),

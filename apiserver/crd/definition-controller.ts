@@ -1,6 +1,6 @@
 import { deepEqual, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { RetryQueue } from '../controllers/retry-queue.ts';
+import { WorkLoop } from '../controllers/work-loop.ts';
 import type { Entry } from '../index/entry.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
@@ -38,7 +38,7 @@ const deletedAtOnce = 100;
 export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #served: ServedDefinitions;
-  readonly #queue: RetryQueue<string>;
+  readonly #queue: WorkLoop<string>;
   /** Those that wait for a name of another kind. */
   readonly #conflicting = new Set<string>();
   /** Kinds whose last objects are waited for, by the definition's name. */
@@ -50,10 +50,9 @@ export class DefinitionController {
   constructor(options: DefinitionControllerOptions) {
     this.#options = options;
     this.#served = new ServedDefinitions(options);
-    this.#queue = new RetryQueue({
+    this.#queue = new WorkLoop({
       clock: options.clock,
       idOf: (name) => name,
-      atOnce: 1,
       handle: async (name) => this.#handle(name),
       onFailure: (name, err) =>
         options.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; again later'),

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { systemClock } from '@homeostat/controller-runtime';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
@@ -45,6 +45,21 @@ describe('BodyCodec', () => {
     const body = await decoder.decode(Buffer.from(text), format);
     return body();
   }
+
+  it('drops what waits for the worker when its reader goes, and does not begin for one who has gone', async () => {
+    const reader = Object.assign(new EventEmitter(), { closed: false });
+    const bytes = Buffer.from(JSON.stringify(objectOf(600_000)));
+    const first = decoder.decode(bytes, 'yaml');
+    let isFirstDone = false;
+    void first.then(() => (isFirstDone = true));
+    const dropped = messageOf(decoder.decode(bytes, 'yaml', reader));
+    reader.emit('close');
+    expect(await dropped).to.equal('400 the client has gone before its body was decoded');
+    expect(isFirstDone).to.equal(false);
+    expect(await messageOf(decoder.decode(bytes, 'yaml', Object.assign(reader, { closed: true })))).to.match(/^400 /);
+    expect((await first)()).to.deep.equal(objectOf(600_000));
+    expect(reader.listenerCount('close')).to.equal(0);
+  });
 
   for (const bytes of [1_000, 100_000, 600_000]) {
     it(`gives the value of a body of ${bytes} bytes, a fresh one at each call`, async () => {

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, FieldCause, StatusReason, Timer } from '@homeostat/controller-runtime/api';
+import { BodyMemory } from './body-memory.ts';
 import { decodeBody, textOf } from './decode-body.ts';
 import type { BodyFormat } from './decode-body.ts';
 import { formatYaml } from './format-yaml.ts';
@@ -29,7 +30,7 @@ export type WorkerAnswer =
     };
 
 /** Bytes from which on a body counts as large. */
-const largeBody = 64 * 1024;
+export const largeBody: number = 64 * 1024;
 
 /** Larger bodies are checked in the worker; these take up to 10 ms here. */
 const maxJsonHere = 256 * 1024;
@@ -44,6 +45,13 @@ const defaultHeapMb = 768;
 /** A worker that has nothing to do for so long is ended, and its memory given back. */
 const idleMs = 10_000;
 
+/** The response to a request. Once it is closed, what is still to be decoded for it is dropped. */
+export interface Reader {
+  readonly closed: boolean;
+  on(event: 'close', listener: () => void): unknown;
+  off(event: 'close', listener: () => void): unknown;
+}
+
 interface Job {
   readonly request: WorkerRequest;
   readonly resolve: (answer: WorkerAnswer) => void;
@@ -55,9 +63,11 @@ interface Job {
  * for other requests. The worker starts when it is first needed.
  */
 export class BodyCodec {
+  /** Counts the bodies that are read for this codec. */
+  readonly memory: BodyMemory = new BodyMemory();
   readonly #clock: Clock;
   readonly #maxHeapMb: number;
-  readonly #waiting: Job[] = [];
+  readonly #waiting = new Set<Job>();
   readonly #ending = new Set<Promise<unknown>>();
   #worker: Worker | undefined;
   #current: Job | undefined;
@@ -72,15 +82,16 @@ export class BodyCodec {
   }
 
   /**
-   * Decodes a body within the limits of objects.
-   * @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when the source is called.
+   * Decodes a body within the limits of objects. `reader`: who waits for it.
+   * @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when the source is called. BadRequest when the reader
+   * has gone before the worker begins.
    */
-  async decode(bytes: Buffer, format: BodyFormat): Promise<BodySource> {
+  async decode(bytes: Buffer, format: BodyFormat, reader?: Reader): Promise<BodySource> {
     if (bytes.length <= (format === 'json' ? maxJsonHere : maxOtherHere)) {
       const read = (): unknown => decodeBody(bytes, format);
       return bytes.length <= largeBody ? read : Object.assign(read, { isLarge: true });
     }
-    const answer = await this.#ask({ bytes: Uint8Array.from(bytes), format });
+    const answer = await this.#askFor(reader, { bytes, format });
     if ('refusal' in answer) {
       const { reason, message, causes } = answer.refusal;
       throw new ApiError(reason, message, { causes });
@@ -93,7 +104,7 @@ export class BodyCodec {
   /** Writes JSON as YAML, at once when the JSON is short. For the part `items` the JSON is a list that is not empty. */
   toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
     if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
-    return this.#ask({ bytes: Uint8Array.from(json), yaml: part }).then((answer) => {
+    return this.#ask({ bytes: json, yaml: part }).then((answer) => {
       if (!('text' in answer) || answer.text === undefined) throw new Error('the worker wrote no YAML');
       return Buffer.from(answer.text.buffer);
     });
@@ -103,7 +114,8 @@ export class BodyCodec {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#clock.clearTimeout(this.#idle);
-    for (const job of this.#waiting.splice(0)) job.reject(closed());
+    for (const job of this.#waiting) job.reject(closed());
+    this.#waiting.clear();
     this.#endWorker();
     await Promise.all(this.#ending);
   }
@@ -111,25 +123,47 @@ export class BodyCodec {
   #ask(request: WorkerRequest): Promise<WorkerAnswer> {
     if (this.#isClosed) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request, resolve, reject });
+      this.#waiting.add({ request, resolve, reject });
       this.#next();
     });
   }
 
+  /** The same; a request that still waits when its reader goes is dropped, with its bytes. */
+  async #askFor(reader: Reader | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
+    if (reader === undefined) return this.#ask(request);
+    if (reader.closed) throw readerGone();
+    const drop = (): void => {
+      for (const job of this.#waiting) {
+        if (job.request !== request) continue;
+        this.#waiting.delete(job);
+        job.reject(readerGone());
+      }
+    };
+    reader.on('close', drop);
+    try {
+      return await this.#ask(request);
+    } finally {
+      reader.off('close', drop);
+    }
+  }
+
   #next(): void {
     if (this.#current !== undefined) return;
-    this.#current = this.#waiting.shift();
+    [this.#current] = this.#waiting;
     this.#clock.clearTimeout(this.#idle);
     if (this.#current === undefined) {
       this.#idle = this.#clock.setTimeout(() => this.#endWorker(), idleMs);
       this.#idle.unref?.();
       return;
     }
+    this.#waiting.delete(this.#current);
     const { request } = this.#current;
     try {
       const worker = (this.#worker ??= this.#start());
       this.#currentWorker = worker;
-      worker.postMessage(request, [request.bytes.buffer as ArrayBuffer]);
+      // A copy, which can be handed over; made now, so that those that wait hold one.
+      const bytes = new Uint8Array(request.bytes);
+      worker.postMessage({ ...request, bytes }, [bytes.buffer]);
     } catch (cause) {
       // The system gives no further thread. The next job may find one.
       this.#settle(({ reject }) => reject(noWorker(cause)));
@@ -180,6 +214,10 @@ function tooMuchMemory(cause: unknown): ApiError {
 function noWorker(cause: unknown): ApiError {
   const message = 'large bodies cannot be read at the moment';
   return new ApiError('ServiceUnavailable', message, { cause, retryAfterSeconds: 1 });
+}
+
+function readerGone(): ApiError {
+  return new ApiError('BadRequest', 'the client has gone before its body was decoded');
 }
 
 function closed(): ApiError {

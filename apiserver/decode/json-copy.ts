@@ -8,12 +8,33 @@ import { isIllFormed } from './json-value.ts';
  * @throws ApiError BadRequest past the limits, and for what JSON cannot hold.
  */
 export function copyAsJsonObject(value: unknown, limits: BodyLimits): unknown {
-  return copy(value, limits.maxDepth);
+  return copy(value, limits.maxDepth, { bytes: 0 });
 }
 
-function copy(value: unknown, depth: number): unknown {
+/** A copy, and about how many bytes its JSON has. */
+export interface MeasuredCopy {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+/** The same, with its size. @throws as {@link copyAsJsonObject} */
+export function measuredCopy(value: unknown, limits: BodyLimits): MeasuredCopy {
+  const size = { bytes: 0 };
+  return { value: copy(value, limits.maxDepth, size), bytes: size.bytes };
+}
+
+interface Size {
+  bytes: number;
+}
+
+/** What a value takes in JSON beside its characters: quotes and a comma, or some digits. */
+const bytesOfValue = 4;
+
+function copy(value: unknown, depth: number, size: Size): unknown {
+  size.bytes += bytesOfValue;
   switch (typeof value) {
     case 'string':
+      size.bytes += value.length;
       return checked(value);
     case 'number':
       // JSON knows no -0, and adding 0 makes it 0.
@@ -21,7 +42,7 @@ function copy(value: unknown, depth: number): unknown {
     case 'boolean':
       return value;
     case 'object':
-      return value === null ? null : copyContainer(value, depth);
+      return value === null ? null : copyContainer(value, depth, size);
     case 'bigint':
       throw new ApiError('BadRequest', 'the object holds a bigint, which JSON cannot hold');
     case 'undefined':
@@ -31,15 +52,16 @@ function copy(value: unknown, depth: number): unknown {
   }
 }
 
-function copyContainer(value: object, depth: number): unknown {
+function copyContainer(value: object, depth: number, size: Size): unknown {
   if (depth === 0) throw new ApiError('BadRequest', 'the object nests too deeply, or contains itself');
   if ('toJSON' in value && typeof value.toJSON === 'function')
-    return copy((value.toJSON as () => unknown)(), depth - 1);
-  if (Array.isArray(value)) return value.map((item) => copy(item, depth - 1) ?? null);
+    return copy((value.toJSON as () => unknown)(), depth - 1, size);
+  if (Array.isArray(value)) return value.map((item) => copy(item, depth - 1, size) ?? null);
   const fields: Record<string, unknown> = {};
   for (const name of Object.keys(value)) {
     if (name === '__proto__') throw new ApiError('BadRequest', 'the object has a field named "__proto__"');
-    const child = copy((value as Record<string, unknown>)[name], depth - 1);
+    size.bytes += name.length;
+    const child = copy((value as Record<string, unknown>)[name], depth - 1, size);
     if (child !== undefined) fields[checked(name)] = child;
   }
   return fields;

@@ -1,26 +1,38 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
-import { ApiError } from '@homeostat/controller-runtime/api';
-import getRawBody from 'raw-body';
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import type { BodyMemory, Exchange } from './body-memory.ts';
+import { GrowingBuffer } from './growing-buffer.ts';
 
 /** 3 MiB after inflation, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
-/** What still comes after the limit is read on up to here, so that the client sees the answer instead of a reset. */
+/** What still comes after a refusal is read on up to here, so that the client sees the answer instead of a reset. */
 const maxDiscardedBytes = 16 * 1024 * 1024;
+
+/** Deflate makes at most so many bytes of one. */
+const mostInflation = 1032;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };
 
-/** The body, decompressed. 413 over the limit, 415 for an unknown Content-Encoding. */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const encoding = request.headers['content-encoding']?.toLowerCase() ?? '';
+/**
+ * Returns the body, decompressed, and counts it in the memory of bodies.
+ * @throws ApiError 413 over the limit, 415 for an unknown Content-Encoding, 503 when the memory of bodies is full
+ */
+export async function readBody(exchange: Exchange, memory: BodyMemory): Promise<Buffer> {
+  const { req } = exchange;
+  const encoding = req.headers['content-encoding']?.toLowerCase() ?? '';
   const plain = encoding === '' || encoding === 'identity';
   if (!plain && encoding !== 'gzip' && encoding !== 'deflate') {
     throw new ApiError('UnsupportedMediaType', 'the Content-Encoding must be gzip or deflate');
   }
-  const sent = await readBytes(request);
-  return plain ? sent : decode(request, sent, decoders[encoding]);
+  const sent = await readBytes(exchange, memory);
+  if (plain) return sent;
+  memory.hold(req, sent.length + Math.min(maxBodyBytes, mostInflation * sent.length));
+  const body = await decode(sent, decoders[encoding]);
+  memory.hold(req, body.length);
+  return body;
 }
 
 /** Reads what still comes and drops it, bounded: a connection with an unread rest could not go on to its next request. */
@@ -33,14 +45,16 @@ export function discardRest(request: IncomingMessage): void {
   request.resume();
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
-  const length = lengthOf(request);
-  if (length !== undefined && length > maxBodyBytes) throw discard(request);
+async function readBytes(exchange: Exchange, memory: BodyMemory): Promise<Buffer> {
+  const { req } = exchange;
   try {
-    return await getRawBody(request, { limit: maxBodyBytes, ...(length === undefined ? {} : { length }) });
+    const length = lengthOf(req);
+    if (length !== undefined && length > maxBodyBytes) throw tooLarge();
+    memory.hold(req, length ?? 0);
+    return await collect(exchange, { memory, length });
   } catch (cause) {
-    if (hasValue(cause, 'status', 413)) throw discard(request);
-    throw new ApiError('BadRequest', 'the body could not be read', { cause });
+    discardRest(req);
+    throw isApiError(cause) ? cause : new ApiError('BadRequest', 'the body could not be read', { cause });
   }
 }
 
@@ -50,21 +64,58 @@ function lengthOf(request: IncomingMessage): number | undefined {
   return header === undefined || header === '' ? undefined : Number(header);
 }
 
-async function decode(request: IncomingMessage, sent: Buffer, decoder: (typeof decoders)['gzip']): Promise<Buffer> {
+interface CollectOptions {
+  readonly memory: BodyMemory;
+  readonly length: number | undefined;
+}
+
+/** The bytes as they were sent. Rejects when the response closes first: nobody waits for the answer any more. */
+function collect({ req, res }: Exchange, { memory, length }: CollectOptions): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let whole: Buffer | undefined;
+    const parts = new GrowingBuffer(maxBodyBytes, (bytes) => memory.hold(req, bytes));
+    const onData = (chunk: Buffer): void => {
+      // Most bodies come in one piece.
+      if (chunk.length === length) whole = chunk;
+      else if (parts.length + chunk.length > maxBodyBytes) fail(tooLarge());
+      else addPart(chunk);
+    };
+    const addPart = (chunk: Buffer): void => {
+      try {
+        parts.add(chunk, length);
+      } catch (error) {
+        fail(error as Error);
+      }
+    };
+    const onEnd = (): void => {
+      leave();
+      resolve(whole ?? parts.take());
+    };
+    const onClose = (): void => fail(new Error('the connection was closed, or the request was answered'));
+    const fail = (error: Error): void => {
+      leave();
+      reject(error);
+    };
+    const leave = (): void => {
+      req.off('data', onData).off('end', onEnd).off('error', fail);
+      res.off('close', onClose);
+    };
+    if (res.closed) return onClose();
+    req.on('data', onData).on('end', onEnd).on('error', fail);
+    res.on('close', onClose);
+  });
+}
+
+/** The output is bounded, and so is the work: 413 beyond it. */
+async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise<Buffer> {
   try {
     return await decoder(sent, { maxOutputLength: maxBodyBytes });
   } catch (cause) {
-    if (hasValue(cause, 'code', 'ERR_BUFFER_TOO_LARGE')) throw discard(request);
+    if (cause instanceof Error && Reflect.get(cause, 'code') === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
     throw new ApiError('BadRequest', 'the body does not match its Content-Encoding', { cause });
   }
 }
 
-function hasValue(error: unknown, field: string, value: unknown): boolean {
-  return error instanceof Error && field in error && (error as Error & Record<string, unknown>)[field] === value;
-}
-
-function discard(request: IncomingMessage): ApiError {
-  discardRest(request);
-  // The connection stays: closed with the answer, it would be reset under a client that still sends, and the answer lost.
+function tooLarge(): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBodyBytes}`);
 }

@@ -28,6 +28,7 @@ import { queryEncoding } from './request/query-encoding.ts';
 import { allOf } from './request/query.ts';
 import { RefusalLog } from './request/refusal-log.ts';
 import { refuseImpersonation } from './guards/impersonation.ts';
+import { releaseBodies } from './request/release-bodies.ts';
 import { requestId } from './request/request-id.ts';
 import { pathNotFound, refuseMethod } from './request/path-errors.ts';
 import type { ResourceHandler } from './objects/resource-handler.ts';
@@ -68,6 +69,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(answerTogether());
   app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
   app.use(largeAnswers(parts.memory));
+  app.use(releaseBodies(parts.bodies.memory));
   const refusals = new RefusalLog(parts);
   app.use(originGuard({ ...parts, refusals }));
   if (parts.token !== undefined) app.use(bearerToken(parts.token, refusals));

@@ -1,5 +1,5 @@
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
-import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Logger, StatusReason } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import { wantsProblem } from './request/accept.ts';
 import { shortPath } from './request/refusal-log.ts';
@@ -64,11 +64,14 @@ function writeError(context: Context, error: ApiError): void {
   const problem = wantsProblem(context.get('Accept'));
   context.set('Content-Type', problem ? 'application/problem+json' : 'application/json');
   context.body = Buffer.from(JSON.stringify(problem ? problemOf(error, context) : status));
-  if (error.reason === 'RequestEntityTooLarge') closeOnceRead(context);
+  if (unreadReasons.has(error.reason)) closeOnceRead(context);
 }
 
+/** Reasons that a body may be refused for before it has come. */
+const unreadReasons: ReadonlySet<StatusReason> = new Set(['RequestEntityTooLarge', 'ServiceUnavailable']);
+
 /**
- * The client may still send what is too large, and be one that wants its connection closed: node would close it with the
+ * The client may still send what is refused, and be one that wants its connection closed: node would close it with the
  * answer, the connection would be reset under the client, and the answer lost.
  */
 function closeOnceRead({ req, res }: Context): void {

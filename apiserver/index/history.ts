@@ -7,6 +7,7 @@ import type { Query } from './query.ts';
 import { matches } from './query.ts';
 import type { Page, Selection } from './select.ts';
 import { select } from './select.ts';
+import { cut, filterInTurns, inFirstOrder, isLongSelection } from './select-in-turns.ts';
 
 export interface HistoryOptions {
   /** Snapshots kept, the least recently used goes first. Default 16: as many clients that page through a changing kind. */
@@ -44,20 +45,42 @@ export class History {
   }
 
   /**
-   * The page of a query as it was at a revision; one later than the last change is the present. A page costs its own
-   * length, except the first after a change, which costs a pass over all matches. Throws ApiError Expired when the
-   * feed no longer reaches back.
+   * The page of a query as it was at a revision; one later than the last change is the present. In turns where that takes
+   * long. A page costs its own length, except the first after a change, which costs a pass over all matches. Throws, or
+   * rejects with, ApiError Expired when the feed no longer reaches back.
    */
+  selectInTurns(query: Query, revision: number, page: Page = {}): Selection | Promise<Selection> {
+    const isPresent = revision >= this.#feed.revision;
+    if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
+    if (!isLongSelection(this.#cache, query, isPresent ? page : {})) return this.selectAt(query, revision, page);
+    return this.#selectLong(query, revision, page);
+  }
+
+  /** The same in this turn. */
   selectAt(query: Query, revision: number, page: Page = {}): Selection {
-    const key = `${revision} ${query.canonical}`;
-    const known = revision < this.#feed.floor ? undefined : this.#snapshots.get(key);
-    if (known !== undefined) return cut(known.entries, page, 0);
+    const known = this.#known(query, revision);
+    if (known !== undefined) return pageOf(known, page, 0);
     const later = this.#feed.since(revision);
     if (later.length === 0) return select(this.#cache, query, page);
     const present = select(this.#cache, query);
     const entries = undo(present.entries, query, firstStates(later));
-    this.#snapshots.set(key, { revision, entries });
-    return cut(entries, page, present.visited);
+    this.#keep(query, { revision, entries });
+    return pageOf(entries, page, present.visited);
+  }
+
+  async #selectLong(query: Query, revision: number, page: Page): Promise<Selection> {
+    const all = this.selectAt(inFirstOrder(query), revision);
+    const { entries, visited } = await filterInTurns(all.entries, query, { page: {} });
+    this.#keep(query, { revision, entries });
+    return pageOf(entries, page, visited);
+  }
+
+  #known(query: Query, revision: number): readonly Entry[] | undefined {
+    return revision < this.#feed.floor ? undefined : this.#snapshots.get(keyOf(query, revision))?.entries;
+  }
+
+  #keep(query: Query, snapshot: Snapshot): void {
+    if (snapshot.revision >= this.#feed.floor) this.#snapshots.set(keyOf(query, snapshot.revision), snapshot);
   }
 
   /** Lets go of snapshots that the feed no longer reaches; for after each trim. */
@@ -68,10 +91,13 @@ export class History {
   }
 }
 
-function cut(all: readonly Entry[], page: Page, visited: number): Selection {
-  const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
-  const entries = all.slice(offset, offset + count);
-  return { entries, total: all.length, visited: visited + entries.length };
+function pageOf(all: readonly Entry[], page: Page, visited: number): Selection {
+  const { entries, total } = cut(all, page, { total: all.length, visited });
+  return { entries, total, visited: visited + entries.length };
+}
+
+function keyOf({ canonical }: Query, revision: number): string {
+  return `${revision} ${canonical}`;
 }
 
 /** What each changed object was before the first of these changes; undefined: absent. */

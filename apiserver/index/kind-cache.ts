@@ -7,8 +7,10 @@ import { isBroken } from './broken-entry.ts';
 import type { BrokenEntry } from './broken-entry.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
 import { compareNames, createSlot } from './entry.ts';
-import type { IndexItems } from './kind-index.ts';
-import { addItems, KindIndex } from './kind-index.ts';
+import { addItems } from './index-items.ts';
+import type { IndexItems } from './index-items.ts';
+import { KindIndex } from './kind-index.ts';
+import type { MadeParts } from './kind-index.ts';
 import { valuesWithout } from './values-without.ts';
 
 /** One value under one unique index. */
@@ -17,8 +19,16 @@ export interface UniqueValue {
   readonly value: string;
 }
 
+/** All that a {@link KindCache} holds. */
+export interface CacheContents {
+  readonly slots: Map<string, Slot>;
+  readonly broken: Map<string, BrokenEntry>;
+  /** By position. */
+  readonly indexes: readonly MadeParts[];
+}
+
 /**
- * The present objects of one kind and their indexes. Every method is synchronous and complete when it returns: a
+ * The present objects of one kind and their indexes. Every change is synchronous and complete when it returns: a
  * reader never meets an object under some of its indexes only.
  */
 export class KindCache {
@@ -27,8 +37,8 @@ export class KindCache {
   readonly indexes: readonly KindIndex[];
   readonly #byName: ReadonlyMap<string, KindIndex>;
   readonly #unique: readonly KindIndex[];
-  readonly #slots = new Map<string, Slot>();
-  readonly #broken = new Map<string, BrokenEntry>();
+  #slots = new Map<string, Slot>();
+  #broken = new Map<string, BrokenEntry>();
 
   /**
    * @param indexes the default indexes and the declared ones, names distinct. A namespaced kind gets
@@ -119,21 +129,37 @@ export class KindCache {
 
   /** The same in steps, for a cache that is not read yet. */
   *loadSteps(entries: Iterable<Entry>): Steps<void> {
-    this.#slots.clear();
-    this.#broken.clear();
+    this.take(yield* this.contentsOf(entries));
+  }
+
+  /** Other contents of this cache, made in steps beside those that it has: the same indexes of other entries. */
+  *contentsOf(entries: Iterable<Entry>): Steps<CacheContents> {
+    const broken = new Map<string, BrokenEntry>();
     const found: Slot[] = [];
+    let seen = 0;
     for (const entry of entries) {
-      if (isBroken(entry)) this.#broken.set(entry.key, entry);
+      if (isBroken(entry)) broken.set(entry.key, entry);
       else found.push(createSlot(entry));
-      if (found.length % slotsPerStep === 0) yield;
+      seen += 1;
+      if (seen % slotsPerStep === 0) yield;
     }
-    const slots = yield* sortSteps(found, compareNames);
-    for (const [at, slot] of slots.entries()) {
-      this.#slots.set(slot.entry.key, slot);
+    const sorted = yield* sortSteps(found, compareNames);
+    const slots = new Map<string, Slot>();
+    for (const [at, slot] of sorted.entries()) {
+      slots.set(slot.entry.key, slot);
       if (at % slotsPerStep === 0) yield;
     }
-    const items = yield* itemsOf(slots, this.indexes.length);
-    for (const index of this.indexes) yield* index.load(isMadeOnDemand(index) ? undefined : items[index.position]);
+    const items = yield* itemsOf(sorted, this.indexes);
+    const indexes: MadeParts[] = [];
+    for (const index of this.indexes) indexes.push(yield* index.remake(sorted, items[index.position]));
+    return { slots, broken, indexes };
+  }
+
+  /** Replaces everything by what {@link contentsOf} made. */
+  take({ slots, broken, indexes }: CacheContents): void {
+    this.#slots = slots;
+    this.#broken = broken;
+    for (const index of this.indexes) index.take(indexes[index.position] ?? []);
   }
 
   /** Stores an entry in place of the one with its key, which is the answer. */
@@ -177,11 +203,16 @@ const namespaceIndex = new Spec({
 const slotsPerStep = 1000;
 
 // One pass for all indexes: the cost is the memory that is not in the processor's cache, once for each entry.
-function* itemsOf(slots: readonly Slot[], indexes: number): Steps<readonly IndexItems[]> {
-  const items = Array.from({ length: indexes }, (): IndexItems => ({ values: [], slots: [] }));
+function* itemsOf(slots: readonly Slot[], indexes: readonly KindIndex[]): Steps<readonly (IndexItems | undefined)[]> {
+  const items = indexes.map((index): IndexItems | undefined =>
+    isMadeOnDemand(index) && !index.isMade ? undefined : { values: [], slots: [] },
+  );
   for (const [at, slot] of slots.entries()) {
     const { values } = slot.entry;
-    for (let i = 0; i < indexes; i++) addItems(items[i] as IndexItems, slot, values[i] ?? []);
+    for (let i = 0; i < items.length; i++) {
+      const of = items[i];
+      if (of !== undefined) addItems(of, slot, values[i] ?? []);
+    }
     if (at % slotsPerStep === 0) yield;
   }
   return items;

@@ -1,60 +1,77 @@
 import type { ApiObject, IndexSpec } from '@homeostat/controller-runtime/api';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
-import { sortSteps } from '../turns/sort-steps.ts';
-import { allSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { CompareStrings } from './code-units.ts';
-import { compareUnits, isWide } from './code-units.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
-import { compareNames } from './entry.ts';
 import { IndexValueError } from './index-value-error.ts';
-import { SortedIndex } from './sorted-index.ts';
+import { sortedIndexOf } from './index-items.ts';
+import type { IndexItems } from './index-items.ts';
+import { LazyIndex } from './lazy-index.ts';
+import type { LazyIndexParts } from './lazy-index.ts';
+import type { SortedIndex } from './sorted-index.ts';
 import { ValuePool } from './value-pool.ts';
-import { valuesWithout } from './values-without.ts';
 
-/** What one index is loaded with, in the order of names. */
-export interface IndexItems {
-  /** `values[i]` is one of `slots[i]`. */
-  readonly values: string[];
-  readonly slots: Slot[];
-}
+/** What {@link KindIndex.remake} made: undefined where a part is made on demand. */
+export type MadeParts = readonly (SortedIndex | undefined)[];
 
 /** One index of a kind: every (value, entry) in order, and the entries that have no value. */
 export class KindIndex {
   readonly spec: IndexSpec;
   /** Where this index's values stand in {@link Entry.values}. */
   readonly position: number;
-  #values: SortedIndex | undefined;
-  /** Made when somebody asks for it: under `metadata.deletionTimestamp` that would be nearly everything, for nobody. */
-  #absent: SortedIndex | undefined;
-  /** Of a multi-valued index: one item for each entry, under its smallest or largest value. Made at the first sort. */
-  #smallest: SortedIndex | undefined;
-  #largest: SortedIndex | undefined;
+  readonly #values: LazyIndex;
+  readonly #absent: LazyIndex;
+  /** Of a multi-valued index: one item for each entry, under its smallest or largest value. */
+  readonly #smallest: LazyIndex | undefined;
+  readonly #largest: LazyIndex | undefined;
+  readonly #parts: readonly LazyIndex[];
   readonly #pool = new ValuePool();
-  readonly #slots: () => Iterable<Slot>;
 
   /** `slots` gives the slots of all present objects. */
   constructor(spec: IndexSpec, position: number, slots: () => Iterable<Slot>) {
     this.spec = spec;
     this.position = position;
-    this.#slots = slots;
+    const indexBy = (itemsOf: LazyIndexParts['itemsOf']): LazyIndex => new LazyIndex({ slots, position, itemsOf });
+    this.#values = indexBy(allOf);
+    this.#absent = indexBy(noneOf);
+    const { multiValued } = spec.indexFunc;
+    this.#smallest = multiValued ? indexBy(firstOf) : undefined;
+    this.#largest = multiValued ? indexBy(lastOf) : undefined;
+    this.#parts = [this.#values, this.#absent, this.#smallest, this.#largest].filter((part) => part !== undefined);
   }
 
   /** One item for each value of each entry. */
   get values(): SortedIndex {
-    return (this.#values ??= this.#collect());
+    return this.#values.get();
   }
 
   /** Entries without a value, all under the empty string, so in the order of their names. */
   get absent(): SortedIndex {
-    return (this.#absent ??= this.#findAbsent());
+    return this.#absent.get();
   }
 
   /** Entries under at least one value, each once, in the order that a sort wants: smallest value first, or largest. */
   order(descending: boolean): SortedIndex {
-    if (!this.spec.indexFunc.multiValued) return this.values;
-    if (descending) return (this.#largest ??= this.#pick((values) => values.at(-1)));
-    return (this.#smallest ??= this.#pick((values) => values[0]));
+    return this.#order(descending).get();
+  }
+
+  /** Whether {@link values} are made: some indexes are made on demand. */
+  get isMade(): boolean {
+    return this.#values.isMade;
+  }
+
+  /** Makes, in turns, what a condition on this index asks for. Returns undefined where all of it is made. */
+  prepareCondition(needs: { readonly absent: boolean; readonly order: boolean }): Promise<void> | undefined {
+    return (
+      this.#values.prepare() ??
+      (needs.absent ? this.#absent.prepare() : undefined) ??
+      (needs.order ? this.#order(false).prepare() : undefined)
+    );
+  }
+
+  /** The same for a sort by this index. */
+  prepareSort(descending: boolean): Promise<void> | undefined {
+    return this.#values.prepare() ?? this.#order(descending).prepare() ?? this.#absent.prepare();
   }
 
   /** The value by which an entry sorts; undefined: last, whatever the direction. */
@@ -79,12 +96,19 @@ export class KindIndex {
     return this.spec.unique ? distinct : this.#pool.share(distinct);
   }
 
-  /** Replaces everything, in steps. Without items, the index is made from the present objects when it is needed. */
-  *load(items?: IndexItems): Steps<void> {
-    this.#values = items === undefined ? undefined : yield* sortedIndexOf(items);
-    this.#absent = undefined;
-    this.#smallest = undefined;
-    this.#largest = undefined;
+  /**
+   * The parts of this index that are made now, of other objects, whose slots come in the order of their names. `items` are
+   * all values; without them, the values are made on demand.
+   */
+  *remake(slots: readonly Slot[], items: IndexItems | undefined): Steps<MadeParts> {
+    const made: MadeParts[number][] = [items === undefined ? undefined : yield* sortedIndexOf(items)];
+    for (const part of this.#parts.slice(1)) made.push(part.isMade ? yield* part.remake(slots) : undefined);
+    return made;
+  }
+
+  /** Takes what {@link remake} made. */
+  take(made: MadeParts): void {
+    for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }
 
   /** Moves a slot from its former values to the new ones; undefined: the object was, or will be, away. */
@@ -93,14 +117,11 @@ export class KindIndex {
     const current = after?.[this.position];
     // Most writes change few indexes; shared lists make this a comparison of pointers.
     if (old === current || (old !== undefined && current !== undefined && sameValues(old, current))) return;
-    if (this.#values !== undefined) {
-      for (const value of valuesWithout(old ?? [], current ?? [])) this.#values.remove(value, slot);
-      for (const value of valuesWithout(current ?? [], old ?? [])) this.#values.insert(value, slot);
-    }
-    if (old?.length === 0) this.#absent?.remove('', slot);
-    if (current?.length === 0) this.#absent?.insert('', slot);
-    if (this.#smallest !== undefined) moveOne(this.#smallest, slot, [old?.[0], current?.[0]]);
-    if (this.#largest !== undefined) moveOne(this.#largest, slot, [old?.at(-1), current?.at(-1)]);
+    for (const part of this.#parts) part.move(slot, old, current);
+  }
+
+  #order(descending: boolean): LazyIndex {
+    return (descending ? this.#largest : this.#smallest) ?? this.#values;
   }
 
   #call(object: ApiObject): readonly string[] {
@@ -117,74 +138,23 @@ export class KindIndex {
     }
     return values;
   }
-
-  #collect(): SortedIndex {
-    const items: IndexItems = { values: [], slots: [] };
-    for (const slot of [...this.#slots()].sort(compareNames)) addItems(items, slot, this.valuesOf(slot.entry));
-    return allSteps(sortedIndexOf(items));
-  }
-
-  #findAbsent(): SortedIndex {
-    const slots = [...this.#slots()].filter((slot) => this.valuesOf(slot.entry).length === 0).sort(compareNames);
-    const absent = new SortedIndex();
-    absent.load(
-      Array.from(slots, () => ''),
-      slots,
-    );
-    return absent;
-  }
-
-  // The values are in order already, so what is picked from them is.
-  #pick(choose: (values: readonly string[]) => string | undefined): SortedIndex {
-    const values: string[] = [];
-    const slots: Slot[] = [];
-    this.values.forEachSlot((slot, value) => {
-      if (choose(this.valuesOf(slot.entry)) !== value) return;
-      values.push(value);
-      slots.push(slot);
-    });
-    const picked = new SortedIndex();
-    picked.load(values, slots);
-    return picked;
-  }
 }
 
-/** Adds one object's values. */
-export function addItems(items: IndexItems, slot: Slot, values: readonly string[]): void {
-  for (const value of values) {
-    items.values.push(value);
-    items.slots.push(slot);
-  }
+function allOf(values: readonly string[]): readonly string[] {
+  return values;
 }
 
-/** Slots come in the order of their names, and a stable sort keeps it among equal values. */
-function* sortedIndexOf({ values, slots }: IndexItems): Steps<SortedIndex> {
-  const compare = values.some(isWide) ? compareCodePoints : compareUnits;
-  const positions = Array.from(values, (_, i) => i);
-  const order = yield* sortSteps(positions, (a, b) => compare(values[a] as string, values[b] as string));
-  const sortedValues: string[] = [];
-  const sortedSlots: Slot[] = [];
-  for (const i of order) {
-    sortedValues.push(values[i] as string);
-    sortedSlots.push(slots[i] as Slot);
-    if (sortedValues.length % itemsPerStep === 0) yield;
-  }
-  const index = new SortedIndex();
-  yield* index.loadSteps(sortedValues, sortedSlots);
-  return index;
+/** Entries without a value stand under the empty string. */
+function noneOf(values: readonly string[]): readonly string[] {
+  return values.length === 0 ? [''] : [];
 }
 
-/** Values that are put in their places in one step: about a millisecond. */
-const itemsPerStep = 8192;
+function firstOf(values: readonly string[]): readonly string[] {
+  return values.slice(0, 1);
+}
 
-function moveOne(
-  index: SortedIndex,
-  slot: Slot,
-  [old, current]: readonly [string | undefined, string | undefined],
-): void {
-  if (old === current) return;
-  if (old !== undefined) index.remove(old, slot);
-  if (current !== undefined) index.insert(current, slot);
+function lastOf(values: readonly string[]): readonly string[] {
+  return values.slice(-1);
 }
 
 function sameValues(a: readonly string[], b: readonly string[]): boolean {

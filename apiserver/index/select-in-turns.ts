@@ -1,40 +1,124 @@
 import { nextTurn } from '../turns/next-turn.ts';
+import { sortSteps } from '../turns/sort-steps.ts';
+import { runInTurns } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
+import type { Candidates } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { KindCache } from './kind-cache.ts';
-import type { Query } from './query.ts';
+import { compareByOrder } from './order-walk.ts';
+import type { Query, SortKey } from './query.ts';
 import { matches } from './query.ts';
-import { select, visitsOf } from './select.ts';
+import { entriesOf, planOf, select, visitsOf } from './select.ts';
 import type { Page, Selection } from './select.ts';
 
 /** Conditions that are checked in one turn: about 5 ms. */
 const checksPerTurn = 100_000;
 
-/** Whether selecting in one turn may hold the event loop for more than 20 ms: a large kind, and many conditions. */
-export function isLongSelection(cache: KindCache, query: Query): boolean {
-  const conditions = query.conditions.length;
+/** What is selected in one turn: about 20 ms. */
+const checksAtOnce = 4 * checksPerTurn;
+
+/** Sorting an entry by several keys takes as long as so many checks. */
+const checksPerSort = 16;
+
+/** Whether selecting a page in one turn may hold the event loop for more than 20 ms: many objects, and many conditions or sort keys. */
+export function isLongSelection(cache: KindCache, query: Query, page: Page = {}): boolean {
+  const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
   // Above this the conditions are what takes time, not the walk.
-  if (cache.size * conditions <= 4 * checksPerTurn) return false;
-  return visitsOf(cache, query) * conditions > 4 * checksPerTurn;
+  if (cache.size * checks <= checksAtOnce) return false;
+  return visitsOf(cache, query, page) * checks > checksAtOnce;
 }
 
-/** The same query without its conditions: all objects in its order. */
-export function withoutConditions(query: Query): Query {
-  return { ...query, conditions: [], isEmpty: false, canonical: `all ${query.canonical}` };
+/** The same as {@link select}, of the objects at the time of the call; in turns where that takes long. */
+export function selectInTurns(cache: KindCache, query: Query, page: Page): Selection | Promise<Selection> {
+  return isLongSelection(cache, query, page) ? selectLong(cache, query, page) : select(cache, query, page);
 }
 
-/** All objects of the kind in the query's order, at the time of the call. */
-export function everythingInOrder(cache: KindCache, query: Query): readonly Entry[] {
-  return select(cache, withoutConditions(query)).entries;
+/** Selects in turns, whatever it takes. */
+export function selectLong(cache: KindCache, query: Query, page: Page = {}): Promise<Selection> {
+  const { candidates, total } = planOf(cache, query.conditions);
+  // Below, the order of all objects costs more than sorting what is found.
+  if (candidates !== undefined && candidates.count * 2 < cache.size) return selectAmong(candidates, query, page);
+  return filterInTurns(select(cache, inFirstOrder(query)).entries, query, { page, total });
 }
 
-/** The page of a query, of all objects in its order: as many in a turn as take about 5 ms. */
-export async function filterInTurns(all: readonly Entry[], query: Query, page: Page = {}): Promise<Selection> {
-  const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
+/** All objects in the order of a query's first key: a query that many have in common. */
+export function inFirstOrder({ order }: Query): Query {
+  const first = order.slice(0, 1);
+  const name = first.map(({ index, descending }) => `${index.spec.name} ${descending ? 'desc' : 'asc'}`).join();
+  return { conditions: [], order: first, isEmpty: false, canonical: `all by ${name}` };
+}
+
+interface Wanted {
+  readonly page: Page;
+  /** The number of matches, where that is known. */
+  readonly total?: number | undefined;
+}
+
+/** The page of a query, of all objects in the order of its first key. Ends at the end of the page where the total is known. */
+export async function filterInTurns(all: readonly Entry[], query: Query, { page, total }: Wanted): Promise<Selection> {
+  const isSorted = query.order.length < 2;
+  const end = (page.offset ?? 0) + (page.count ?? Number.POSITIVE_INFINITY);
+  const wanted = isSorted && total !== undefined ? end : Number.POSITIVE_INFINITY;
+  const { found, visited } = await matchesAmong(all, query, wanted);
+  const sorted = isSorted ? found : await runInTurns(sortGroups(found, query.order));
+  return cut(sorted, page, { total: total ?? found.length, visited });
+}
+
+async function selectAmong(candidates: Candidates, query: Query, page: Page): Promise<Selection> {
+  const { found, visited } = await matchesAmong(entriesOf(candidates), query, Number.POSITIVE_INFINITY);
+  const sorted = await runInTurns(sortSteps(found, compareByOrder(query.order)));
+  return cut(sorted, page, { total: found.length, visited });
+}
+
+async function matchesAmong(
+  entries: readonly Entry[],
+  query: Query,
+  wanted: number,
+): Promise<{ readonly found: Entry[]; readonly visited: number }> {
   const perTurn = Math.max(1, Math.floor(checksPerTurn / Math.max(1, query.conditions.length)));
   const found: Entry[] = [];
-  for (let from = 0; from < all.length; from += perTurn) {
+  let visited = 0;
+  while (visited < entries.length && found.length < wanted) {
     await nextTurn();
-    for (const entry of all.slice(from, from + perTurn)) if (matches(query, entry)) found.push(entry);
+    for (
+      const end = Math.min(entries.length, visited + perTurn);
+      visited < end && found.length < wanted;
+      visited += 1
+    ) {
+      const entry = entries[visited] as Entry;
+      if (matches(query, entry)) found.push(entry);
+    }
   }
-  return { entries: found.slice(offset, offset + count), total: found.length, visited: all.length };
+  return { found, visited };
+}
+
+/** Sorts entries that are in the order of the first key by the others. */
+function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortKey[]): Steps<Entry[]> {
+  const sorted: Entry[] = [];
+  const compare = compareByOrder(rest);
+  const valueOf = (entry: Entry | undefined): string | undefined =>
+    entry && first?.index.sortValue(entry, first.descending);
+  for (let from = 0; from < entries.length;) {
+    const value = valueOf(entries[from]);
+    let to = from + 1;
+    while (to < entries.length && valueOf(entries[to]) === value) to += 1;
+    // Groups of one are most of them, and need no step.
+    if (to === from + 1) sorted.push(entries[from] as Entry);
+    else for (const entry of yield* sortSteps(entries.slice(from, to), compare)) sorted.push(entry);
+    if (Math.floor(from / entriesPerStep) < Math.floor(to / entriesPerStep)) yield;
+    from = to;
+  }
+  return sorted;
+}
+
+/** Entries that are passed in one step where there is nothing to sort: about a millisecond. */
+const entriesPerStep = 8192;
+
+/** A page of all matches. */
+export function cut(
+  matched: readonly Entry[],
+  { offset = 0, count = Number.POSITIVE_INFINITY }: Page,
+  { total, visited }: Pick<Selection, 'total' | 'visited'>,
+): Selection {
+  return { entries: matched.slice(offset, offset + count), total, visited };
 }

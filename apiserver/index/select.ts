@@ -26,7 +26,7 @@ interface Bounds {
   readonly to: number;
 }
 
-interface Plan {
+export interface Plan {
   /** The smallest set that an index can enumerate. */
   readonly candidates: Candidates | undefined;
   /** Number of matches where ranks tell. */
@@ -54,16 +54,29 @@ export function select(cache: KindCache, query: Query, page: Page = {}): Selecti
 }
 
 /** How many entries {@link select} looks at, at most. */
-export function visitsOf(cache: KindCache, query: Query): number {
+export function visitsOf(
+  cache: KindCache,
+  query: Query,
+  { offset = 0, count = Number.POSITIVE_INFINITY }: Page,
+): number {
   const plan = planOf(cache, query.conditions);
-  if (query.isEmpty || plan.total === 0 || query.conditions.length === 0) return 0;
+  if (query.isEmpty || plan.total === 0) return 0;
+  if (query.conditions.length === 0) return Math.min(cache.size, count);
   const { candidates } = plan;
-  const bounds = { from: 0, to: Number.POSITIVE_INFINITY };
+  const bounds = { from: offset, to: offset + count };
   const isCollected = candidates !== undefined && isWorthCollecting(candidates.count, cache.size, { plan, bounds });
   return isCollected ? candidates.count : cache.size;
 }
 
-function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
+/** The entries of all slices, each once. */
+export function entriesOf({ slices, exact }: Candidates): readonly Entry[] {
+  const found: Entry[] = [];
+  for (const { list, from, to } of slices) list.forEach(from, to, (entry) => found.push(entry) > 0);
+  return exact ? found : [...new Set(found)];
+}
+
+/** What the indexes tell of the conditions. */
+export function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
   const [first] = conditions;
   if (first === undefined) return { candidates: undefined, total: cache.size };
   const sets = conditions.map(candidatesOf).filter((set) => set !== undefined);

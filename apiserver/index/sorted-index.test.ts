@@ -118,10 +118,14 @@ describe('SortedIndex', () => {
     const values = fc.array(fc.string({ unit: 'binary', maxLength: 2 }), { maxLength: 40 });
     const check = (list: string[]): void => {
       const one = new SortedIndex();
-      list.forEach((value, i) => one.insert(value, slotNamed(`n${i}`)));
+      const slotOf = new Map(list.map((_, i) => [`n${i}`, slotNamed(`n${i}`)]));
+      list.forEach((value, i) => one.insert(value, slotOf.get(`n${i}`) as Slot));
       const sortedValues: string[] = [];
       const slots: Slot[] = [];
-      one.forEachSlot((slot, value) => slots.push(slot) + sortedValues.push(value));
+      one.forEach(0, one.size, ({ name }, value) => {
+        slots.push(slotOf.get(name) as Slot);
+        return sortedValues.push(value) > 0;
+      });
       const bulk = new SortedIndex();
       bulk.insert('x', slotNamed('before'));
       bulk.load(sortedValues, slots);

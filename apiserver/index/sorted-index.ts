@@ -74,11 +74,12 @@ export class SortedIndex {
     this.#stale = 0;
     for (let from = 0; from < values.length; from += loadedBucket) {
       const to = from + loadedBucket;
-      this.#buckets.push({ values: values.slice(from, to), slots: slots.slice(from, to) });
+      const bucket = { values: values.slice(from, to), slots: slots.slice(from, to) };
+      this.#buckets.push(bucket);
       this.#note(this.#buckets.length - 1);
+      if (this.#compare === compareUnits && bucket.values.some(isWide)) this.#compare = compareCodePoints;
       if (this.#buckets.length % bucketsPerStep === 0) yield;
     }
-    if (values.some(isWide)) this.#compare = compareCodePoints;
   }
 
   insert(value: string, slot: Slot): void {
@@ -150,13 +151,6 @@ export class SortedIndex {
       }
     }
     return true;
-  }
-
-  /** Visits all items upwards, with the slots themselves. */
-  forEachSlot(visit: (slot: Slot, value: string) => void): void {
-    for (const { values, slots } of this.#buckets) {
-      slots.forEach((slot, at) => visit(slot, values[at] as string));
-    }
   }
 
   /**

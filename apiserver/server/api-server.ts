@@ -23,7 +23,7 @@ import type { DebugPage } from '../http/pages/debug-page.ts';
 import { ExportHandler } from '../http/objects/export-handler.ts';
 import type { HealthCheck } from '../http/pages/health.ts';
 import { ReviewHandler } from '../http/objects/review-handler.ts';
-import { adoptGeneration } from '../registry/kinds/align-claims.ts';
+import { adoptGeneration } from '../registry/kinds/sync-unique-claims.ts';
 import type { Compactor } from '../registry/history/compactor.ts';
 import type { Follower } from '../registry/follow/follower.ts';
 import { Lister } from '../registry/reads/lister.ts';
@@ -50,7 +50,7 @@ import type { Handlers } from './create-handlers.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
-import { openMemory } from './memory.ts';
+import { openStorage } from './open-storage.ts';
 import { openAdmissions } from './open-admissions.ts';
 import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { SchemaWatch } from './schema-watch.ts';
@@ -143,7 +143,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const health = new DatabaseHealth(clock);
   const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
-  const memory = await openMemory({ ...settings, store, health, metrics, table: () => kinds.table });
+  const memory = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
   const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
@@ -215,6 +215,7 @@ function createListener(settings: Settings, served: Served, keyPair: KeyPair | u
       live,
       ...added,
       endpoints,
+      bodies,
       metrics,
       storedBytes: (object) => reader.bytesOf(object),
       stopping: () => listener.stopping,

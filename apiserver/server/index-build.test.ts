@@ -1,4 +1,5 @@
 import { defineModel, IndexSpec, multiValueAttribute } from '@homeostat/controller-runtime/api';
+import type { ListOptions } from '@homeostat/controller-runtime';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -78,6 +79,51 @@ describe('building the indexes of a kind', () => {
     ).to.not.have.length(0);
     const found = await server.client.list(again, { fieldSelector: 'tags=tag-3', sort: 'tags,desc' });
     expect(found.items).to.have.length(Math.ceil((objects - 3) / 7));
+  });
+
+  it('gives other work its turn while the first label selector, and the first sort by many values, make an index', async () => {
+    const model = thingModel(() => undefined);
+    server.schemeManager.register(model);
+    await server.whenReady(model);
+    const create = async (at: number): Promise<unknown> =>
+      server.client.create(model, {
+        metadata: { name: `thing-${at}`, labels: { app: `app-${at % 3}` } },
+        spec: { tag: `tag-${at % 7}` },
+      } as unknown as ApiObject);
+    for (let from = 0; from < objects; from += 500)
+      await Promise.all(Array.from({ length: 500 }, async (_, at) => create(from + at)));
+
+    const turnsOf = async (options: ListOptions): Promise<{ readonly turns: number; readonly total: number }> => {
+      let [turns, isOver] = [0, false];
+      const countTurn = (): void => {
+        turns += 1;
+        if (!isOver) setImmediate(countTurn);
+      };
+      countTurn();
+      const { total } = await server.client.list(model, { limit: 1, ...options });
+      isOver = true;
+      return { turns, total };
+    };
+    const selected = await turnsOf({ labelSelector: 'app=app-1' });
+    expect(selected.total).to.equal(objects / 3);
+    expect(selected.turns).to.be.above(10);
+    expect((await turnsOf({ sort: 'tags,desc' })).turns).to.be.above(10);
+    expect((await turnsOf({ labelSelector: 'app=app-1', sort: 'tags,desc' })).turns).to.be.below(5);
+
+    // A watch begins with what its own index selects, and misses nothing that comes meanwhile.
+    server.schemeManager.unregister(model, 'service');
+    server.schemeManager.register(model);
+    await server.whenReady(model);
+    const watch = server.client.watch(model, { labelSelector: 'app=app-2', sendInitialEvents: true });
+    const names = new Set<string>();
+    const late = create(objects + 2);
+    for await (const { object } of watch) {
+      const { name } = (object as ApiObject).metadata;
+      expect(names.has(name), name).to.equal(false);
+      names.add(name);
+      if (names.size === objects / 3 + 1) break;
+    }
+    await late;
   });
 
   it('lets garbage collection decide once it knows all objects of a large kind', async () => {

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '@homeostat/controller-runtime/api';
+import { GrowingBuffer } from '../../decode/growing-buffer.ts';
+import { isBlank } from '../../decode/is-blank.ts';
 import { maxBodyBytes } from '../../decode/read-body.ts';
 
 const newline = 10;
@@ -7,41 +9,43 @@ const newline = 10;
 export interface BodyLine {
   /** From 1. */
   readonly number: number;
-  readonly text: string;
+  /** UTF-8, not blank. */
+  readonly bytes: Buffer;
 }
 
 /**
- * The lines of a body that are not blank, as it arrives; holds one line at a time.
+ * The lines of a body that are not blank, as it arrives; holds one line at a time, and tells `hold` what it takes.
  * @throws ApiError 413 for a line over 3 MiB, 400 for one that is not UTF-8; both name the line.
  */
-export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<BodyLine> {
-  let rest: Uint8Array[] = [];
-  let restBytes = 0;
-  let number = 0;
+export async function* readLines(
+  body: AsyncIterable<Uint8Array>,
+  hold: (bytes: number) => void,
+): AsyncGenerator<BodyLine> {
+  const line = new GrowingBuffer(maxBodyBytes, hold);
+  let number = 1;
+  function add(part: Uint8Array): void {
+    if (line.length + part.length > maxBodyBytes) throw tooLong(number);
+    line.add(part);
+  }
   for await (const chunk of body) {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      rest.push(chunk.subarray(start, end));
-      yield* lineOf(rest, (number += 1));
-      rest = [];
-      restBytes = 0;
+      const part = chunk.subarray(start, end);
+      if (line.length > 0) add(part);
+      yield* lineOf(line.length > 0 ? line.take() : part, number);
+      number += 1;
       start = end + 1;
     }
-    rest.push(chunk.subarray(start));
-    restBytes += chunk.length - start;
-    if (restBytes > maxBodyBytes) throw tooLong(number + 1);
+    add(chunk.subarray(start));
   }
-  yield* lineOf(rest, number + 1);
+  yield* lineOf(line.take(), number);
 }
 
-function* lineOf(parts: readonly Uint8Array[], number: number): Generator<BodyLine> {
-  const bytes = Buffer.concat(parts);
-  if (bytes.length > maxBodyBytes) throw tooLong(number);
+function* lineOf(line: Uint8Array, number: number): Generator<BodyLine> {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
   if (!isUtf8(bytes)) throw new ApiError('BadRequest', `line ${number} of the body is not valid UTF-8`);
-  const text = bytes.toString('utf8');
-  if (text.trim() !== '') yield { number, text };
+  if (!isBlank(bytes)) yield { number, bytes };
 }
-
 function tooLong(number: number): ApiError {
   return new ApiError(
     'RequestEntityTooLarge',

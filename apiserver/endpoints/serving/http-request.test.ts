@@ -1,6 +1,11 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { systemClock } from '@homeostat/controller-runtime';
 import { expect } from 'chai';
+import { BodyCodec } from '../../decode/body-codec.ts';
 import { fakeRequest, fakeSource } from './request.fixture.ts';
 import { HttpRequest } from './http-request.ts';
+import { RequestSource } from './request-source.ts';
 
 describe('ServerRequest', () => {
   const request = fakeRequest({
@@ -61,5 +66,22 @@ describe('ServerRequest', () => {
     const late = fakeSource();
     late.abort(reason);
     expect(new HttpRequest(late).signal).to.include({ aborted: true, reason });
+  });
+});
+
+describe('a large JSON body of a request', () => {
+  it('is read where other large bodies are: by the worker', async () => {
+    const bodies = new BodyCodec(systemClock);
+    await bodies.close();
+    const send = (bytes: number): Promise<unknown> => {
+      const incoming = new IncomingMessage(new Socket());
+      incoming.push(JSON.stringify('x'.repeat(bytes)));
+      incoming.push(null);
+      const outgoing = new ServerResponse(incoming);
+      const source = new RequestSource({ incoming, outgoing, path: '/', queryString: '', bodies });
+      return new HttpRequest(source).json().catch((error: unknown) => error);
+    };
+    expect(await send(1000)).to.have.length(1000);
+    expect(await send(300_000)).to.have.property('message', 'the server is shutting down');
   });
 });

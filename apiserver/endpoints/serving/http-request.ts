@@ -1,9 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
-import { objectLimits } from '../../limits/body-limits.ts';
 import { readContentType } from '../../decode/content-type.ts';
-import { parseJson } from '../../decode/json-body.ts';
 import { readLines } from './body-lines.ts';
 import type { BodyLine } from './body-lines.ts';
 import { bodyCheck } from './body-schema.ts';
@@ -74,7 +72,7 @@ export class HttpRequest implements ServerRequest {
     const type = readContentType(this.header('content-type') ?? '');
     // A missing type is JSON, as for objects.
     if (type !== '' && type !== 'application/json' && !type.endsWith('+json')) throw notJson();
-    return parse<T>(await this.text(), schema);
+    return checked<T>(await this.#source.parse(await this.#source.bytes()), schema);
   }
 
   async text(): Promise<string> {
@@ -89,7 +87,19 @@ export class HttpRequest implements ServerRequest {
   }
 
   async *ndjson<T = unknown>(schema?: JsonSchema): AsyncGenerator<T> {
-    for await (const line of readLines(this.#source.stream())) yield parseLine<T>(line, schema);
+    const source = this.#source;
+    const lines = readLines(source.stream(), (bytes) => source.hold(bytes));
+    for await (const line of lines) yield this.#parseLine<T>(line, schema);
+  }
+
+  async #parseLine<T>({ bytes, number }: BodyLine, schema: JsonSchema | undefined): Promise<T> {
+    try {
+      return checked<T>(await this.#source.parse(bytes), schema);
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      const { reason, message, causes } = error;
+      throw new ApiError(reason, `line ${number}: ${message}`, { causes, cause: error });
+    }
   }
 
   withAttributes(attributes: Attributes): ServerRequest {
@@ -110,20 +120,9 @@ function merged<T>(
   return Object.freeze(Object.assign(Object.create(null) as Record<string, T>, known, added));
 }
 
-function parse<T>(text: string, schema: JsonSchema | undefined): T {
-  const value = parseJson(text, objectLimits);
+function checked<T>(value: unknown, schema: JsonSchema | undefined): T {
   if (schema !== undefined) bodyCheck(schema)(value);
   return value as T;
-}
-
-function parseLine<T>({ text, number }: BodyLine, schema: JsonSchema | undefined): T {
-  try {
-    return parse<T>(text, schema);
-  } catch (error) {
-    if (!isApiError(error)) throw error;
-    const { reason, message, causes } = error;
-    throw new ApiError(reason, `line ${number}: ${message}`, { causes, cause: error });
-  }
 }
 
 function notJson(): ApiError {

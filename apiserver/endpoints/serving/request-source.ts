@@ -1,21 +1,24 @@
-import type { IncomingMessage, OutgoingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@homeostat/controller-runtime/api';
+import type { BodyCodec } from '../../decode/body-codec.ts';
 import { discardRest, readBody } from '../../decode/read-body.ts';
 
 export interface RequestSourceParts {
   readonly incoming: IncomingMessage;
-  readonly outgoing: OutgoingMessage;
+  readonly outgoing: ServerResponse;
   /** Without the query. */
   readonly path: string;
   /** Without the question mark. */
   readonly queryString: string;
+  readonly bodies: BodyCodec;
 }
 
 /** One request on its connection, which all of its immutable views share. Nothing is made before it is asked for. */
 export class RequestSource {
   readonly incoming: IncomingMessage;
   readonly path: string;
-  readonly #outgoing: OutgoingMessage;
+  readonly #outgoing: ServerResponse;
+  readonly #bodies: BodyCodec;
   readonly #queryString: string;
   #query: URLSearchParams | undefined;
   #headers: Readonly<Record<string, string>> | undefined;
@@ -24,11 +27,12 @@ export class RequestSource {
   #bytes: Promise<Buffer> | undefined;
   #streamed = false;
 
-  constructor({ incoming, outgoing, path, queryString }: RequestSourceParts) {
+  constructor({ incoming, outgoing, path, queryString, bodies }: RequestSourceParts) {
     this.incoming = incoming;
     this.path = path;
     this.#outgoing = outgoing;
     this.#queryString = queryString;
+    this.#bodies = bodies;
   }
 
   get query(): URLSearchParams {
@@ -62,7 +66,18 @@ export class RequestSource {
   /** The whole body, read once and kept. */
   bytes(): Promise<Buffer> {
     if (this.#streamed) throw new TypeError('the body is being read as a stream');
-    return (this.#bytes ??= readBody(this.incoming));
+    return (this.#bytes ??= readBody({ req: this.incoming, res: this.#outgoing }, this.#bodies.memory));
+  }
+
+  /** A JSON text of this request, a large one by way of the worker. @throws as {@link BodyCodec.decode} */
+  async parse(json: Buffer): Promise<unknown> {
+    const source = await this.#bodies.decode(json, 'json', this.#outgoing);
+    return source();
+  }
+
+  /** Counts the bytes that are kept of a body while it is read piece by piece. @throws ApiError 503 when memory is full */
+  hold(bytes: number): void {
+    this.#bodies.memory.hold(this.incoming, bytes);
   }
 
   /** The body as it arrives, once. */

@@ -1,5 +1,7 @@
 import { IncomingMessage, ServerResponse as Outgoing } from 'node:http';
 import { Socket } from 'node:net';
+import { systemClock } from '@homeostat/controller-runtime';
+import { BodyCodec } from '../../decode/body-codec.ts';
 import { HttpRequest } from './http-request.ts';
 import { RequestSource } from './request-source.ts';
 
@@ -16,7 +18,8 @@ export function fakeSource(options: FakeRequestOptions = {}): RequestSource {
   const incoming = new IncomingMessage(new Socket());
   incoming.method = method;
   Object.assign(incoming.headers, headers);
-  return new RequestSource({ incoming, outgoing: new Outgoing(incoming), path, queryString });
+  const bodies = new BodyCodec(systemClock);
+  return new RequestSource({ incoming, outgoing: new Outgoing(incoming), path, queryString, bodies });
 }
 
 /** A request without a connection, and so without a body. */

@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
+import type { BodyCodec } from '../../decode/body-codec.ts';
 import { isBodiless } from '../../endpoints/serving/answer.ts';
 import type { Answer } from '../../endpoints/serving/answer.ts';
 import { asApiError, EndpointCall, internalError, logFailure } from '../../endpoints/serving/endpoint-call.ts';
@@ -12,6 +13,7 @@ import { RequestSource } from '../../endpoints/serving/request-source.ts';
 import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
 
 export interface EndpointParts extends CallSurroundings {
+  readonly bodies: BodyCodec;
   readonly endpoints: EndpointTable;
   readonly stopping: () => boolean;
 }
@@ -20,9 +22,10 @@ type Found = Extract<RouteResult<MountedEntry>, { readonly kind: 'found' }>;
 
 /** The endpoints of plugins (spec 4.3). Generated paths come first. */
 export function endpointRoutes(parts: EndpointParts): Middleware {
+  const { bodies } = parts;
   return function routeEndpoint(context, next) {
     const { path, querystring: queryString, req: incoming, res: outgoing } = context;
-    const source = new RequestSource({ incoming, outgoing, path, queryString });
+    const source = new RequestSource({ incoming, outgoing, path, queryString, bodies });
     const result = parts.endpoints.find(context.method, source);
     if (result === undefined) return next();
     if (parts.stopping()) throw unavailable('the server is shutting down');

@@ -2,6 +2,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodyCodec, BodySource } from '../../decode/body-codec.ts';
 import type { BodyFormat } from '../../decode/decode-body.ts';
+import { isBlank } from '../../decode/is-blank.ts';
 import { readBody } from '../../decode/read-body.ts';
 import { protobufType } from '../../protobuf/decode-object.ts';
 import type { Message } from '../../protobuf/message.ts';
@@ -19,25 +20,26 @@ export async function readObjectBody(context: Context, bodies: BodyCodec, messag
   if (!isProtobuf && type !== '' && !objectTypes.includes(type)) {
     throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
   }
-  return bodies.decode(await readBody(context.req), isProtobuf ? message : textFormatOf(context));
+  return receiveBody(context, bodies, isProtobuf ? message : textFormatOf(context));
+}
+
+/** The request's body in a format that is known. */
+export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
+  return bodies.decode(await readBody(context, bodies.memory), format, context.res);
 }
 
 /** An applied object, in YAML or JSON. */
 export async function readAppliedBody(context: Context, bodies: BodyCodec): Promise<BodySource> {
-  return bodies.decode(await readBody(context.req), 'applied');
+  return receiveBody(context, bodies, 'applied');
 }
 
 /** A body of which nothing is known yet, JSON unless it says that it is YAML or protobuf; undefined when it is empty. */
 export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
   const isProtobuf = mediaTypeOf(context) === protobufType;
-  const bytes = await readBody(context.req);
+  const bytes = await readBody(context, bodies.memory);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;
-  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(context));
+  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(context), context.res);
   return body();
-}
-
-function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }
 
 function textFormatOf(context: Context): BodyFormat {

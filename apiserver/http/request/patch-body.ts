@@ -1,9 +1,8 @@
 import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
-import { readBody } from '../../decode/read-body.ts';
 import type { PatchBody } from '../../registry/writes/write-options.ts';
-import { unsupported } from './object-body.ts';
+import { receiveBody, unsupported } from './object-body.ts';
 import { mediaTypeOf } from './request-body.ts';
 
 const strategicType = 'application/strategic-merge-patch+json';
@@ -24,7 +23,7 @@ export const patchTypes: readonly string[] = [
 export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupported(takes);
-  const body = await bodies.decode(await readBody(context.req), 'json');
+  const body = await receiveBody(context, bodies, 'json');
   const isLarge = body.isLarge === true;
   const patch = body();
   if (type === 'application/json-patch+json') return { type: 'json', operations: patch, isLarge };

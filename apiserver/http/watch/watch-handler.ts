@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { Lister } from '../../registry/reads/lister.ts';
+import type { Lister, Selection } from '../../registry/reads/lister.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { afterwards } from '../../turns/steps.ts';
 import { parseRevision } from '../../registry/history/revisions.ts';
@@ -54,10 +54,10 @@ export class WatchHandler {
     // A place that memory has yet to reach is waited for in the stream, which begins with nothing.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
-      const planned = this.#plan(context, { path, resource, from });
-      return planned instanceof Promise
-        ? planned.then((plan) => this.#start(context, plan))
-        : this.#start(context, planned);
+      const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));
+      const prepared = from.initial ? selection.prepare() : undefined;
+      const planned = afterwards(prepared, () => this.#plan(context, { selection, resource, from }));
+      return afterwards(planned, (start) => this.#start(context, start));
     };
     return reached === undefined ? begin() : reached.then(begin);
   }
@@ -115,12 +115,11 @@ export class WatchHandler {
 
   #plan(
     context: Context,
-    { path, resource, from }: { path: ResourcePath; resource: Resource; from: WatchStart },
+    { selection, resource, from }: { selection: Selection; resource: Resource; from: WatchStart },
   ): WatchStreamOptions | Promise<WatchStreamOptions> {
-    const { lister, revisions, clock, logger, random, bookmarkIntervalMs } = this.#parts;
+    const { revisions, clock, logger, random, bookmarkIntervalMs } = this.#parts;
     const { query } = context;
     const format = readFormat(context, resource, clock);
-    const selection = lister.select(resource, readWatchSelection(query, path));
     const bookmarks = booleanOf(query, 'allowWatchBookmarks', options) === true;
     const timeoutSeconds = integerOf(query, 'timeoutSeconds', 0) ?? 0;
     const plan = {

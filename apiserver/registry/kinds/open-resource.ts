@@ -11,7 +11,7 @@ import { kindNameOf } from '../../store/object-key.ts';
 import type { Change, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
-import { alignClaims } from './align-claims.ts';
+import { syncUniqueClaims } from './sync-unique-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
 import type { KindJudge } from '../rules/kind-judge.ts';
 import type { KindStrategy } from '../rules/kind-strategy.ts';
@@ -23,8 +23,8 @@ import type { Revisions } from '../history/revisions.ts';
 import type { Registration } from './scheme-manager.ts';
 import { lenientEntry, putEntry } from './stored-entry.ts';
 import type { KindLog, UnservedLog } from './unserved-log.ts';
-import { upgradeTo } from './upgrade.ts';
-import type { Upgrade } from './upgrade.ts';
+import { storedObjectConverter } from './convert-stored-object.ts';
+import type { ConvertStored } from './convert-stored-object.ts';
 import type { Rules } from '../rules/write-request.ts';
 
 export { IndexBuildError };
@@ -67,15 +67,15 @@ export async function openResource(
   const { descriptor: model, origin } = registration;
   const kindNumber = await store.numberOf(kindNameOf(model));
   const rules = rulesOf(model, { ...parts, origin });
-  const upgrade = upgradeTo(rules);
+  const convertStored = storedObjectConverter(rules);
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-    await runInTurns(cache.loadSteps(await readKind({ cache, upgrade }, { ...parts, kindNumber })));
+    await runInTurns(cache.loadSteps(await readKind({ cache, convertStored }, { ...parts, kindNumber })));
     const resource = await createResource(registration, {
       ...parts,
       rules,
-      upgrade,
+      convertStored,
       cache,
       kindNumber,
       floor: place.revision,
@@ -86,8 +86,8 @@ export async function openResource(
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
       replayed = upTo;
     };
-    const isAligned = await alignClaims(resource, { store, revisions, replay, isLost: place.isLost });
-    if (!isAligned || place.isLost()) continue;
+    const isInSync = await syncUniqueClaims(resource, { store, revisions, replay, isLost: place.isLost });
+    if (!isInSync || place.isLost()) continue;
     replay(revisions.current);
     restoreFeed(resource, log.take(kindNumber), restored);
     for (const entry of cache.broken.values()) parts.onBroken(entry);
@@ -120,19 +120,19 @@ export function otherRulesOf({ versions = [] }: ModelDescriptor, parts: RulesPar
 
 interface Created extends OpenParts {
   readonly rules: Rules;
-  readonly upgrade: Upgrade;
+  readonly convertStored: ConvertStored;
   readonly cache: KindCache;
   readonly kindNumber: number;
   readonly floor: number;
 }
 
 async function createResource({ descriptor: model, owner, origin }: Registration, parts: Created): Promise<Resource> {
-  const { store, rules, upgrade, cache, kindNumber, floor, onError, onUnreadable } = parts;
+  const { store, rules, convertStored, cache, kindNumber, floor, onError, onUnreadable } = parts;
   const feed = new ChangeFeed({ floor, onError });
   return new Resource({
     rules,
     versions: otherRulesOf(model, { ...parts, origin }),
-    upgrade,
+    convertStored,
     onUnreadable,
     owner,
     kindNumber,

@@ -8,11 +8,11 @@ import type { KindCache, UniqueValue } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Claim, KindClaims, Operation, RequiredClaim } from '../../store/store.ts';
 import type { Steps } from '../../turns/steps.ts';
-import { changesElsewhere } from './changes-elsewhere.ts';
+import { changesInVersion } from './other-versions.ts';
 import { deprecationOf } from './kind-versions.ts';
 import { resourceName } from '../object/resource-errors.ts';
-import { upgradeTo } from './upgrade.ts';
-import type { Upgrade } from './upgrade.ts';
+import { storedObjectConverter } from './convert-stored-object.ts';
+import type { ConvertStored } from './convert-stored-object.ts';
 import { VersionView } from './version-view.ts';
 import type { Rules } from '../rules/write-request.ts';
 
@@ -33,7 +33,7 @@ export interface ResourceParts {
   readonly rules: Rules;
   /** Others that the kind is served in. */
   readonly versions: readonly OtherVersion[];
-  readonly upgrade: Upgrade;
+  readonly convertStored: ConvertStored;
   /** Hears of each stored object that somebody asks for in a version that cannot show it. */
   readonly onUnreadable: (error: unknown) => void;
   /** Who registered the model: a plugin's name, or `service`. */
@@ -72,7 +72,7 @@ export class Resource {
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
   #rules: Rules;
-  #upgrade: Upgrade;
+  #convertStored: ConvertStored;
   #commits = 0;
   #isClosed = false;
   #refusal: ApiError | undefined;
@@ -81,7 +81,7 @@ export class Resource {
   constructor(parts: ResourceParts, other?: Other) {
     this.storage = other?.storage ?? this;
     this.#view = other?.view;
-    this.#upgrade = parts.upgrade;
+    this.#convertStored = parts.convertStored;
     this.#versions = new Map(
       parts.versions.map(({ version, rules }) => {
         const view = new VersionView(version, rules, parts.onUnreadable);
@@ -112,8 +112,8 @@ export class Resource {
     return deprecationOf(this.model, this.storage.model);
   }
 
-  get upgrade(): Upgrade {
-    return this.#upgrade;
+  get convertStored(): ConvertStored {
+    return this.#convertStored;
   }
 
   /** What clients may ask for, by version. */
@@ -130,7 +130,7 @@ export class Resource {
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
     this.#rules = this.#amongVersions(rules);
     this.#view?.replaceRules(rules);
-    this.#upgrade = upgradeTo(rules);
+    this.#convertStored = storedObjectConverter(rules);
     for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
   }
 
@@ -292,7 +292,7 @@ export class Resource {
       ...rules,
       changesIn: (states, apiVersion) => {
         const to = storage.#all().find((each) => each.apiVersion === apiVersion);
-        return to === undefined ? undefined : changesElsewhere({ from: this, to, storage: storage.rules }, states);
+        return to === undefined ? undefined : changesInVersion({ from: this, to, storage: storage.rules }, states);
       },
     };
   }

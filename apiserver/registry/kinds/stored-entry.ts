@@ -9,12 +9,12 @@ import type { Row } from '../../store/store.ts';
 import { brokenEntry, checkObject } from '../object/broken-object.ts';
 import { BrokenObjectError, decodeObject, inVersion, withRevision } from '../object/object-codec.ts';
 import type { Allocate } from '../object/object-codec.ts';
-import type { Upgrade } from './upgrade.ts';
+import type { ConvertStored } from './convert-stored-object.ts';
 
 /** What of a kind is needed to read what is stored. */
 export interface StoredKind {
   readonly cache: KindCache;
-  readonly upgrade: Upgrade;
+  readonly convertStored: ConvertStored;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface StoredKind {
 export function storedEntry(kind: StoredKind, row: Row, allocate?: Allocate): Entry {
   return unlessBroken(kind, row, () => {
     const { data, revision } = row;
-    const served = kind.upgrade(data, revision);
+    const served = kind.convertStored(data, revision);
     // Memory for many was measured by what is stored.
     const bytes = withRevision(served, revision, served === data ? allocate : undefined);
     const object = decodeObject(bytes);
@@ -73,9 +73,9 @@ function unlessBroken({ cache }: StoredKind, row: Row, read: () => Entry): Entry
   }
 }
 
-function asItIs({ cache, upgrade }: StoredKind, { data, revision }: Row): Uint8Array {
+function asItIs({ cache, convertStored }: StoredKind, { data, revision }: Row): Uint8Array {
   try {
-    return upgrade(data, revision);
+    return convertStored(data, revision);
   } catch (error) {
     if (!isApiError(error)) throw error;
     return inVersion(data, apiVersionOf(cache.descriptor));

@@ -1,11 +1,11 @@
 import type { Selector } from '@homeostat/controller-runtime/api';
 import { formatContinueToken, parseContinueToken } from '../../index/continue-token.ts';
 import type { Entry } from '../../index/entry.ts';
+import { prepareQuery } from '../../index/prepare-query.ts';
 import { compileQuery, matches } from '../../index/query.ts';
 import type { Query, SortRequest } from '../../index/query.ts';
 import { select } from '../../index/select.ts';
-import type { Page, Selection as SelectedPage } from '../../index/select.ts';
-import { everythingInOrder, filterInTurns, isLongSelection, withoutConditions } from '../../index/select-in-turns.ts';
+import { selectInTurns } from '../../index/select-in-turns.ts';
 import { afterwards } from '../../turns/steps.ts';
 import { ListPage } from './list-page.ts';
 import type { ListPageParts } from './list-page.ts';
@@ -39,7 +39,12 @@ export interface Selection {
   readonly selects: (entry: Entry) => boolean;
   /** Nothing is left out. */
   readonly isEverything: boolean;
-  /** The present objects, as they are stored. */
+  /**
+   * Makes the indexes that the selection needs and a large kind does not have yet, in many turns of the event loop. Undefined
+   * where it has them.
+   */
+  prepare(): Promise<void> | undefined;
+  /** The present objects, as they are stored. Makes an index that is missing in this turn. */
   entries(): readonly Entry[];
   /** The same as of the time of the call, in several turns of the event loop where it takes long. */
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
@@ -65,12 +70,14 @@ export class Lister {
     if (chunk?.token !== undefined) return this.#nextChunk(resource, query, { limit: chunk.limit, token: chunk.token });
     const reached = this.#options.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
+    const prepared = prepareQuery(resource.cache, query);
+    if (prepared !== undefined) await prepared;
     resource.checkServed();
     const revision = request.exact === true ? parseRevision(resourceVersion ?? '') : this.#options.revisions.current;
     if (chunk !== undefined && chunk.limit > 0)
       return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
     if (request.exact === true) {
-      const { entries, total } = await selectAt(resource, query, { revision });
+      const { entries, total } = await resource.history.selectInTurns(query, revision);
       return listPage({ resource, entries, total, revision });
     }
     return this.#page(resource, query, { revision, ...request.page });
@@ -81,8 +88,9 @@ export class Lister {
     return {
       selects: (entry) => matches(query, entry),
       isEverything: query.conditions.length === 0 && !query.isEmpty,
+      prepare: () => prepareQuery(resource.cache, query),
       entries: () => select(resource.cache, query, {}).entries,
-      collect: () => afterwards(selectNow(resource, query, {}), ({ entries }) => entries),
+      collect: () => afterwards(selectInTurns(resource.cache, query, {}), ({ entries }) => entries),
     };
   }
 
@@ -92,10 +100,13 @@ export class Lister {
     { page = 1, size = 0, revision }: { page?: number; size?: number; revision: number },
   ): Promise<ListPage> {
     if (size === 0) {
-      const { entries, total } = await selectNow(resource, query, page > 1 ? { count: 0 } : {});
+      const { entries, total } = await selectInTurns(resource.cache, query, page > 1 ? { count: 0 } : {});
       return listPage({ resource, entries, total, revision, page });
     }
-    const { entries, total } = await selectNow(resource, query, { offset: (page - 1) * size, count: size });
+    const { entries, total } = await selectInTurns(resource.cache, query, {
+      offset: (page - 1) * size,
+      count: size,
+    });
     return listPage({ resource, entries, total, revision, page, size });
   }
 
@@ -103,6 +114,7 @@ export class Lister {
     const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#options.epoch, query });
     // The chunk before may be from another replica.
     await this.#options.revisions.reach(String(revision));
+    await prepareQuery(resource.cache, query);
     resource.checkServed();
     return this.#chunk(resource, query, { limit: chunk.limit, revision, offset });
   }
@@ -114,7 +126,7 @@ export class Lister {
   ): Promise<ListPage> {
     const { revision, offset } = chunk;
     const count = chunk.limit === 0 ? Number.POSITIVE_INFINITY : chunk.limit;
-    const { entries, total } = await selectAt(resource, query, { revision, offset, count });
+    const { entries, total } = await resource.history.selectInTurns(query, revision, { offset, count });
     const next = offset + entries.length;
     const page = { resource, entries, total, revision };
     if (next >= total) return listPage(page);
@@ -123,21 +135,6 @@ export class Lister {
     const isSelective = query.conditions.length > 0 || query.isEmpty;
     return listPage({ token, ...page, ...(isSelective ? {} : { remaining: total - next }) });
   }
-}
-
-/** What is there at the time of the call. */
-function selectNow({ cache }: Resource, query: Query, page: Page): SelectedPage | Promise<SelectedPage> {
-  if (!isLongSelection(cache, query)) return select(cache, query, page);
-  return filterInTurns(everythingInOrder(cache, query), query, page);
-}
-
-function selectAt(
-  { cache, history }: Resource,
-  query: Query,
-  { revision, ...page }: Page & { readonly revision: number },
-): SelectedPage | Promise<SelectedPage> {
-  if (!isLongSelection(cache, query)) return history.selectAt(query, revision, page);
-  return filterInTurns(history.selectAt(withoutConditions(query), revision).entries, query, page);
 }
 
 /** The entries as their version has them. @throws ApiError InternalError when one cannot be converted. */

@@ -8,7 +8,7 @@ import { objectLimits } from '../../limits/body-limits.ts';
 import { copyAsJsonObject } from '../../decode/json-copy.ts';
 import type { Entry } from '../../index/entry.ts';
 import { runSteps } from '../../turns/steps.ts';
-import { project } from '../kinds/changes-elsewhere.ts';
+import { project } from '../kinds/other-versions.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import type { Proposal } from '../rules/proposal.ts';
 import type { Resource } from '../kinds/resource.ts';

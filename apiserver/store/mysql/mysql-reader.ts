@@ -1,6 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
-import { ConnectionLink } from './connection-link.ts';
 import { storedClaims } from './kind-claims.ts';
 import { historyOf, type KnownHistory } from './known-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
@@ -10,12 +9,10 @@ import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { operationNames } from '../operation-codes.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
+import { ConnectionLink } from '../server/connection-link.ts';
+import { type Page, pageLimits, type PageLimits, pageOf } from '../server/pages.ts';
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
-
-/** A page ends at whichever comes first; no page is much larger than the largest object. */
-const maxPageRows = 1000;
-const maxPageBytes = 1024 * 1024;
 
 /** A session that only reads holds nothing up: as long as servers allow by default. */
 const idleTimeoutS = 28_800;
@@ -37,11 +34,13 @@ export class MysqlReader {
   constructor({ database, clock, logger, history }: MysqlReaderOptions) {
     this.#name = nameOf(database);
     this.#history = history;
-    this.#link = new ConnectionLink({
-      connect: () => openSession({ database, clock, idleTimeoutS }),
-      clock,
-      onDown: (err) => logger.warn({ err, database: this.#name }, 'the database cannot be read; trying again'),
-    });
+    this.#link = new ConnectionLink(
+      { connect: () => openSession({ database, clock, idleTimeoutS }), clock },
+      {
+        mayPass: (_, wasConnected) => wasConnected,
+        onDown: (err) => logger.warn({ err, database: this.#name }, 'the database cannot be read; trying again'),
+      },
+    );
   }
 
   async open(): Promise<void> {
@@ -79,28 +78,26 @@ export class MysqlReader {
     return storedClaims(rows);
   }
 
-  async scan(kind: number, after: string): Promise<{ readonly rows: readonly Row[]; readonly isLast: boolean }> {
-    const page = { maxRows: maxPageRows, maxBytes: maxPageBytes };
-    const [found = []] = await this.#read(sql.scanKind(kind, after, page));
+  async scan(kind: number, after: string): Promise<Page<Row>> {
+    const [found = []] = await this.#read(sql.scanKind(kind, after, pageLimits));
     const rows = found.map(([key, revision, data]) => {
       return { key: String(key), revision: Number(revision), data: data as Uint8Array };
     });
-    return { rows, isLast: isLastPage(found, page) };
+    return pageOf(rows, bytesOf(found), pageLimits);
   }
 
   /** A complete prefix. Rejects with CompactedError. */
-  async changes(after: number, limit: number): Promise<{ readonly changes: Change[]; readonly isLast: boolean }> {
-    const page = { maxRows: Math.min(limit, maxPageRows), maxBytes: maxPageBytes };
+  async changes(after: number, limits: PageLimits): Promise<Page<Change>> {
     const known = this.#history.last;
     // The bound is read after the changes: whatever was compacted before they were read shows in it.
-    const statements = [sql.noteCounter, sql.listChanges(after, page), sql.lookAt(known.revision)];
+    const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];
     const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);
     this.#history.check(history, known);
     if (after < history.compactRevision) throw new CompactedError(history.compactRevision);
     const last = found.at(-1);
     if (last) this.#history.learn(Number(last[0]), String(last.at(-2)));
-    return { changes: found.map(changeOf), isLast: isLastPage(found, page) };
+    return pageOf(found.map(changeOf), bytesOf(found), limits);
   }
 
   async #readRevision(): Promise<number> {
@@ -122,8 +119,8 @@ export class MysqlReader {
 }
 
 /** Rows end with the bytes of the page so far. */
-function isLastPage(rows: readonly ResultRow[], { maxRows, maxBytes }: sql.Page): boolean {
-  return rows.length < maxRows && Number(rows.at(-1)?.at(-1) ?? 0) < maxBytes;
+function bytesOf(rows: readonly ResultRow[]): number {
+  return Number(rows.at(-1)?.at(-1) ?? 0);
 }
 
 function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {

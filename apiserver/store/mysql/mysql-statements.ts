@@ -1,5 +1,6 @@
 import type { BatchNeeds, BatchPlan, ClaimRow, PlannedWrite } from './batch-plan.ts';
 import { packRows } from './statement-packing.ts';
+import type { PageLimits } from '../server/pages.ts';
 
 /**
  * Statements of MySQL 8 and MariaDB 10.6. All values in their text are integers and hexadecimal literals, so that there
@@ -186,14 +187,8 @@ export const addNumber = (name: string): string =>
 /** A loose index scan: one seek a kind. */
 export const listKinds = 'SELECT kind, MIN(object_key) FROM kv GROUP BY kind';
 
-export interface Page {
-  readonly maxRows: number;
-  /** The page ends with the row that reaches it. */
-  readonly maxBytes: number;
-}
-
 /** Answers `object_key, revision, data` and the bytes of the page so far. */
-export function scanKind(kind: number, after: string, { maxRows, maxBytes }: Page): string {
+export function scanKind(kind: number, after: string, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT kv.object_key, kv.revision, kv.data, sized.running FROM (
       SELECT object_key, size, SUM(size) OVER (ORDER BY object_key ROWS UNBOUNDED PRECEDING) AS running FROM (
         SELECT object_key, size FROM kv WHERE kind = ${int(kind)} AND object_key > ${hex(after)}
@@ -210,7 +205,7 @@ export const noteCounter: string = `${getCounter} INTO @counted`;
  * gathers what is under way without a lock, so that a statement may see a commit and not the one before it. What a
  * statement before has seen, and all that came before that, it does see.
  */
-export function listChanges(after: number, { maxRows, maxBytes }: Page): string {
+export function listChanges(after: number, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, HEX(batch), sized.running FROM (
       SELECT revision, size, SUM(size) OVER (ORDER BY revision ROWS UNBOUNDED PRECEDING) AS running FROM (
         SELECT revision, size FROM log WHERE revision > ${int(after)} AND revision <= @counted

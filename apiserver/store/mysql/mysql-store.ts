@@ -1,10 +1,11 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
-import { ChangePoller } from './change-poller.ts';
 import { MysqlCommitter } from './mysql-committer.ts';
 import { MysqlReader } from './mysql-reader.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
 import { MysqlWriter } from './mysql-writer.ts';
+import { ChangeSubscription, type LookIntervals } from '../server/change-subscription.ts';
+import { readAhead, readChanges } from '../server/pages.ts';
 import type {
   Change,
   ClaimsOutcome,
@@ -17,6 +18,9 @@ import type {
   StoredClaims,
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
+
+/** MySQL notifies nobody of commits: stores look for them. */
+const intervals: LookIntervals = { minMs: 10, maxMs: 50, failedMs: 500 };
 
 export interface MysqlStoreOptions {
   readonly database: MysqlDatabase;
@@ -45,7 +49,7 @@ class MysqlStore implements Store {
   readonly #writer: MysqlWriter;
   readonly #reader: MysqlReader;
   readonly #committer: MysqlCommitter;
-  #poller: ChangePoller | undefined;
+  #subscription: ChangeSubscription | undefined;
   /** Reads under way, which `close` lets finish. */
   readonly #reads = new Set<Promise<unknown>>();
   #isOpened = false;
@@ -64,9 +68,9 @@ class MysqlStore implements Store {
     try {
       const opened = await this.#writer.open();
       await this.#reader.open();
-      const { revision } = opened;
       const read = (): Promise<number> => this.#reader.currentRevision();
-      this.#poller = new ChangePoller({ read, revision, clock: this.#options.clock });
+      const { clock } = this.#options;
+      this.#subscription = new ChangeSubscription({ read, clock, intervals }, opened.revision);
       return opened;
     } catch (error) {
       await this.close();
@@ -75,28 +79,21 @@ class MysqlStore implements Store {
   }
 
   async commit(batch: readonly Operation[]): Promise<Committed> {
-    const poller = this.#opened();
+    const subscription = this.#opened();
     const committed = await this.#committer.commit(batch);
     const last = committed.outcomes.findLast((outcome) => 'revision' in outcome);
-    if (last) poller.notice(last.revision);
+    if (last) subscription.notice(last.revision);
     return committed;
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
     const kinds = kind === undefined ? await this.#read((reader) => reader.kinds()) : [kind];
-    for (const each of kinds) yield* this.#scanKind(each);
+    for (const each of kinds) yield* readAhead((after) => this.#read((reader) => reader.scan(each, after)));
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {
-    const found: Change[] = [];
     this.#opened();
-    while (found.length < limit) {
-      const from = found.at(-1)?.revision ?? after;
-      const { changes, isLast } = await this.#read((reader) => reader.changes(from, limit - found.length));
-      found.push(...changes);
-      if (isLast) break;
-    }
-    return found;
+    return readChanges((from, limits) => this.#read((reader) => reader.changes(from, limits)), after, limit);
   }
 
   async currentRevision(): Promise<number> {
@@ -136,9 +133,9 @@ class MysqlStore implements Store {
   }
 
   async startHistory(revision: number): Promise<OpenedStore> {
-    const poller = this.#opened();
+    const subscription = this.#opened();
     const opened = await this.#committer.startHistory(revision);
-    poller.notice(revision);
+    subscription.restart(revision);
     return opened;
   }
 
@@ -149,14 +146,14 @@ class MysqlStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#poller?.close();
+    await this.#subscription?.close();
     await Promise.allSettled(this.#reads);
     await Promise.all([this.#writer.close(), this.#reader.close()]);
   }
 
-  #opened(): ChangePoller {
-    if (!this.#poller || this.#closing) throw new StoreError('closed', 'the store is not open');
-    return this.#poller;
+  #opened(): ChangeSubscription {
+    if (!this.#subscription || this.#closing) throw new StoreError('closed', 'the store is not open');
+    return this.#subscription;
   }
 
   async #read<Result>(read: (reader: MysqlReader) => Promise<Result>): Promise<Result> {
@@ -167,23 +164,6 @@ class MysqlStore implements Store {
       return await result;
     } finally {
       this.#reads.delete(result);
-    }
-  }
-
-  async *#scanKind(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
-    let next = this.#read((reader) => reader.scan(kind, ''));
-    for (;;) {
-      const { rows, isLast } = await next;
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      if (!isLast) {
-        // The next page is on its way while this one is used.
-        next = this.#read((reader) => reader.scan(kind, last.key));
-        // Its failure shows when it is awaited; a caller that stops before never asks.
-        next.catch(() => undefined);
-      }
-      yield rows;
-      if (isLast) return;
     }
   }
 }

@@ -1,6 +1,5 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 
-import { ConnectionLink } from './connection-link.ts';
 import { type FoundHistory, historyOf, KnownHistory } from './known-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import { isLockTimeout, isTransient, storeErrorFrom } from './mysql-errors.ts';
@@ -10,6 +9,7 @@ import { checkServer, durabilityGap, openSession, readFacts } from './mysql-sess
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
+import { ConnectionLink } from '../server/connection-link.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import type { OpenedStore } from '../store.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
@@ -67,12 +67,15 @@ export class MysqlWriter {
     this.#name = nameOf(options.database);
     this.#token = uuid();
     this.history = new KnownHistory(this.#name);
-    this.#link = new ConnectionLink({
-      connect: () => this.#connect(),
-      clock,
-      onDown: (err) => logger.warn({ err, database: this.#name }, 'the database cannot be written; trying again'),
-      onUp: () => logger.info({ database: this.#name }, 'connected to the database again'),
-    });
+    this.#link = new ConnectionLink(
+      { connect: () => this.#connect(), clock },
+      {
+        // What a store cannot be opened with is said at once.
+        mayPass: (_, wasConnected) => wasConnected,
+        onDown: (err) => logger.warn({ err, database: this.#name }, 'the database cannot be written; trying again'),
+        onUp: () => logger.info({ database: this.#name }, 'connected to the database again'),
+      },
+    );
   }
 
   /** Connects, takes the store's locks and brings the tables up to date. */

@@ -3,25 +3,22 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { type ClaimRow, storedClaims } from './postgres-claims.ts';
 import { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
-import { PostgresLink } from './postgres-link.ts';
 import { changesOf, type LoggedRow, pageSize, rowsOf, type ScannedRow } from './postgres-page.ts';
 import { checkSchemaRow } from './postgres-schema.ts';
 import * as sql from './postgres-statements.ts';
+import { ConnectionLink } from '../server/connection-link.ts';
+import { type Page, pageLimits, type PageLimits, pageOf, readAhead, readChanges } from '../server/pages.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
-/** A page ends at whichever comes first. */
-const maxPageRows = 1_000;
-const maxPageBytes = 1024 * 1024;
-
 /** The reading side of a database, on a connection of its own: a long answer holds up no commit. */
 export class PostgresReader {
-  readonly #link: PostgresLink;
+  readonly #link: ConnectionLink<PostgresConnection>;
   readonly #revision: SharedRead<number>;
 
   constructor({ url, clock }: { readonly url: string; readonly clock: Clock }) {
-    this.#link = new PostgresLink({ clock, connect: () => PostgresConnection.open(url), mayPass: () => true });
+    this.#link = new ConnectionLink({ clock, connect: () => PostgresConnection.open(url) });
     this.#revision = new SharedRead(() => this.#readRevision());
   }
 
@@ -34,33 +31,13 @@ export class PostgresReader {
     return rows.map(({ kind }) => kind);
   }
 
-  /** Rows of a kind, by key, in pages. The next page is read while one is used. */
-  async *scan(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
-    let next = this.#scanPage(kind, '');
-    for (;;) {
-      const page = await next;
-      const last = page.at(-1);
-      if (last === undefined) return;
-      const isLast = page.length < maxPageRows && pageSize(page) < maxPageBytes;
-      if (!isLast) {
-        next = this.#scanPage(kind, last.key);
-        // Its failure shows when it is awaited; a caller that stops before never asks.
-        next.catch(() => undefined);
-      }
-      yield rowsOf(page);
-      if (isLast) return;
-    }
+  /** Rows of a kind, by key, in pages. */
+  scan(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
+    return readAhead((after) => this.#scanPage(kind, after));
   }
 
-  async changes(after: number, limit: number): Promise<readonly Change[]> {
-    const found: Change[] = [];
-    while (found.length < limit) {
-      const from = found.at(-1)?.revision ?? after;
-      const page = await this.#changesPage(from, Math.min(limit - found.length, maxPageRows));
-      if (page.length === 0) break;
-      found.push(...changesOf(page));
-    }
-    return found;
+  changes(after: number, limit: number): Promise<readonly Change[]> {
+    return readChanges((from, limits) => this.#changesPage(from, limits), after, limit);
   }
 
   /** Rejects with StoreError `newer` for tables of a newer program. */
@@ -86,19 +63,22 @@ export class PostgresReader {
     await this.#link.close();
   }
 
-  #scanPage(kind: number, after: string): Promise<ScannedRow[]> {
-    return this.#query<ScannedRow>(sql.scanKind, [kind, after, maxPageRows, maxPageBytes]);
+  async #scanPage(kind: number, after: string): Promise<Page<Row>> {
+    const { maxRows, maxBytes } = pageLimits;
+    const rows = await this.#query<ScannedRow>(sql.scanKind, [kind, after, maxRows, maxBytes]);
+    return pageOf(rowsOf(rows), pageSize(rows), pageLimits);
   }
 
-  async #changesPage(after: number, maxRows: number): Promise<readonly LoggedRow[]> {
-    const rows = await this.#query<{ compacted: number } & (LoggedRow | { revision: null })>(sql.listChanges, [
+  async #changesPage(after: number, limits: PageLimits): Promise<Page<Change>> {
+    const found = await this.#query<{ compacted: number } & (LoggedRow | { revision: null })>(sql.listChanges, [
       after,
-      maxRows,
-      maxPageBytes,
+      limits.maxRows,
+      limits.maxBytes,
     ]);
-    const compactRevision = rows.at(0)?.compacted ?? 0;
+    const compactRevision = found.at(0)?.compacted ?? 0;
     if (after < compactRevision) throw new CompactedError(compactRevision);
-    return rows.filter((row) => row.revision !== null);
+    const rows = found.filter((row) => row.revision !== null);
+    return pageOf(changesOf(rows), pageSize(rows), limits);
   }
 
   async #readRevision(): Promise<number> {

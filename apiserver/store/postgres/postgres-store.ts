@@ -2,10 +2,11 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 
 import { setClaims } from './postgres-claims.ts';
 import { compact } from './postgres-history.ts';
-import { PostgresListener } from './postgres-listener.ts';
+import { listenForCommits } from './postgres-listener.ts';
 import { numberOf } from './postgres-numbers.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { PostgresWriter } from './postgres-writer.ts';
+import { ChangeSubscription, type LookIntervals } from '../server/change-subscription.ts';
 import { StoreError } from '../store-error.ts';
 import type {
   Change,
@@ -18,6 +19,9 @@ import type {
   Store,
   StoredClaims,
 } from '../store.ts';
+
+/** Looks are for notifications that are lost. */
+const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
 
 export interface PostgresStoreOptions {
   /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; what is absent comes from `PGUSER` and its like. */
@@ -46,13 +50,9 @@ class PostgresStore implements Store {
   readonly #writer: PostgresWriter;
   readonly #reader: PostgresReader;
   readonly #options: PostgresStoreOptions;
-  readonly #listeners = new Set<(revision: number) => void>();
-  #listener: PostgresListener | undefined;
-  /** Listeners know of all up to here. */
-  #announced = 0;
-  #state: 'new' | 'open' | 'closed' = 'new';
+  #subscription: ChangeSubscription | undefined;
+  #isOpened = false;
   #closing: Promise<void> | undefined;
-  readonly #ending = new Set<Promise<void>>();
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
@@ -61,11 +61,20 @@ class PostgresStore implements Store {
   }
 
   async open(): Promise<OpenedStore> {
-    if (this.#state !== 'new') throw new StoreError('closed', 'a store opens once');
-    this.#state = 'open';
+    if (this.#isOpened || this.#closing) throw new StoreError('closed', 'a store opens once');
+    this.#isOpened = true;
     try {
       const opened = await this.#writer.open();
-      this.#announced = opened.revision;
+      const { url, clock } = this.#options;
+      this.#subscription = new ChangeSubscription(
+        {
+          read: () => this.currentRevision(),
+          clock,
+          intervals,
+          hear: (subscription) => listenForCommits({ url, clock }, subscription),
+        },
+        opened.revision,
+      );
       return opened;
     } catch (error) {
       await this.close();
@@ -74,78 +83,73 @@ class PostgresStore implements Store {
   }
 
   async commit(batch: readonly Operation[]): Promise<Committed> {
-    this.#check();
+    const subscription = this.#opened();
     if (batch.length === 0) return { before: await this.currentRevision(), outcomes: [] };
     const committed = await this.#writer.commit(batch);
     const last = committed.outcomes.findLast((outcome) => 'revision' in outcome);
-    if (last && 'revision' in last) this.#announce(last.revision);
+    if (last) subscription.notice(last.revision);
     return committed;
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
-    this.#check();
+    this.#opened();
     const kinds = kind === undefined ? await this.#reader.kinds() : [kind];
     for (const each of kinds) yield* this.#reader.scan(each);
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {
-    this.#check();
+    this.#opened();
     const found = await this.#reader.changes(after, limit);
     this.#writer.learn(found.at(-1)?.revision ?? 0);
     return found;
   }
 
   async currentRevision(): Promise<number> {
-    this.#check();
+    this.#opened();
     const revision = await this.#reader.currentRevision();
     this.#writer.learn(revision);
     return revision;
   }
 
   async checkSchema(): Promise<void> {
-    this.#check();
+    this.#opened();
     return this.#reader.checkSchema();
   }
 
   /** The listener must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
-    this.#listeners.add(wake);
-    if (!this.#listener && this.#state === 'open') this.#listen();
-    return () => {
-      this.#listeners.delete(wake);
-      if (this.#listeners.size === 0) this.#stopListening();
-    };
+    return this.#opened().subscribe(wake);
   }
 
   async compact(upTo: number, maxRows: number): Promise<number> {
-    this.#check();
+    this.#opened();
     return this.#writer.transaction((connection) => compact(connection, { upTo, maxRows }));
   }
 
   async numberOf(name: string): Promise<number> {
-    this.#check();
+    this.#opened();
     return this.#writer.transaction((connection) => numberOf(connection, name));
   }
 
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
-    this.#check();
+    this.#opened();
     return this.#writer.transaction((connection) => setClaims(connection, kind, wanted));
   }
 
   async names(prefix: string): Promise<readonly string[]> {
-    this.#check();
+    this.#opened();
     return this.#reader.names(prefix);
   }
 
   async claims(kind: number): Promise<StoredClaims> {
-    this.#check();
+    this.#opened();
     return this.#reader.claims(kind);
   }
 
   async startHistory(revision: number): Promise<OpenedStore> {
-    this.#check();
+    const subscription = this.#opened();
     const begun = await this.#writer.startHistory(revision);
-    this.#announced = begun.revision;
+    subscription.restart(begun.revision);
     return begun;
   }
 
@@ -156,38 +160,15 @@ class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#state = 'closed';
-    this.#stopListening();
+    // A look that waits for a connection ends when the reader closes.
+    const ended = this.#subscription?.close();
     await this.#writer.close();
     await this.#reader.close();
-    await Promise.all(this.#ending);
+    await ended;
   }
 
-  #check(): void {
-    if (this.#state !== 'open') throw new StoreError('closed', 'the store is not open');
-  }
-
-  #listen(): void {
-    this.#listener = new PostgresListener({
-      ...this.#options,
-      readRevision: () => this.currentRevision(),
-      onRevision: (revision) => this.#announce(revision),
-    });
-    this.#listener.start();
-  }
-
-  #stopListening(): void {
-    const ending = this.#listener?.close();
-    this.#listener = undefined;
-    if (!ending) return;
-    this.#ending.add(ending);
-    void ending.finally(() => this.#ending.delete(ending));
-  }
-
-  /** Each revision once, however it is heard of. */
-  #announce(revision: number): void {
-    if (!(revision > this.#announced)) return;
-    this.#announced = revision;
-    for (const wake of this.#listeners) wake(revision);
+  #opened(): ChangeSubscription {
+    if (!this.#subscription || this.#closing) throw new StoreError('closed', 'the store is not open');
+    return this.#subscription;
   }
 }

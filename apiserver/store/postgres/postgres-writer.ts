@@ -12,10 +12,10 @@ import {
   startHistory,
   type WrittenKeys,
 } from './postgres-history.ts';
-import { PostgresLink } from './postgres-link.ts';
 import { checkSchemaRow } from './postgres-schema.ts';
 import { type Isolation, openWritingSession, transaction } from './postgres-session.ts';
 import * as sql from './postgres-statements.ts';
+import { ConnectionLink } from '../server/connection-link.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 import type { Committed, OpenedStore, Operation } from '../store.ts';
@@ -37,22 +37,18 @@ export class PostgresWriter {
   readonly #options: WriterOptions;
   readonly #id: string;
   readonly #queue = new SerialQueue();
-  readonly #link: PostgresLink;
+  readonly #link: ConnectionLink<PostgresConnection>;
   #known: KnownHistory | undefined;
   #compactRevision = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#id = options.uuid();
-    this.#link = new PostgresLink({
-      clock: options.clock,
-      connect: () => this.#connect(),
-      mayPass: (error) => this.#mayPass(error),
-    });
+    this.#link = new ConnectionLink({ clock: options.clock, connect: () => this.#connect() }, { mayPass });
   }
 
   async open(): Promise<OpenedStore> {
-    await this.#link.get();
+    await this.#link.open();
     const { revision = 0, epoch = '' } = this.#known ?? {};
     return { revision, compactRevision: this.#compactRevision, epoch };
   }
@@ -102,11 +98,6 @@ export class PostgresWriter {
       connection.destroy();
       throw storeErrorFrom(error, connection.name);
     }
-  }
-
-  /** At the start only what a server that is starting, too, would fail with; later all but what waiting cannot change. */
-  #mayPass({ code }: StoreError): boolean {
-    return this.#known ? code !== 'diverged' && code !== 'newer' : code === 'io';
   }
 
   /**
@@ -207,4 +198,9 @@ export class PostgresWriter {
     if (refusal.code === 'readOnly') this.#link.discard(connection);
     return refusal;
   }
+}
+
+/** At the start only what a server that is starting, too, would fail with; later all but what waiting cannot change. */
+function mayPass({ code }: StoreError, wasConnected: boolean): boolean {
+  return wasConnected ? code !== 'diverged' && code !== 'newer' : code === 'io';
 }

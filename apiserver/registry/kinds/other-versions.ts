@@ -24,7 +24,7 @@ interface Versions {
  * What a write in one version changed as another version has it, for those whose fields are named in that one. undefined
  * where an object cannot be shown in it: fields then count as having the same names.
  */
-export function changesElsewhere(versions: Versions, { before, after }: States): FieldChanges | undefined {
+export function changesInVersion(versions: Versions, { before, after }: States): FieldChanges | undefined {
   try {
     const [old, next] = [project(before, versions), project(after, versions)];
     return compareFields(contentOf(old), contentOf(next), versions.to.rules.schema.shape);

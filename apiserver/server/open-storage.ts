@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import { measureCommits } from './server-metrics.ts';
 
-export interface MemoryParts {
+export interface StorageParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -23,8 +23,8 @@ export interface MemoryParts {
   readonly table: () => ResourceTable | undefined;
 }
 
-/** What keeps memory and the database together. */
-export interface Memory {
+/** The open store, and all that keeps memory in step with it. */
+export interface OpenedStorage {
   readonly epoch: string;
   readonly log: UnservedLog;
   readonly revisions: Revisions;
@@ -36,8 +36,8 @@ export interface Memory {
   readonly onChange: (revision: number, bytes: number) => void;
 }
 
-/** Opens the store, and reads what history it has. */
-export async function openMemory(parts: MemoryParts): Promise<Memory> {
+/** Opens the store, and reads the history that it holds. */
+export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const { store, clock, logger, retention, health } = parts;
   const opened = await store.open();
   await refuseUnfinishedImport(store);

@@ -1,8 +1,9 @@
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { RetryQueue } from './retry-queue.ts';
+import { WorkLoop } from './work-loop.ts';
 
-const names = { idOf: (name: string): string => name, atOnce: 100 };
+const many = { atOnce: 100 };
+const names = { idOf: (name: string): string => name };
 const quiet = { ...names, onFailure: (): void => undefined };
 
 function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
@@ -11,21 +12,24 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
   return { open, opened };
 }
 
-describe('RetryQueue', () => {
+describe('WorkLoop', () => {
   it('handles each item once, however often it is added, and some at a time', async () => {
     const handled: string[] = [];
     let [running, most] = [0, 0];
-    const queue = new RetryQueue({
-      ...quiet,
-      clock: new FakeClock(),
-      handle: async (key) => {
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise((resolve) => setImmediate(resolve));
-        running -= 1;
-        handled.push(key);
+    const queue = new WorkLoop(
+      {
+        ...quiet,
+        clock: new FakeClock(),
+        handle: async (key) => {
+          running += 1;
+          most = Math.max(most, running);
+          await new Promise((resolve) => setImmediate(resolve));
+          running -= 1;
+          handled.push(key);
+        },
       },
-    });
+      many,
+    );
     const keys = Array.from({ length: 1000 }, (_, at) => `n${at}`);
     for (const key of [...keys, ...keys]) queue.add(key);
     await eventually(() => queue.isIdle());
@@ -36,15 +40,18 @@ describe('RetryQueue', () => {
   it('works on many at a time, also where they come while one is under way', async () => {
     const running = new Set<string>();
     const { open, opened } = gate();
-    const queue = new RetryQueue({
-      ...quiet,
-      clock: new FakeClock(),
-      handle: async (key) => {
-        running.add(key);
-        if (key === 'first') for (let at = 0; at < 20; at += 1) queue.add(`n${at}`);
-        await opened;
+    const queue = new WorkLoop(
+      {
+        ...quiet,
+        clock: new FakeClock(),
+        handle: async (key) => {
+          running.add(key);
+          if (key === 'first') for (let at = 0; at < 20; at += 1) queue.add(`n${at}`);
+          await opened;
+        },
       },
-    });
+      many,
+    );
     queue.add('first');
     await eventually(() => running.size === 21);
     open();
@@ -53,11 +60,14 @@ describe('RetryQueue', () => {
 
   it('lets other turns of the event loop pass while it has much to do', async () => {
     let turns = 0;
-    const queue = new RetryQueue({
-      ...quiet,
-      clock: new FakeClock(),
-      handle: async () => undefined,
-    });
+    const queue = new WorkLoop(
+      {
+        ...quiet,
+        clock: new FakeClock(),
+        handle: async () => undefined,
+      },
+      many,
+    );
     for (let at = 0; at < 1000; at += 1) queue.add(`n${at}`);
     while (!queue.isIdle()) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -70,7 +80,7 @@ describe('RetryQueue', () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const failures: unknown[] = [];
-    const queue = new RetryQueue({
+    const queue = new WorkLoop({
       ...names,
       clock,
       handle: async () => {
@@ -93,7 +103,7 @@ describe('RetryQueue', () => {
   it('waits longer each time for what fails, though others succeed meanwhile', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
-    const queue = new RetryQueue({
+    const queue = new WorkLoop({
       ...quiet,
       clock,
       handle: async (name) => {
@@ -113,17 +123,73 @@ describe('RetryQueue', () => {
     expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
   });
 
+  it('delays no other item while one fails for good, and an item that fails once for a second', async () => {
+    const clock = new FakeClock();
+    const attempts: number[] = [];
+    const tried = new Set<string>();
+    const doneAt = new Map<string, number>();
+    const queue = new WorkLoop({
+      ...quiet,
+      clock,
+      handle: async (name) => {
+        if (name === 'bad') attempts.push(clock.monotonicMs());
+        const isFirst = tried.size < tried.add(name).size;
+        if (name === 'bad' || (name.startsWith('once') && isFirst)) throw new Error('away');
+        doneAt.set(name, clock.monotonicMs());
+      },
+    });
+    queue.add('bad');
+    await clock.advance(40_000);
+    expect(attempts).to.deep.equal([0, 1000, 3000, 7000, 15_000, 31_000]);
+    for (let at = 0; at < 100; at += 1) for (const name of ['good', 'once']) queue.add(`${name}${at}`);
+    await eventually(() => doneAt.size === 100);
+    await clock.advance(1000);
+    await eventually(() => doneAt.size === 200);
+    for (const [name, atMs] of doneAt) expect(atMs, name).to.equal(name.startsWith('good') ? 40_000 : 41_000);
+    await queue.stop();
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  it('runs an item once more when it is added while it is under way, and not beside itself', async () => {
+    const { open, opened } = gate();
+    let [running, most, runs] = [0, 0, 0];
+    const queue = new WorkLoop(
+      {
+        ...quiet,
+        clock: new FakeClock(),
+        handle: async () => {
+          runs += 1;
+          most = Math.max(most, (running += 1));
+          await opened;
+          running -= 1;
+        },
+      },
+      many,
+    );
+    queue.add('a');
+    queue.add('a');
+    await eventually(() => running === 1);
+    queue.add('a');
+    queue.add('a');
+    open();
+    await eventually(() => queue.isIdle());
+    expect([runs, most]).to.deep.equal([2, 1]);
+  });
+
   it('finishes what is under way when it is stopped, and begins nothing', async () => {
     const begun: string[] = [];
     const { open, opened } = gate();
-    const queue = new RetryQueue({
-      ...quiet,
-      clock: new FakeClock(),
-      handle: async (key) => {
-        begun.push(key);
-        await opened;
+    const queue = new WorkLoop(
+      {
+        ...quiet,
+        clock: new FakeClock(),
+        handle: async (key) => {
+          begun.push(key);
+          await opened;
+        },
       },
-    });
+      many,
+    );
     for (let at = 0; at < 150; at += 1) queue.add(`n${at}`);
     await eventually(() => begun.length === 100);
     const stopped = queue.stop();

@@ -7,16 +7,16 @@ import { decodeObject, encodeObject, isInVersion, withRevision } from '../object
 import type { Rules } from '../rules/write-request.ts';
 
 /** Stored bytes in the version that the kind is stored in now. */
-export type Upgrade = (stored: Uint8Array, revision: number) => Uint8Array;
+export type ConvertStored = (stored: Uint8Array, revision: number) => Uint8Array;
 
 /**
  * Reads what is stored in any version that the kind ever had. Most objects are in the right one, and cost a comparison;
  * a version that no model declares is taken to have the same fields.
  * The result throws as {@link convertObject} does, and SyntaxError or BrokenObjectError where no object is stored.
  */
-export function upgradeTo(rules: Rules): Upgrade {
+export function storedObjectConverter(rules: Rules): ConvertStored {
   const apiVersion = apiVersionOf(rules.model);
-  return function upgrade(stored, revision) {
+  return function convertStored(stored, revision) {
     if (isInVersion(stored, apiVersion)) return stored;
     const object = decodeObject(withRevision(stored, revision));
     checkObject(object);

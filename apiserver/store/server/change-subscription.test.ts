@@ -1,11 +1,13 @@
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
-import { ChangePoller } from './change-poller.ts';
+import { ChangeSubscription } from './change-subscription.ts';
 
-describe('ChangePoller', () => {
+const intervals = { minMs: 10, maxMs: 50, failedMs: 500 } as const;
+
+describe('ChangeSubscription', () => {
   let clock: FakeClock;
-  let poller: ChangePoller;
+  let subscription: ChangeSubscription;
   let revision: number;
   let looks: number[];
   let woken: number[];
@@ -19,15 +21,15 @@ describe('ChangePoller', () => {
       if (failure) throw failure;
       return revision;
     };
-    poller = new ChangePoller({ read, revision, clock });
+    subscription = new ChangeSubscription({ read, clock, intervals }, revision);
   });
 
   afterEach(async () => {
-    await poller.close();
+    await subscription.close();
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  const listen = (): (() => void) => poller.subscribe((each) => woken.push(each));
+  const listen = (): (() => void) => subscription.subscribe((each) => woken.push(each));
 
   it('looks while somebody listens, and only then', async () => {
     await clock.advance(1000);
@@ -56,14 +58,52 @@ describe('ChangePoller', () => {
 
   it('tells each revision once, whoever learns it first', async () => {
     listen();
-    poller.notice(6);
+    subscription.notice(6);
     revision = 6;
     await clock.advance(200);
-    poller.notice(6);
+    subscription.notice(6);
     revision = 9;
     await clock.advance(200);
-    poller.notice(8);
+    subscription.notice(8);
     expect(woken).to.deep.equal([6, 9]);
+  });
+
+  it('tells the revision of a history that begins again below the one before', () => {
+    listen();
+    subscription.notice(9);
+    subscription.restart(3);
+    subscription.notice(3);
+    subscription.notice(4);
+    expect(woken).to.deep.equal([9, 3, 4]);
+  });
+
+  it('has a source while somebody listens, looks when the source says so, and waits for its end', async () => {
+    const events: string[] = [];
+    let end = (): void => undefined;
+    let source: Pick<ChangeSubscription, 'notice' | 'look'> | undefined;
+    const hear = (given: typeof source): { close(): Promise<void> } => {
+      events.push('start');
+      source = given;
+      return { close: () => new Promise((resolve) => (end = resolve)) };
+    };
+    const slow = { minMs: 1000, maxMs: 1000, failedMs: 1000 };
+    const read = async (): Promise<number> => looks.push(clock.monotonicMs());
+    const heard = new ChangeSubscription({ read, clock, intervals: slow, hear }, 5);
+    expect(events).to.deep.equal([]);
+    const stops = [1, 2].map(() => heard.subscribe((each) => woken.push(each)));
+    await clock.advance(300);
+    source?.look();
+    source?.notice(7);
+    source?.notice(Number('nothing'));
+    await clock.advance(1000);
+    expect([events, looks, woken]).to.deep.equal([['start'], [300, 1300], [7, 7]]);
+    for (const stop of stops) stop();
+    const closing = heard.close().then(() => events.push('closed'));
+    await clock.advance(1000);
+    expect(events).to.deep.equal(['start']);
+    end();
+    await closing;
+    expect([events, looks.length]).to.deep.equal([['start', 'closed'], 2]);
   });
 
   it('goes on after a failure, more slowly', async () => {

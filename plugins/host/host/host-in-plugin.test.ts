@@ -6,9 +6,9 @@ import { once } from 'node:events';
 import { appendFile, cp, mkdir, readdir, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeFolder, removeFolders } from './package/plugin-folder.fixture.ts';
+import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const needless = /\.(?:test|contract|fixture|test-support)\.|\.(?:map|d\.ts|tsbuildinfo)$/;
 
 /** The packages of this repository as npm installs them, and where they are here. */
@@ -79,7 +79,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
   it('stops for an exception of its own, and does not blame the plugin', async () => {
     const plugin = await makeScaffold('export default {};');
     const throwing = "\nprocess.on('SIGUSR2', () => { throw new Error('of the host'); });\n";
-    await appendFile(join(plugin, 'node_modules', 'homeostat', 'dist', 'plugin-host.js'), throwing);
+    await appendFile(join(plugin, 'node_modules', 'homeostat', 'dist', 'host', 'plugin-host.js'), throwing);
     const child = serve(plugin);
     await said('"msg":"ready"');
     const exited = once(child, 'exit');

@@ -7,7 +7,7 @@ import { resourceName } from '../object/resource-errors.ts';
 import type { Resource } from './resource.ts';
 import type { Revisions } from '../history/revisions.ts';
 
-export interface AlignParts {
+export interface SyncParts {
   readonly store: Store;
   readonly revisions: Revisions;
   /** Brings the resource to a revision that memory has reached. */
@@ -22,7 +22,7 @@ export interface AlignParts {
  * seen without holding anybody up. Answers false when the resource has to be read anew. Rejects with IndexBuildError for
  * two objects that have one value.
  */
-export async function alignClaims(resource: Resource, parts: AlignParts): Promise<boolean> {
+export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
   const { store, revisions, replay, isLost } = parts;
   for (;;) {
     // One moment of the store, and the resource brought to it: only then do they have to be equal.
@@ -48,7 +48,7 @@ export async function alignClaims(resource: Resource, parts: AlignParts): Promis
 }
 
 /** No reader waits here, so it may take as long as it takes; a store that is closed ends it. */
-async function arrive(revision: number, { store, revisions }: Pick<AlignParts, 'store' | 'revisions'>): Promise<void> {
+async function arrive(revision: number, { store, revisions }: Pick<SyncParts, 'store' | 'revisions'>): Promise<void> {
   while (revision > revisions.current) {
     try {
       await revisions.reach(String(revision));

@@ -1,0 +1,28 @@
+// Words and openings that readers stumble over, and what to write in their place (CONTRIBUTING, "Plain English").
+
+const words = [
+  [/\banew\b/i, 'write "again"'],
+  [/\bwhoever\b/i, 'name the one who acts: "a client that", "the caller"'],
+  [/\bsomebody\b/i, 'name the one who acts: "a client", "another replica", "the user"'],
+  [/\b(?:is|are|be|been) told of\b/i, 'name the call: "is called with", "receives"'],
+  [/\bhas a say in\b/i, 'say what it decides: "may change", "may refuse"'],
+  [/\bwhat goes is\b/i, 'say what is deleted'],
+];
+
+/** Openings that leave a docstring without a subject. */
+const opening = /^(?:Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither)\b/;
+
+/** Why a text is hard to read; undefined when none of these rules objects. */
+export function unclearText(text) {
+  const found = words.find(([pattern]) => pattern.test(text));
+  return found && `"${found[0].exec(text)[0]}" makes readers stop: ${found[1]}.`;
+}
+
+/** Why a docstring is hard to read. A docstring starts with its subject or its verb. */
+export function unclearDocstring(text) {
+  const start = text.replace(/^[\s*]+/, '');
+  const found = opening.exec(start);
+  return found === null
+    ? unclearText(text)
+    : `A docstring starts with what it describes ("The …", "Returns …"), not with "${found[0]}".`;
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MemoryBound } from '../limits/memory-bound.ts';
+
+/** A request, and the response to it. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
+
+/** Smaller bodies are not counted: all that the connections of a process can bring come to about 160 MB. */
+export const leastCountedBody: number = 16 * 1024;
+
+/**
+ * Bytes of all bodies in flight. What is made of a body takes up to ten times as many: its text, and its value until the write
+ * is done.
+ */
+const defaultMaxBytes = 64 * 1024 * 1024;
+
+const refusal = 'the bodies of requests that are under way take too much memory, please try again later';
+
+/** The memory of request bodies, from their arrival until the requests are over. All bodies share one bound. */
+export class BodyMemory {
+  readonly #bound: MemoryBound<IncomingMessage>;
+
+  constructor(maxBytes: number = defaultMaxBytes) {
+    this.#bound = new MemoryBound(maxBytes, refusal);
+  }
+
+  /**
+   * Counts the bytes of a request's body, in place of those that were counted for it before. A request that is never
+   * {@link release released} keeps them.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other bodies exceed the bound
+   */
+  hold(request: IncomingMessage, bytes: number): void {
+    if (bytes >= leastCountedBody || this.#bound.of(request) !== undefined) this.#bound.hold(request, bytes);
+  }
+
+  release(request: IncomingMessage): void {
+    this.#bound.release(request);
+  }
+}

@@ -1,0 +1,46 @@
+const firstBytes = 1024;
+
+/**
+ * Bytes that come in chunks, in one piece of memory: a client that sends each byte in a chunk of its own would otherwise cost a
+ * hundred times what it sends.
+ */
+export class GrowingBuffer {
+  readonly #maxBytes: number;
+  readonly #onGrow: (bytes: number) => void;
+  #memory: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  /** Callers add `maxBytes` at most. `onGrow` is called before memory of so many bytes is taken, and may throw. */
+  constructor(maxBytes: number, onGrow: (bytes: number) => void) {
+    this.#maxBytes = maxBytes;
+    this.#onGrow = onGrow;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** `expected`: how many bytes come in all, where that is known. */
+  add(chunk: Uint8Array, expected: number = 0): void {
+    const needed = this.#length + chunk.length;
+    if (needed > this.#memory.length) this.#grow(Math.max(needed, expected, firstBytes, 2 * this.#memory.length));
+    this.#memory.set(chunk, this.#length);
+    this.#length = needed;
+  }
+
+  /** Returns the bytes, and begins again without any. */
+  take(): Buffer {
+    const taken = this.#memory.subarray(0, this.#length);
+    this.#memory = Buffer.alloc(0);
+    this.#length = 0;
+    return taken;
+  }
+
+  #grow(wanted: number): void {
+    const bytes = Math.min(wanted, this.#maxBytes);
+    this.#onGrow(bytes);
+    const larger = Buffer.allocUnsafe(bytes);
+    larger.set(this.#memory.subarray(0, this.#length));
+    this.#memory = larger;
+  }
+}

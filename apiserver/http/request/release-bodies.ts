@@ -1,0 +1,31 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Middleware } from 'koa';
+import { leastCountedBody } from '../../decode/body-memory.ts';
+import type { BodyMemory } from '../../decode/body-memory.ts';
+
+/**
+ * Releases the memory of a body once the request is over: the handler has settled, and the response is closed. A write goes on
+ * when its client has gone, and what an endpoint streams may be made of its body.
+ */
+export function releaseBodies(memory: BodyMemory): Middleware {
+  return function releaseBody(context, next) {
+    if (!mayCount(context.req)) return next();
+    const handled = next();
+    void Promise.allSettled([handled, closeOf(context.res)]).then(() => memory.release(context.req));
+    return handled;
+  };
+}
+
+/** False for a request without a body, and for one whose body is too small to be counted. */
+function mayCount({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  if (length === undefined) return headers['transfer-encoding'] !== undefined;
+  return Number(length) >= leastCountedBody || headers['content-encoding'] !== undefined;
+}
+
+function closeOf(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.closed) resolve();
+    else response.once('close', () => resolve());
+  });
+}

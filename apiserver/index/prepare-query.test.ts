@@ -1,0 +1,119 @@
+import { seededRandom } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import type { KindCache } from './kind-cache.ts';
+import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+import { prepareQuery } from './prepare-query.ts';
+import { compileQuery } from './query.ts';
+import type { QueryOptions } from './query.ts';
+import { select } from './select.ts';
+import { allSteps } from '../turns/steps.ts';
+
+const size = 6000;
+const teams = ['red', 'green', undefined];
+
+type Random = () => number;
+
+function put(cache: KindCache, name: string, random: Random): void {
+  const draw = (below: number): number => Math.floor(random() * below);
+  const tags = [`t${draw(9)}`, `t${draw(9)}`].slice(draw(3));
+  const labels = { app: `a${draw(7)}`, ...(draw(2) === 0 ? { '\uFF5E': `${draw(3)}` } : {}) };
+  const team = teams[draw(3)];
+  const spec = { age: draw(20), tags: [...new Set(tags)], ...(team === undefined ? {} : { team }) };
+  cache.put(entryOf(cache, createPerson({ name, labels, creationTimestamp: '2024-01-01T00:00:00Z' }, spec)));
+}
+
+function crowd(random: Random): KindCache {
+  const cache = createPersonCache();
+  for (let number = 0; number < size; number += 1) put(cache, `p${number}`, random);
+  // As a kind that has just been opened: what can be made on demand is not made.
+  allSteps(cache.loadSteps([...cache.entries()]));
+  return cache;
+}
+
+const queries: Readonly<Record<string, QueryOptions>> = {
+  'a label selector': { labelSelector: [{ key: 'app', operator: 'in', values: ['a1', 'a2'] }] },
+  'a field that must be absent': { fieldSelector: [{ key: 'spec.team', operator: 'absent', values: [] }] },
+  'a field that must not have a value': { fieldSelector: [{ key: 'spec.team', operator: 'notin', values: ['red'] }] },
+  'a sort by a multi-valued index': { sort: [{ field: 'spec.tags' }] },
+  'a sort by its largest value': { sort: [{ field: 'spec.tags', direction: 'desc' }] },
+  'a sort by name': { sort: [{ field: 'name', direction: 'desc' }] },
+};
+
+/** What a cache that was made of the same entries answers. */
+function expectSame(cache: KindCache, options: QueryOptions): void {
+  const other = createPersonCache();
+  other.load([...cache.entries()]);
+  const [found, expected] = [cache, other].map((each) => select(each, compileQuery(each, options)));
+  expect(found?.entries.map(({ key }) => key)).to.deep.equal(expected?.entries.map(({ key }) => key));
+  expect(found?.total).to.equal(expected?.total);
+}
+
+describe('prepareQuery', () => {
+  for (const [name, options] of Object.entries(queries)) {
+    it(`makes in many turns what ${name} needs, with all writes between them`, async () => {
+      const random = seededRandom(size);
+      const cache = crowd(random);
+      const query = compileQuery(cache, options);
+      let turns = 0;
+      let isPrepared = false;
+      const write = (): void => {
+        turns += 1;
+        for (let count = 0; count < 40; count += 1) {
+          const at = Math.floor(random() * (size + 200));
+          if (random() < 0.3) cache.remove(`p${at}`);
+          else put(cache, `p${at}`, random);
+        }
+        if (!isPrepared) setImmediate(write);
+      };
+      write();
+      await Promise.all([prepareQuery(cache, query), prepareQuery(cache, query)]);
+      isPrepared = true;
+      expect(turns).to.be.above(8);
+      expect(prepareQuery(cache, query), 'is prepared').to.equal(undefined);
+      expectSame(cache, options);
+      // From now on it follows each change.
+      for (let number = 0; number < size; number += 7) put(cache, `p${number}`, random);
+      expectSame(cache, options);
+    });
+  }
+
+  it('leaves an index to a reader that cannot wait, and starts again where all objects were replaced', async () => {
+    const random = seededRandom(1);
+    const cache = crowd(random);
+    const options = queries['a label selector'] as QueryOptions;
+    const query = compileQuery(cache, options);
+    const prepared = prepareQuery(cache, query);
+    await new Promise((resolve) => setImmediate(resolve));
+    put(cache, 'p1', random);
+    expectSame(cache, options);
+    put(cache, 'p2', random);
+    await prepared;
+    expectSame(cache, options);
+
+    const next = crowd(random);
+    const again = compileQuery(next, options);
+    const preparing = prepareQuery(next, again);
+    await new Promise((resolve) => setImmediate(resolve));
+    next.load([...next.entries()].slice(0, 3000));
+    await preparing;
+    expect(prepareQuery(next, again), 'is prepared').to.equal(undefined);
+    expectSame(next, options);
+  });
+
+  it('leaves a small kind to its first reader', () => {
+    const cache = createPersonCache();
+    for (let number = 0; number < 2000; number += 1) put(cache, `p${number}`, seededRandom(number));
+    const missing = Object.values(queries).map((options) => prepareQuery(cache, compileQuery(cache, options)));
+    expect(missing.every((each) => each === undefined)).to.equal(true);
+  });
+
+  it('is kept by other contents of the cache: what was made is made of them', () => {
+    const cache = crowd(seededRandom(2));
+    for (const options of Object.values(queries)) select(cache, compileQuery(cache, options));
+    allSteps(cache.loadSteps([...cache.entries()].slice(0, 4000)));
+    for (const options of Object.values(queries)) {
+      expect(prepareQuery(cache, compileQuery(cache, options))).to.equal(undefined);
+      expectSame(cache, options);
+    }
+  });
+});

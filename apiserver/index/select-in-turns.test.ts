@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { ChangeFeed } from './change-feed.ts';
+import { History } from './history.ts';
+import type { KindCache } from './kind-cache.ts';
+import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+import { compileQuery } from './query.ts';
+import type { QueryOptions } from './query.ts';
+import { select } from './select.ts';
+import { isLongSelection, selectInTurns, selectLong } from './select-in-turns.ts';
+
+const size = 6000;
+
+/** Person i: one of 60 of an age, of a team (two thirds), with a label of a tenth, and tags. */
+function createCrowd(): KindCache {
+  const cache = createPersonCache();
+  const entries = Array.from({ length: size }, (_, i) => {
+    const name = `p${String((i * 7919) % size).padStart(5, '0')}`;
+    const team = ['red', 'green'][i % 3];
+    const spec = { name, age: i % 100, tags: [`t${i % 11}`, 'z'], ...(team === undefined ? {} : { team }) };
+    return entryOf(cache, createPerson({ name, labels: { app: `a${i % 10}` } }, spec));
+  });
+  cache.load(entries);
+  return cache;
+}
+
+const twoKeys = [{ field: 'spec.age' }, { field: 'name', direction: 'desc' as const }];
+const byTeam = [{ field: 'spec.team' }, { field: 'spec.tags' }, { field: 'spec.age', direction: 'desc' as const }];
+const ofRed = { fieldSelector: [{ key: 'spec.team', operator: 'in' as const, values: ['red'] }] };
+const notRed = { fieldSelector: [{ key: 'spec.team', operator: 'notin' as const, values: ['red'] }] };
+const ofTags = { fieldSelector: [{ key: 'spec.tags', operator: 'in' as const, values: ['t1', 't2', 'z'] }] };
+const ofOld = { fieldSelector: [{ key: 'spec.age', operator: 'in' as const, values: ['98', '99'] }] };
+const others = {
+  labelSelector: Array.from({ length: 100 }, (_, i) => ({
+    key: 'app',
+    operator: 'notin' as const,
+    values: [`a${i < 4 ? i : i + 10}`],
+  })),
+};
+
+const queries: readonly QueryOptions[] = [{}, ofRed, notRed, ofTags, ofOld, others, { ...others, ...ofOld }].flatMap(
+  (options) =>
+    [[], twoKeys, byTeam, [{ field: 'spec.tags', direction: 'desc' as const }]].map((sort) => ({ ...options, sort })),
+);
+
+describe('selectLong', () => {
+  let cache: KindCache;
+  before(() => {
+    cache = createCrowd();
+  });
+
+  it('selects what select does, page by page', async () => {
+    for (const options of queries) {
+      const query = compileQuery(cache, options);
+      for (const page of [{}, { count: 20 }, { offset: 100, count: 7 }, { offset: size }, { count: 0 }]) {
+        const [found, expected] = [await selectLong(cache, query, page), select(cache, query, page)];
+        const message = JSON.stringify([options, page]);
+        expect(
+          found.entries.map(({ key }) => key),
+          message,
+        ).to.deep.equal(expected.entries.map(({ key }) => key));
+        expect(found.total, message).to.equal(expected.total);
+      }
+    }
+  });
+
+  it('ends at the end of the page where the total is known', async () => {
+    const { visited, total } = await selectLong(cache, compileQuery(cache, notRed), { offset: 20, count: 20 });
+    expect(total).to.equal((size / 3) * 2);
+    expect(visited).to.be.within(40, 100);
+  });
+
+  it('looks at no more than the candidates of a requirement that selects little', async () => {
+    const { visited } = await selectLong(cache, compileQuery(cache, { ...others, ...ofOld }));
+    expect(visited).to.equal(size / 50);
+  });
+});
+
+describe('isLongSelection', () => {
+  it('judges by the page, the conditions and the sort keys', () => {
+    const cache = createCrowd();
+    const isLong = (options: QueryOptions, count?: number): boolean =>
+      isLongSelection(cache, compileQuery(cache, options), count === undefined ? {} : { count });
+    expect(isLong({})).to.equal(false);
+    expect(isLong(others)).to.equal(true);
+    expect(isLong({ ...others, ...ofOld }), 'few candidates').to.equal(false);
+    const large = createPersonCache();
+    large.load(
+      Array.from({ length: 4 * size }, (_, i) => entryOf(large, createPerson({ name: `p${i}` }, { age: i % 10 }))),
+    );
+    const sorted = compileQuery(large, { sort: twoKeys });
+    expect(isLongSelection(large, sorted)).to.equal(true);
+    expect(isLongSelection(large, sorted, { offset: 900, count: 100 })).to.equal(false);
+    expect(selectInTurns(large, sorted, { count: 100 })).to.not.be.instanceOf(Promise);
+  });
+});
+
+describe('History, of queries that take long', () => {
+  it('keeps all objects once for one sort key, and the matches of each query for its next pages', async () => {
+    const cache = createCrowd();
+    const feed = new ChangeFeed({ floor: 1, onError: (error) => expect.fail(String(error)) });
+    const history = new History(cache, feed);
+    const queriesOf = [ofRed, notRed, {}].map((options) => compileQuery(cache, { ...others, ...options }));
+    const before = queriesOf.map((query) => select(cache, query).entries);
+    const entry = entryOf(cache, createPerson({ name: 'new' }, { team: 'red' }), 2);
+    cache.put(entry);
+    feed.append({ type: 'ADDED', revision: 2, entry });
+    for (const [at, query] of queriesOf.entries()) {
+      const first = await history.selectInTurns(query, 1, { count: 50 });
+      expect(first.entries).to.deep.equal(before[at]?.slice(0, 50));
+      const next = await history.selectInTurns(query, 1, { offset: 50, count: 50 });
+      expect(next.entries).to.deep.equal(before[at]?.slice(50, 100));
+      expect([next.total, next.visited]).to.deep.equal([before[at]?.length, 50]);
+    }
+    expect(history.snapshots).to.equal(1 + queriesOf.length);
+  });
+});

@@ -1,0 +1,44 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+
+/** Memory that many holders share, and its bound. */
+export class MemoryBound<Holder extends object> {
+  readonly #maxBytes: number;
+  readonly #refusal: string;
+  readonly #bytesOf = new Map<Holder, number>();
+  #bytes = 0;
+
+  /** `refusal`: the message of the error that is thrown beyond the bound. */
+  constructor(maxBytes: number, refusal: string) {
+    this.#maxBytes = maxBytes;
+    this.#refusal = refusal;
+  }
+
+  /** Returns the bytes that are counted for a holder; undefined for none. */
+  of(holder: Holder): number | undefined {
+    return this.#bytesOf.get(holder);
+  }
+
+  /**
+   * Counts the bytes of a holder, in place of those that were counted for it before. The bound does not refuse a holder that is
+   * the only one.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when they and those of the others exceed the bound
+   */
+  hold(holder: Holder, bytes: number): void {
+    const others = this.#bytes - (this.#bytesOf.get(holder) ?? 0);
+    if (others > 0 && others + bytes > this.#maxBytes) {
+      throw new ApiError('ServiceUnavailable', this.#refusal, { retryAfterSeconds: 1 });
+    }
+    this.count(holder, bytes);
+  }
+
+  /** Counts without a refusal. */
+  count(holder: Holder, bytes: number): void {
+    this.#bytes += bytes - (this.#bytesOf.get(holder) ?? 0);
+    this.#bytesOf.set(holder, bytes);
+  }
+
+  release(holder: Holder): void {
+    this.#bytes -= this.#bytesOf.get(holder) ?? 0;
+    this.#bytesOf.delete(holder);
+  }
+}

@@ -1,0 +1,170 @@
+import { backoffDelayMs } from '@homeostat/controller-runtime';
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import { BoundedWait } from './bounded-wait.ts';
+import { StoreError, withoutConnection } from '../store-error.ts';
+
+/** How long users wait for a connection after it was lost; later ones fail at once, until there is a connection again. */
+const patienceMs = 5_000;
+
+/** A server may be promoted or recover at any moment: it is found soon after that, and one attempt a second is cheap. */
+const backoff = { baseMs: 50, maxMs: 1_000 } as const;
+
+/** What a link needs of a connection to any database. */
+export interface LinkedConnection {
+  readonly isLost: boolean;
+  /** Waits for what was asked, then closes the connection. */
+  end(): Promise<void>;
+  /** Closes the connection at once. */
+  destroy(): void;
+  /** Called when the connection ends. With it the next one is opened at once, without it when somebody asks for one. */
+  onEnd?(listen: () => void): void;
+}
+
+export interface LinkParts<Connection> {
+  /** Opens a connection and makes it ready. */
+  readonly connect: () => Promise<Connection>;
+  readonly clock: Clock;
+}
+
+export interface LinkOptions {
+  /**
+   * Whether a failed attempt is repeated; if not, the link is broken, and all users get the error. Default: always.
+   * `wasConnected`: whether the link has had a connection before.
+   */
+  readonly mayPass?: (error: StoreError, wasConnected: boolean) => boolean;
+  /** Called with the first failure after a loss. */
+  readonly onDown?: (error: StoreError) => void;
+  /** Called with each connection but the first. */
+  readonly onUp?: () => void;
+}
+
+type State<Connection> =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'up'; readonly connection: Connection }
+  | { readonly kind: 'down'; readonly sinceMs: number; lastError: StoreError }
+  | { readonly kind: 'broken'; readonly error: StoreError };
+
+type Down = State<never> & { readonly kind: 'down' };
+
+/** One connection that comes back: when it is lost, the next is opened, with back-off and for as long as it takes. */
+export class ConnectionLink<Connection extends LinkedConnection> {
+  readonly #parts: LinkParts<Connection>;
+  readonly #options: LinkOptions;
+  /** Users that wait for a connection. */
+  readonly #users: BoundedWait;
+  /** The pause between two attempts. */
+  readonly #pause: BoundedWait;
+  #state: State<Connection> = { kind: 'idle' };
+  #wasConnected = false;
+  #running: Promise<void> = Promise.resolve();
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(parts: LinkParts<Connection>, options: LinkOptions = {}) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#users = new BoundedWait(parts.clock);
+    this.#pause = new BoundedWait(parts.clock);
+  }
+
+  /** The first connection. Waits for an attempt that takes long, as a migration does, and makes no other after 5 s. */
+  async open(): Promise<Connection> {
+    const { clock } = this.#parts;
+    const untilMs = clock.monotonicMs() + patienceMs;
+    this.#start(() => clock.monotonicMs() < untilMs);
+    await this.#running;
+    return this.get();
+  }
+
+  /** The connection, if there is one that is not known to be lost. */
+  get current(): Connection | undefined {
+    return this.#state.kind === 'up' && !this.#state.connection.isLost ? this.#state.connection : undefined;
+  }
+
+  /** The connection, which may be lost at any moment. Rejects when there is none in time. */
+  async get(): Promise<Connection> {
+    if (this.#state.kind === 'idle' || (this.#state.kind === 'up' && this.#state.connection.isLost)) this.#start();
+    if (this.#state.kind === 'down') {
+      await this.#users.wait(this.#state.sinceMs + patienceMs - this.#parts.clock.monotonicMs());
+    }
+    const state: State<Connection> = this.#state;
+    switch (state.kind) {
+      case 'up':
+        return state.connection;
+      case 'down':
+        throw withoutConnection(state.lastError);
+      case 'broken':
+        throw state.error;
+      case 'idle':
+        throw new StoreError('io', 'the connection to the database was lost');
+    }
+  }
+
+  /** Destroys a connection that is of no use any more, and opens the next. */
+  discard(connection: Connection): void {
+    connection.destroy();
+    if (this.#state.kind === 'up' && this.#state.connection === connection) this.#start();
+  }
+
+  /** Takes another connection for what is asked from now on; the present one answers what it was asked. */
+  reset(): void {
+    const state = this.#state;
+    if (state.kind !== 'up') return;
+    this.#state = { kind: 'idle' };
+    this.#ended = state.connection.end();
+  }
+
+  /** Ends the connection after what was asked of it, and opens no other. Users that wait get StoreError `closed`. */
+  async close(): Promise<void> {
+    const before = this.#state;
+    this.#become({ kind: 'broken', error: new StoreError('closed', 'the store is not open') });
+    this.#pause.release();
+    if (before.kind === 'up') await before.connection.end();
+    await this.#running;
+    await this.#ended;
+  }
+
+  #start(mayRepeat: () => boolean = () => true): void {
+    const lastError = new StoreError('io', 'the database does not answer');
+    const state: Down = { kind: 'down', sinceMs: this.#parts.clock.monotonicMs(), lastError };
+    this.#state = state;
+    this.#running = this.#connect(state, mayRepeat);
+  }
+
+  async #connect(state: Down, mayRepeat: () => boolean): Promise<void> {
+    const { mayPass = () => true, onDown } = this.#options;
+    for (let failures = 1; this.#state === state; failures += 1) {
+      try {
+        await this.#connected(await this.#parts.connect(), state);
+      } catch (cause) {
+        if (this.#state !== state) return;
+        const error = connectError(cause);
+        state.lastError = error;
+        if (failures === 1 && this.#wasConnected) onDown?.(error);
+        if (mayPass(error, this.#wasConnected) && mayRepeat())
+          await this.#pause.wait(backoffDelayMs(failures, backoff));
+        else this.#become({ kind: 'broken', error });
+      }
+    }
+  }
+
+  async #connected(connection: Connection, state: Down): Promise<void> {
+    // Closed meanwhile.
+    if (this.#state !== state) return connection.end();
+    if (this.#wasConnected) this.#options.onUp?.();
+    this.#wasConnected = true;
+    this.#become({ kind: 'up', connection });
+    connection.onEnd?.(() => this.discard(connection));
+  }
+
+  #become(state: State<Connection>): void {
+    this.#state = state;
+    this.#users.release();
+  }
+}
+
+function connectError(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause;
+  const { message } = cause instanceof Error ? cause : new Error(String(cause));
+  return new StoreError('io', `cannot connect to the database: ${message}`, { cause });
+}

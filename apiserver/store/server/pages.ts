@@ -1,0 +1,56 @@
+import type { Change, Row } from '../store.ts';
+
+export interface PageLimits {
+  readonly maxRows: number;
+  /** A page ends with the row that reaches it. */
+  readonly maxBytes: number;
+}
+
+/** A page ends at whichever comes first; no page is much larger than the largest object. */
+export const pageLimits: PageLimits = { maxRows: 1_000, maxBytes: 1024 * 1024 };
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Whether nothing follows. */
+  readonly isLast: boolean;
+}
+
+/** `bytes`: the size of the items, counted as the server counted it to end the page. */
+export function pageOf<Item>(items: readonly Item[], bytes: number, { maxRows, maxBytes }: PageLimits): Page<Item> {
+  return { items, isLast: items.length < maxRows && bytes < maxBytes };
+}
+
+/** The rows behind a key, in pages. The next page is read while one is used. */
+export async function* readAhead(
+  read: (after: string) => Promise<Page<Row>>,
+): AsyncGenerator<readonly Row[], void, undefined> {
+  let next = read('');
+  for (;;) {
+    const { items, isLast } = await next;
+    const last = items.at(-1);
+    if (last === undefined) return;
+    if (!isLast) {
+      next = read(last.key);
+      // A failure is thrown when the page is awaited; a caller that stops before that never sees it.
+      next.catch(() => undefined);
+    }
+    yield items;
+    if (isLast) return;
+  }
+}
+
+/** At most `limit` changes after a revision, from as many pages as they take. */
+export async function readChanges(
+  read: (after: number, limits: PageLimits) => Promise<Page<Change>>,
+  after: number,
+  limit: number,
+): Promise<readonly Change[]> {
+  const found: Change[] = [];
+  while (found.length < limit) {
+    const maxRows = Math.min(limit - found.length, pageLimits.maxRows);
+    const { items, isLast } = await read(found.at(-1)?.revision ?? after, { ...pageLimits, maxRows });
+    found.push(...items);
+    if (isLast) break;
+  }
+  return found;
+}

@@ -1,0 +1,139 @@
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { person, persons } from './support/models.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+
+const MiB = 1024 * 1024;
+
+/** So many bodies of 3 MiB are more than all bodies may take. */
+const tooMany = 22;
+
+const endpoint = '/apis/api.example.com/v1/bodies';
+
+describe('bodies of requests under way', () => {
+  let server: TestServer;
+  let sockets: Socket[];
+
+  before(async () => {
+    server = await TestServer.start();
+    const owned = server.api.endpoints.forOwner('bodies');
+    owned.add(
+      route('api.example.com/v1')
+        .POST('/bodies', async (request) => ServerResponse.ok().json((await request.bytes()).length))
+        .POST('/lines', async (request) => {
+          let lines = 0;
+          for await (const value of request.ndjson()) lines += value === null ? 0 : 1;
+          return ServerResponse.ok().json(lines);
+        })
+        .build(),
+    );
+    owned.open();
+  });
+
+  beforeEach(() => {
+    sockets = [];
+  });
+
+  after(() => server.stop());
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => (await inFlight()) === 0);
+  });
+
+  function open(path: string, headers: string, body: string | Buffer = ''): Socket {
+    const socket = server.connect();
+    sockets.push(socket);
+    socket.on('error', () => undefined).resume();
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n`);
+    socket.write(body);
+    return socket;
+  }
+
+  async function inFlight(): Promise<number> {
+    const { text } = await server.get('/metrics');
+    return Number(/^apiserver_current_inflight_requests\{request_kind="mutating"\} (\d+)/m.exec(text)?.[1]);
+  }
+
+  function large(name: string): Record<string, unknown> {
+    return person(name, { tags: ['x'.repeat(1_200_000)] });
+  }
+
+  /** Other large bodies are refused until the connections are gone; small ones never are. */
+  async function expectFull(): Promise<void> {
+    const refused = await server.post(persons, large('late'));
+    expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'too much memory' });
+    expect(refused.headers['retry-after']).to.equal('1');
+    expectRefusal(await server.post(endpoint, large('late')), { reason: 'ServiceUnavailable' });
+    expect((await server.post(persons, person('small'))).status).to.equal(201);
+    await server.delete(`${persons}/small`);
+    await expectFreed();
+  }
+
+  async function expectFreed(): Promise<void> {
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => (await server.post(persons, large('late'))).status === 201);
+    await server.delete(`${persons}/late`);
+  }
+
+  for (const path of [persons, endpoint])
+    it(`share a bound by their Content-Length: beyond it 503 and Retry-After (${path})`, async () => {
+      for (let index = 0; index < tooMany; index += 1) open(path, `Content-Length: ${3 * MiB}`);
+      await eventually(async () => (await inFlight()) === tooMany - 1);
+      await expectFull();
+    });
+
+  for (const [what, path] of [
+    ['where no length is known', persons],
+    ['where they are read line by line', '/apis/api.example.com/v1/lines'],
+  ] as const)
+    it(`count as they grow ${what}`, async () => {
+      const refused: string[] = [];
+      const chunk = `${(2.5 * MiB).toString(16)}\r\n${' '.repeat(2.5 * MiB)}\r\n`;
+      for (let index = 0; index < 2 * tooMany; index += 1)
+        open(path, 'Transfer-Encoding: chunked', chunk).on('data', (answer: Buffer) => refused.push(String(answer)));
+      await eventually(async () => refused.length >= tooMany);
+      for (const answer of refused) expect(answer).to.match(/^HTTP\/1\.1 503 /);
+      await expectFreed();
+    });
+
+  it('that come a byte in a chunk cost what they hold', async () => {
+    const body = JSON.stringify(person('bytewise')).padEnd(100_000);
+    const chunks = body.replaceAll(/./g, '1\r\n$&\r\n');
+    const request = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    expect(await server.raw(`${request}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 201 /);
+  });
+
+  it('are counted while they are inflated, and no longer than they take', async () => {
+    const body = gzipSync(JSON.stringify(large('inflated')));
+    for (let index = 0; index < 3 * tooMany; index += 1) {
+      const answer = await server.post(endpoint, body, { headers: { 'content-encoding': 'gzip' } });
+      expect(answer.body).to.be.above(1_200_000);
+    }
+  });
+
+  it('are released when they are answered, refused or cut off', async () => {
+    const bodies = [JSON.stringify(person('ok')).padEnd(3 * MiB), '{'.padEnd(3 * MiB), ' '.repeat(3 * MiB + 1)];
+    for (let index = 0; index < tooMany; index += 1)
+      expect((await server.post(persons, bodies[index % 3])).status).to.be.oneOf([201, 409, 400, 413]);
+    for (let index = 0; index < tooMany; index += 1) {
+      open(persons, `Content-Length: ${3 * MiB}`, 'half');
+      await eventually(async () => (await inFlight()) === 1);
+      sockets.at(-1)?.destroy();
+      await eventually(async () => (await inFlight()) === 0);
+    }
+    expect((await server.post(persons, large('after'))).status).to.equal(201);
+  });
+
+  it('that are refused are answered though the client asks for the end of the connection', async () => {
+    for (let index = 0; index < tooMany; index += 1) open(persons, `Content-Length: ${3 * MiB}`);
+    await eventually(async () => (await inFlight()) === tooMany - 1);
+    const headers = `Host: localhost\r\nConnection: close\r\nContent-Length: ${2 * MiB}`;
+    const answer = await server.raw(`POST ${persons} HTTP/1.1\r\n${headers}\r\n\r\n${' '.repeat(2 * MiB)}`);
+    expect(answer).to.match(/^HTTP\/1\.1 503 /);
+  });
+});

@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import { Person } from './support/models.ts';
+import { TestServer } from './support/test-server.ts';
+
+describe('a large write in process', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await TestServer.start();
+  });
+
+  after(() => server.stop());
+
+  /** Turns of the event loop that others get meanwhile. */
+  async function turnsOf(write: Promise<unknown>): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    await write;
+    isOver = true;
+    return turns;
+  }
+
+  const many = Array.from({ length: 100_000 }, (_, index) => `tag ${index}`);
+
+  function create(name: string, tags: readonly string[]): Promise<unknown> {
+    return server.api.client.create(Person, {
+      metadata: { name },
+      spec: { name, age: 1, tags },
+    } as unknown as Person);
+  }
+
+  it('is done in steps, and others get their turns meanwhile: a creation, a patch', async () => {
+    const few = await turnsOf(create('few', []));
+    expect(await turnsOf(create('many', many))).to.be.above(few + 5);
+    const patch = server.api.client.patch(Person, 'few', { type: 'merge', patch: { spec: { tags: many } } });
+    expect(await turnsOf(patch)).to.be.above(few + 5);
+  });
+});
