@@ -34,7 +34,7 @@ function surplus(now, before) {
     .filter(({ count }) => count > 0);
 }
 
-/** What can be told of a handle: a socket's ends, a server's address, a child's command line. */
+/** Describes a handle: a socket's ends, a server's address, a child's command line. */
 function describeHandle(handle) {
   const name = handle.constructor.name;
   if (typeof handle.address === 'function' && 'connections' in handle) return `${name} on ${handle.address()?.port}`;

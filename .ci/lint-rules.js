@@ -113,7 +113,8 @@ const plainEnglish = {
         }
       },
       Literal(node) {
-        if (typeof node.value === 'string') report(node, unclearText(node.value));
+        // A single word is a value, not a sentence.
+        if (typeof node.value === 'string' && node.value.includes(' ')) report(node, unclearText(node.value));
       },
       TemplateElement(node) {
         report(node, unclearText(node.value.raw));

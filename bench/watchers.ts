@@ -16,7 +16,7 @@ const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
  */
 export class Watchers implements Disposable {
   readonly #sockets: Socket[] = [];
-  /** Of the present round, by watcher. */
+  /** Arrival times of the present round, by watcher. */
   #arrivalsMs: number[][];
   #missing = 0;
   #onComplete: () => void = () => undefined;

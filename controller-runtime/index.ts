@@ -26,7 +26,7 @@ export { createOrUpdate } from './client/create-or-update.ts';
 export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or-update.ts';
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
-export { freezeDeep } from './client/freeze-deep.ts';
+export { freezeDeep } from './api/index.ts';
 export type {
   HandlerOptions,
   HandlerRegistration,
@@ -38,6 +38,7 @@ export { createBackedInformer } from './cache/backed-informer.ts';
 export type { BackedInformerOptions, BackingSink, InformerBacking } from './cache/backed-informer.ts';
 export type { KeyedObject } from './cache/handler-event.ts';
 export type { ObjectShape } from './cache/object-shape.ts';
+export { sleep } from './clock/sleep.ts';
 export { systemClock } from './clock/system-clock.ts';
 export { backoffDelayMs } from './queue/backoff.ts';
 export type { BackoffOptions } from './queue/backoff.ts';

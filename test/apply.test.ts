@@ -197,9 +197,9 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(JSON.parse(answer.body.metadata.annotations[lastApplied])).to.deep.equal(
       object({ spec: { name: 'Ann', age: 2 } }),
     );
-    await server.patch(`${ann}?fieldManager=somebody`, { spec: { age: 3 } });
+    await server.patch(`${ann}?fieldManager=another`, { spec: { age: 3 } });
     const lost = await apply('kubectl', { spec: { name: 'Ann', age: 4 } });
-    expectRefusal(lost, { reason: 'Conflict', message: 'conflict with "somebody" using' });
+    expectRefusal(lost, { reason: 'Conflict', message: 'conflict with "another" using' });
   });
 });
 

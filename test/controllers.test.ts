@@ -2,7 +2,14 @@ import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { controller, createClient, createManager, on } from '@homeostat/controller-runtime';
 import type { Client, ControllerDefinition, ManagerOptions, Runnable } from '@homeostat/controller-runtime';
-import { ApiError, defineModel, descriptorOf, ignoreNotFound, isFormerLeader } from '@homeostat/controller-runtime/api';
+import {
+  ApiError,
+  defineModel,
+  descriptorOf,
+  ignoreNotFound,
+  isFormerLeader,
+  reasonOf,
+} from '@homeostat/controller-runtime/api';
 import type { Logger, Model } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -27,7 +34,7 @@ const Badge = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { text } } } } as const,
 });
 
-/** As far as a test has to know it. */
+/** The part of a Lease that these tests need. */
 const Lease = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
   plural: 'leases',
@@ -76,30 +83,35 @@ for (const way of ['in process', 'over HTTP']) {
       await server.stop();
     });
 
-    /** Deletes an object, and creates a namesake. */
-    const replace = async (model: Model, name: string): Promise<void> => {
+    /** Deletes an object, and creates a namesake: with the same fields, unless a spec is given. */
+    const replace = async (model: Model, name: string, spec?: object): Promise<void> => {
       const former = await server.client.get(model, name);
       await server.client.delete(model, name);
       const free = { type: 'merge', patch: { metadata: { finalizers: null } } } as const;
       await server.client.patch(model, name, free).catch(ignoreNotFound);
       const { ownerReferences = [] } = former.metadata;
-      await server.client.create(model, { ...former, metadata: { name, ownerReferences } });
+      const fields = spec === undefined ? former : { ...former, spec };
+      await server.client.create(model, { ...fields, metadata: { name, ownerReferences } });
     };
 
-    it('meets a namesake with its status as a conflict: no error, no retry used up', async () => {
-      let runs = 0;
+    it('meets a namesake with its status as a conflict, and never writes it to that: no error, no retry used up', async () => {
+      const outcomes: unknown[] = [];
       run(
         controller(Person, {
           retryLimit: 0,
-          async reconcile({ name, status }) {
-            runs += 1;
-            if (runs === 1) await replace(Person, name);
-            await status({ greeting: 'hi' });
+          async reconcile({ name, object, status }) {
+            if (outcomes.length === 0) await replace(Person, name, { name: 'Second' });
+            const written = status({ greeting: `Hello ${object.spec.name}` });
+            const describe = (next: typeof object): string => `${next.status?.greeting} for ${next.spec.name}`;
+            outcomes.push(await written.then(describe, reasonOf));
+            await written;
           },
         }),
       );
-      await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
-      await eventually(async () => (await server.client.get(Person, 'ada')).status?.greeting === 'hi');
+      await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'First' } });
+      await eventually(() => outcomes.includes('Hello Second for Second'));
+      expect(outcomes[0]).to.equal('Conflict');
+      expect(new Set(outcomes)).to.deep.equal(new Set(['Conflict', 'Hello Second for Second']));
       expect(lines).to.deep.equal([]);
     });
 

@@ -12,7 +12,7 @@ const failureOf = async (options: ConvergenceOptions): Promise<ConvergenceError>
   return error;
 };
 
-/** As in docs/testing.md: users wait once, and then change their mind before anything could happen. */
+/** The scenario of docs/testing.md: users wait once, and then change their mind before anything could happen. */
 const comeAndGo = async ({ client, settle }: ScenarioContext): Promise<void> => {
   const rename = (name: string) => client.patch(Guest, 'ada', { type: 'merge', patch: { spec: { name } } });
   await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });

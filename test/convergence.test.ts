@@ -120,7 +120,7 @@ describe('checkConvergence', () => {
 
     it('are asked while faults befall the controllers, too [slow]', async () => {
       const invariants = {
-        'whoever was engraved has a badge': async (client: Client) => {
+        'an engraved person has a badge': async (client: Client) => {
           const { items } = await client.list(Person, { labelSelector: 'engraved=yes' });
           for (const { metadata } of items) await client.get(Badge, metadata.name);
         },
@@ -193,7 +193,7 @@ describe('checkConvergence', () => {
     });
   });
 
-  it('makes the controllers anew for each process when they are a function, so that memory goes with a crash', async () => {
+  it('makes new controllers for each process when they are a function, so that a crash loses their memory', async () => {
     const remembers = () => {
       const known = new Set<string>();
       return [

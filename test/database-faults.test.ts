@@ -109,7 +109,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('in which somebody holds the counter fails writes after a while, and not for good', async () => {
+  it('in which another session locks the counter fails writes after a while, and recovers', async () => {
     const before = await count();
     await admin.query('BEGIN');
     await admin.query('SELECT revision FROM homeostat_counter FOR UPDATE');

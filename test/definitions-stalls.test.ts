@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, seededRandom } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { EventLoopProbe } from './hostile/event-loop-probe.ts';
 import { HostileProcess } from './hostile/hostile-process.ts';
@@ -23,6 +23,19 @@ import type { Schema } from './support/widget-schemas.ts';
 const maxStallMs = 50;
 
 const text = { type: 'string' };
+
+/** With a text whose order does not repeat, the states that it is in are never the same twice. */
+const endless = '^(a|b)*a(a|b){900}$';
+
+/** Letters a and b in an order that does not repeat, the same in each run. */
+function letters(count: number, seed = 1): string {
+  const random = seededRandom(seed);
+  return times(count, () => (random() < 0.5 ? 'a' : 'b')).join('');
+}
+
+function matching(seed: number): string {
+  return `${letters(10, seed)}a${letters(900, seed)}`;
+}
 
 function listOf(items: Schema): Schema {
   return { type: 'object', properties: { list: { type: 'array', items } } };
@@ -55,6 +68,26 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
     'a pattern of 4,000 states',
     definitionOf(withProperties(1, () => ({ ...text, pattern: '^([a-z]{1,40}-){1,24}(b[a-z]{1,40}-){1,22}$' }))),
     { p0: 'abc-babc-' },
+  ],
+  [
+    'a pattern that meets a new set of states with each character',
+    definitionOf(withProperties(1, () => ({ ...text, pattern: endless }))),
+    { p0: letters(900) },
+  ],
+  [
+    'such a pattern, and a text that takes too long',
+    definitionOf(withProperties(1, () => ({ ...text, pattern: endless }))),
+    { p0: letters(200_000) },
+  ],
+  [
+    'such a pattern for many texts',
+    definitionOf(listOf({ ...text, pattern: endless })),
+    { list: times(200, (at) => letters(900, at)) },
+  ],
+  [
+    'such a pattern, and defaults that match it',
+    definitionOf(withProperties(8, (at) => ({ ...text, pattern: endless, default: matching(at) }))),
+    {},
   ],
   [
     '1,900 branches',

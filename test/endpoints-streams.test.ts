@@ -32,7 +32,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-/** Resolves when a number has not changed over fifty polls: whoever counts is being held. */
+/** Resolves when a number has not changed over fifty polls: the counting side is paused. */
 async function standstill(count: () => number): Promise<number> {
   let last = -1;
   let polls = 0;

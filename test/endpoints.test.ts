@@ -190,7 +190,7 @@ describe('endpoints of plugins over HTTP', () => {
         ),
       );
       const generated = await server.get(`${persons}?sort=name,asc`);
-      // The two would be alike if the objects were written anew: so it is seen that they are not.
+      // If the server serialized the objects again, both texts would be equal; they are not.
       const { stringify } = JSON;
       const written: unknown[] = [];
       JSON.stringify = (value: unknown, ...rest: never[]): string => {

@@ -105,7 +105,7 @@ function checkOrder({ stored }: WriteLoad): void {
   }
 }
 
-/** Of each object: the last write that was acknowledged, or the one after it whose outcome nobody knew, as a whole. */
+/** Checks that each object is its last acknowledged write as a whole, or the write of unknown outcome after it. */
 function checkPresent({ attempts }: WriteLoad, present: Present): void {
   const all = byName(attempts);
   for (const [name, writes] of all) {

@@ -149,7 +149,7 @@ describe('a faulty client', () => {
     ]);
   });
 
-  it('lets watches expire, whose caches are listed anew at once', async () => {
+  it('lets watches expire, after which caches list again at once', async () => {
     await hire();
     const { settle } = work(saysWhose);
     await settle();

@@ -109,7 +109,7 @@ describe('garbage collection of two servers on one database', () => {
     for (const server of servers) await eventually(() => server.api.isIdle());
   };
 
-  it('deletes each dependent once, before the owner, whoever is asked', async () => {
+  it('deletes each dependent once, before the owner, on whichever replica', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeFamily('f', true);
     const revision = await first.revision(machines);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { HostileProcess } from './hostile/hostile-process.ts';
 import { describeRequest } from './hostile/hostile-request.ts';
 import type { HostileAnswer, HostileRequest } from './hostile/hostile-request.ts';
-import { largeRequests, listRequests } from './hostile/large-requests.ts';
+import { firstRequests, largeRequests, listRequests } from './hostile/large-requests.ts';
 import type { LargeRequest } from './hostile/large-requests.ts';
 import { shownBytes } from './hostile/send-request.ts';
 import { things } from './hostile/models.ts';
@@ -77,11 +77,16 @@ describe('hostile requests [slow]', () => {
   });
 
   /** Sends a request up to three times, and returns the shortest of the longest stalls: it may meet a collection of garbage. */
-  async function leastStallOf({ before = () => [], request }: LargeRequest, object: string): Promise<number> {
+  async function leastStallOf(
+    { before = () => [], request }: LargeRequest,
+    object: string,
+    prepare: () => Promise<unknown> = () => Promise.resolve(),
+  ): Promise<number> {
     let leastMs = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < 3 && leastMs > limitNow(); attempt += 1) {
       // A name of its own each time: some have finalizers, and stay.
       const name = `${object}-${attempt}`;
+      await prepare();
       for (const each of before(name)) {
         const { status, text } = await server.send(each);
         expect(status, text).to.be.below(300);
@@ -108,6 +113,13 @@ describe('hostile requests [slow]', () => {
       it(`is not held up by ${large.name}`, async () => {
         expect(await leastStallOf(large, 'list')).to.be.at.most(limitNow());
         await expectAlive();
+      });
+    }
+
+    for (const first of firstRequests) {
+      it(`is not held up by ${first.name}, while its index is made`, async () => {
+        const reindex = (): Promise<void> => server.call('reindex');
+        expect(await leastStallOf(first, 'first', reindex)).to.be.at.most(limitNow());
       });
     }
   });

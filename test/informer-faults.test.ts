@@ -78,7 +78,7 @@ describe('an informer over a network that fails', () => {
       await network.converge(followed);
     });
 
-    it('goes on trying while connections are refused, and lists nothing anew', async () => {
+    it('keeps trying while connections are refused, and lists nothing again', async () => {
       const { lists, watches } = network.requests;
       network.proxy.refuse();
       await eventually(() => network.requests.watches >= watches + 4);

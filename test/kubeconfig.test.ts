@@ -20,11 +20,11 @@ describe('homeostat kubeconfig', () => {
     const output = server.kubeconfig;
     expect((await stat(output)).mode & 0o777).to.equal(0o600);
     const written = await readFile(output, 'utf8');
-    await writeFile(output, 'of somebody else');
+    await writeFile(output, 'an existing file');
     const args = ['kubeconfig', '--tls-dir', join(server.folder, 'tls'), '--server', `${server.http.api.url}/`];
     const again = await command([...args, '--output', output], { HOMEOSTAT_TOKEN: token });
     expect(again).to.deep.equal({ code: 1, stdout: '', stderr: `${output}: is there already; --force replaces it\n` });
-    expect(await readFile(output, 'utf8')).to.equal('of somebody else');
+    expect(await readFile(output, 'utf8')).to.equal('an existing file');
     const forced = await command([...args, '--output', output, '--force'], { HOMEOSTAT_TOKEN: token });
     expect(forced).to.deep.equal({ code: 0, stdout: '', stderr: '' });
     expect(await readFile(output, 'utf8')).to.equal(written);

@@ -124,7 +124,7 @@ describe('label keys of plugins, users and the service', () => {
     ).to.deep.equal([]);
   });
 
-  it('refuses a plugin that says it were somebody else', async () => {
+  it('refuses a plugin that claims to be another writer', async () => {
     const options = { writer: 'service' } as object;
     const object = { metadata: { name: 'liar', labels: { [reserved]: 'a' } } };
     expect(await refusedKeys(client.create(machine, object, options))).to.deep.equal([reserved]);

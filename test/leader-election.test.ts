@@ -196,7 +196,7 @@ describe('leader election', () => {
       expect(await writeAll()).to.deep.equal(refused);
     });
 
-    it('writes are refused once the lease is released, deleted, or made anew', async () => {
+    it('writes are refused once the lease is released, deleted, or created again', async () => {
       await server.patch(`${leases}/lock`, { spec: { holderIdentity: '' } });
       expect(await writeAll()).to.deep.equal(refused);
       await server.patch(`${leases}/lock`, { spec: { holderIdentity: 'a' } });

@@ -24,7 +24,7 @@ function envelopeOf({ body }: Answer): Record<string, unknown> {
 describe('lists', () => {
   let server: TestServer;
   let clock: FakeClock;
-  /** Of the last person. */
+  /** The revision of the last person. */
   let newest: string;
 
   before(async () => {

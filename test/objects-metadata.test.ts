@@ -159,7 +159,7 @@ describe('objects: metadata', () => {
       expect(put.headers).to.not.have.property('warning');
     });
 
-    it('begins again at version 1 with another uid when a name is used anew', async () => {
+    it('begins again at version 1 with another uid when a name is used again', async () => {
       const before = (await server.put(ann, person('ann', { age: 1 }))).body.metadata;
       await server.delete(ann);
       const after = (await server.create(persons, person('ann'))).metadata;

@@ -79,7 +79,7 @@ describe('A controller that writes a status', () => {
 
   afterEach(() => server.stop());
 
-  /** Runs until each object was written so often, while somebody else changes the same objects all the time. */
+  /** Runs until each object was written so often, while another client changes the same objects all the time. */
   async function count(client: Client, runsOfEach: number): Promise<Counting> {
     const counting = new Counting(runsOfEach);
     const reconcile = (context: ReconcileContext<Counter>): Promise<ReconcileResult> => counting.reconcile(context);

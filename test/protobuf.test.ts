@@ -14,7 +14,7 @@ const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: re
 
 const type = 'application/vnd.kubernetes.protobuf';
 
-/** As clients in Go ask: protobuf first, JSON as well. */
+/** The Accept header of clients in Go: protobuf first, then JSON. */
 const headers = { accept: `${type},application/json` };
 
 /** What is answered otherwise than by 201, with the reason. */

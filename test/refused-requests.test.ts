@@ -214,6 +214,29 @@ describe('a server behind a proxy', () => {
     while (again.status === 429) again = await server.watch(path, from('1.2.3.4'));
   });
 
+  it('gives the addresses of a /64 of IPv6 one share', async () => {
+    await start(['127.0.0.1']);
+    const path = `${persons}?watch=true`;
+    const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
+    await server.watch(path, from('2001:db8:0:1::1'));
+    await server.watch(path, from('2001:db8:0:1:ffff::2'));
+    const refused = await server.get(path, from('2001:db8:0:1:2:3:4:5'));
+    expectRefusal(refused, { reason: 'TooManyRequests', message: 'one address' });
+    expect((await server.watch(path, from('2001:db8:0:2::1'))).status).to.equal(200);
+  });
+
+  it('counts watches that have yet to begin, and those that fail no longer', async () => {
+    await start(['127.0.0.1']);
+    const path = `${persons}?watch=true`;
+    for (const query of ['labelSelector=(', 'timeoutSeconds=x', 'labelSelector=(', 'resourceVersion=1&fieldSelector=a'])
+      expect((await server.get(`${path}&${query}`)).status).to.equal(400);
+    const future = `${path}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=999999`;
+    const waiting = [server.get(future), server.get(future)];
+    expectRefusal(await server.get(path), { reason: 'TooManyRequests', message: 'one address' });
+    for (const each of waiting) expect((await each).status).to.equal(504);
+    expect((await server.watch(path)).status).to.equal(200);
+  });
+
   it('refuses what is no address of one', async () => {
     await start([]);
     for (const proxy of ['proxy.example.com', '10.0.0.0/33', '10.0.0.0/', 'fd00::/129', '']) {

@@ -182,7 +182,7 @@ describe('SIGKILL in the middle of 200 concurrent writes, twenty times [slow]', 
     const events: Seen[] = [];
     let killedInTheMiddle = 0;
     server = await KillableServer.start(file);
-    // Not from 0: who is told of nothing before the kill begins there again, and with what is there, in no order of revision.
+    // Not from 0: a watcher without any event before the kill starts there again, with the objects in no order of revision.
     let revision = await revisionOf(server.url);
     for (let round = 1; round <= rounds; round += 1) {
       const { url } = server;

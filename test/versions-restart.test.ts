@@ -31,7 +31,7 @@ describe('a kind whose stored version changes', () => {
     return server;
   };
 
-  it('has its objects in every version at once, and stores each anew when it is written', async () => {
+  it('has its objects in every version at once, and stores each in the new version when it is written', async () => {
     let { client } = await restart(gadgetV1);
     await client.create(gadgetV1, newGadgetV1('a', { extent: '4 cm', colour: 'blue' }) as never);
     await client.create(gadgetV1, newGadgetV1('b') as never);

@@ -16,7 +16,7 @@ const MiB = 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes that buffers hold and somebody still refers to; `arrayBuffers` miscounts those that went to a worker. */
+/** Bytes of buffers that are still reachable; `arrayBuffers` miscounts those that went to a worker. */
 function bytesInUse(): number {
   collectGarbage();
   return process.memoryUsage().external;
@@ -120,7 +120,7 @@ describe('watch: its life', () => {
     expect(other.summary).to.deep.equal(['ADDED m']);
   });
 
-  it('tells a browser to begin anew, by an empty id, when its place is gone', async () => {
+  it('tells a browser to start again, by an empty id, when its place is gone', async () => {
     const accept = 'text/event-stream';
     const reader = await server.watch(`${persons}?watch=true`, { accept });
     await reader.count(1);
@@ -183,7 +183,7 @@ describe('watch: its life', () => {
     );
   });
 
-  it('leaves no timer behind, whoever ends it', async () => {
+  it('leaves no timer behind, whichever side ends it', async () => {
     const idle = clock.pendingTimers;
     const hungUp = await watch('allowWatchBookmarks=true');
     const timedOut = await watch('timeoutSeconds=5');

@@ -266,7 +266,7 @@ describe('watch [compat watch]', () => {
     });
 
     it('lose nothing when the connection breaks amid the initial objects', async () => {
-      // The first object sent has the newest revision: whoever resumed from there would miss the other.
+      // The first object sent has the newest revision: a client that resumed from there would miss the other.
       await server.patch(`${persons}/ann`, { spec: { age: 1 } });
       const first = await server.watch(`${persons}?watch=true`, { accept });
       await first.count(1);

@@ -1,4 +1,4 @@
-import type { Identity } from '../schema/judge/distinct.ts';
+import { canonicalJson, type Identity } from '../schema/judge/distinct.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -55,13 +55,4 @@ function formatElement(element: string): string {
   if (element.startsWith('i:')) return `[${rest}]`;
   const keys = Object.entries(JSON.parse(rest) as Fields);
   return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
-}
-
-/** JSON with sorted keys: equal for equal values. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const fields = value as Fields;
-  const parts = Object.keys(fields).sort();
-  return `{${parts.map((name) => `${JSON.stringify(name)}:${canonicalJson(fields[name])}`).join()}}`;
 }

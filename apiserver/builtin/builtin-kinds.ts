@@ -1,6 +1,8 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventKind, eventsGroupKind } from './event-kinds.ts';
 import { leaseKind } from './lease-kind.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 import { isNamespaceKind, namespaceKind } from './namespace-kind.ts';
 import { serviceKind } from './service-kind.ts';
@@ -14,6 +16,18 @@ export const builtinKinds: readonly ModelDescriptor[] = [
   leaseKind,
   serviceKind,
 ];
+
+/** Registers the kinds as the service's own, before others can take their names; resolves when they are served. */
+export async function openBuiltinKinds({
+  schemes,
+  table,
+}: {
+  readonly schemes: SchemeManager;
+  readonly table: ResourceTable;
+}): Promise<void> {
+  for (const kind of builtinKinds) schemes.register(kind);
+  await Promise.all(builtinKinds.map(async (kind) => table.whenReady(kind)));
+}
 
 /** What a kind adds to the rules of all kinds, if anything. */
 export function strategyOf(model: ModelDescriptor): KindStrategy | undefined {

@@ -40,6 +40,12 @@ function eventIndex(name: string, path = name): IndexSpec {
   return new IndexSpec({ name, indexFunc: { multiValued: false, valuesOf: (event) => [read(event)] } });
 }
 
+/** The indexes of a field that refers to an object. */
+function referenceIndexes(field: string): readonly IndexSpec[] {
+  const fields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
+  return fields.map((each) => eventIndex(`${field}.${each}`));
+}
+
 /** `v1 Event`: what `kubectl describe` and `kubectl events` show. Its columns are in views/event-columns.ts. */
 export const eventKind: ModelDescriptor = defineModel({
   gvk: 'v1/Event',
@@ -63,9 +69,7 @@ export const eventKind: ModelDescriptor = defineModel({
     },
   },
   indexes: [
-    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) =>
-      eventIndex(`involvedObject.${field}`),
-    ),
+    ...referenceIndexes('involvedObject'),
     eventIndex('reason'),
     eventIndex('type'),
     eventIndex('source', 'source.component'),
@@ -95,9 +99,7 @@ export const eventsGroupKind: ModelDescriptor = defineModel({
     },
   },
   indexes: [
-    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) =>
-      eventIndex(`regarding.${field}`),
-    ),
+    ...referenceIndexes('regarding'),
     eventIndex('reason'),
     eventIndex('type'),
     eventIndex('reportingController'),

@@ -15,6 +15,7 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
 import { translate } from '../registry/follow/watch-translation.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export interface LocalBackingParts<T extends ApiObject> {
@@ -26,6 +27,9 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
 }
+
+/** Objects of a kind that are collected at once when it closes: about a millisecond. */
+const collectedAtOnce = 5_000;
 
 /** What is selected of a kind in one of its lives. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
@@ -101,6 +105,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
+    // Several informers of a kind that closes each collect its objects.
+    if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: followed.entries() };
   }
 

@@ -6,6 +6,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { formatTime } from '../registry/object/time.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 
 /** An hour, as kube-apiserver's `--event-ttl`. */
 export const defaultEventTtlMs = 3_600_000;
@@ -128,7 +129,7 @@ export class EventExpiry {
         .map(({ bytes }) => decodeObject(bytes))
         .filter((event) => isExpired(event, nowMs, eventTtlMs));
       await Promise.all(expired.map((event) => this.#delete(resource, event)));
-      if (expired.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (expired.length === 0) await nextTurn('background');
       tried += expired.length;
     }
     return tried;

@@ -100,8 +100,7 @@ export class GarbageCollector {
       this.#onLearned(opened);
       return;
     }
-    const learning = this.#learnInTurns(resource, opened).finally(() => this.#endLearning(learning));
-    this.#learning.add(learning);
+    this.#beginLearning(this.#learnInTurns(resource, opened));
   }
 
   async #learnInTurns(resource: Resource, opened: string): Promise<void> {
@@ -119,6 +118,11 @@ export class GarbageCollector {
       learned += 1;
       if (learned % learnedPerStep === 0) yield;
     }
+  }
+
+  #beginLearning(work: Promise<void>): void {
+    const learning = work.finally(() => this.#endLearning(learning));
+    this.#learning.add(learning);
   }
 
   #endLearning(learning: Promise<void>): void {
@@ -142,13 +146,31 @@ export class GarbageCollector {
     const kind = kindName(resource.model.group, resource.model.kind);
     this.#followed.get(kind)?.unsubscribe();
     this.#followed.delete(kind);
-    for (const entry of resource.cache.entries()) {
+    if (this.#graph.isEmpty && this.#undecided.size === 0) return;
+    // Commits that are under way still change the kind, and nobody follows it.
+    const release = this.#release(resource, [...resource.cache.entries()]);
+    if (resource.cache.size <= learnedAtOnce) allSteps(release);
+    else this.#beginLearning(runInTurns(release));
+  }
+
+  /** Forgets the objects of a kind that is not served any more. It may be served again before that is done. */
+  *#release(resource: Resource, entries: readonly Entry[]): Steps<void> {
+    const kind = kindName(resource.model.group, resource.model.kind);
+    for (const [at, entry] of entries.entries()) {
+      if (this.#queue.isStopped) return;
       this.#graph.remove(resource, entry);
-      this.#undecided.delete(idOf({ resource, key: entry.key }));
+      const id = idOf({ resource, key: entry.key });
+      if (this.#undecided.get(id)?.node.resource === resource) this.#undecided.delete(id);
+      if (at % learnedPerStep === 0) yield;
     }
     // Nobody says here when these owners go.
-    for (const { uid } of resource.cache.entries())
-      for (const node of this.#graph.dependentsOf(uid)) this.#undecided.set(idOf(node), { node, kind });
+    for (const [at, { uid }] of entries.entries()) {
+      for (const node of this.#graph.dependentsOf(uid)) {
+        if (this.#followed.has(kind)) this.#queue.add(node);
+        else this.#undecided.set(idOf(node), { node, kind });
+      }
+      if (at % learnedPerStep === 0) yield;
+    }
   }
 
   #onChange(resource: Resource, { type, entry, previous }: FeedChange): void {

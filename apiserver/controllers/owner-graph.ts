@@ -35,17 +35,26 @@ export class OwnerGraph {
       const dependents = this.#dependents.get(owner.uid) ?? new Map<string, Dependent>();
       this.#dependents.set(owner.uid, dependents);
       const id = idOf({ resource, key });
+      const known = dependents.get(id);
       // Of two references to one owner either may block.
-      const blocks = owner.blocks || dependents.get(id)?.blocks === true;
+      const blocks = owner.blocks || (known?.resource === resource && known.blocks);
       dependents.set(id, { resource, key, uid, blocks });
     }
   }
 
+  /** Whether no object has an owner, or stays for the sake of dependents. */
+  get isEmpty(): boolean {
+    return this.#dependents.size + this.#leaving.size === 0;
+  }
+
+  /** Removes an object as the object of this resource: the same kind may have come back as another one. */
   remove(resource: Resource, { key, uid, owners = [], deletion }: Entry): void {
-    if (uid !== undefined && deletion !== undefined) this.#leaving.delete(uid);
+    if (uid !== undefined && deletion !== undefined && this.#leaving.get(uid)?.resource === resource)
+      this.#leaving.delete(uid);
     for (const owner of owners) {
       const dependents = this.#dependents.get(owner.uid);
-      dependents?.delete(idOf({ resource, key }));
+      const id = idOf({ resource, key });
+      if (dependents?.get(id)?.resource === resource) dependents.delete(id);
       if (dependents?.size === 0) this.#dependents.delete(owner.uid);
     }
   }

@@ -64,11 +64,15 @@ describe('WorkLoop', () => {
       {
         ...quiet,
         clock: new FakeClock(),
-        handle: async () => undefined,
+        handle: async () => {
+          const endMs = performance.now() + 0.05;
+          while (performance.now() < endMs);
+        },
       },
       many,
     );
-    for (let at = 0; at < 1000; at += 1) queue.add(`n${at}`);
+    // 100 ms of work, and a turn takes 5 ms.
+    for (let at = 0; at < 2000; at += 1) queue.add(`n${at}`);
     while (!queue.isIdle()) {
       await new Promise((resolve) => setImmediate(resolve));
       turns += 1;

@@ -1,5 +1,6 @@
 import { WorkQueue } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
+import { nextTurn } from '../turns/next-turn.ts';
 
 export interface WorkLoopParts<T> {
   readonly clock: Clock;
@@ -15,7 +16,7 @@ export interface WorkLoopOptions {
   readonly atOnce?: number;
 }
 
-/** Items handled in one turn of the event loop; requests get their turn after that. */
+/** Items handled in one step; requests get their turn after some. */
 const handledPerTurn = 100;
 
 /** How long a failed item waits: twice as long after each failure in a row. Other items do not wait for it. */
@@ -76,7 +77,7 @@ export class WorkLoop<T> {
       this.#taken += 1;
       if (this.#taken % handledPerTurn > 0) continue;
       this.#isPumpDue = true;
-      setImmediate(() => this.#pump());
+      void nextTurn('background').then(() => this.#pump());
       return;
     }
   }

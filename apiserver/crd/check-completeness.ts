@@ -1,5 +1,5 @@
 import type { DefinitionSchema } from './definition.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 /**
  * What allOf, anyOf, oneOf and not say of fields and items must be specified outside of them as well, where it says what

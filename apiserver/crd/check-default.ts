@@ -1,11 +1,17 @@
+import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
 import { DefaultSizes } from '../schema/check-defaults.ts';
-import { Explainer } from '../schema/judge/explainer.ts';
+import { Explainer, tooComplex } from '../schema/judge/explainer.ts';
 import type { LinearPatterns } from '../schema/judge/linear-pattern.ts';
+import { PatternMatches } from '../schema/judge/pattern-matches.ts';
 import { Pruner } from '../schema/pruner.ts';
 import { SchemaNodes } from '../schema/judge/schema-node.ts';
 import type { ShapeBuilder } from '../schema/shape.ts';
+import type { MeasuredWork } from '../turns/in-turns.ts';
 import type { DefinitionSchema } from './definition.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
+
+/** As much work as a turn may have. */
+const wholeTurn = Infinity;
 
 /** The check of a definition's defaults. */
 export class DefaultCheck {
@@ -13,35 +19,46 @@ export class DefaultCheck {
   readonly #patterns: LinearPatterns;
   readonly #nodes = new SchemaNodes({});
   readonly #sizes = new DefaultSizes();
+  /** All defaults of a definition together may take as long as one object. */
+  readonly #matches: PatternMatches;
 
   constructor(shapes: ShapeBuilder, patterns: LinearPatterns) {
     this.#shapes = shapes;
     this.#patterns = patterns;
+    this.#matches = new PatternMatches(patterns);
   }
 
   /**
    * A default is valid by the schema that it stands in, has no field that would be pruned, and does not unfold, with the
-   * defaults of its own fields, into more than people write. Returns the work that it took.
+   * defaults of its own fields, into more than people write. Yields the work that it took.
    */
-  check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): number {
+  *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);
-    const work = 3 + text.length / 50;
+    yield 3 + text.length / 50;
     try {
       this.#sizes.ofDefault(this.#shapes.shapeOf([{ schema, isCertain: true }]));
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       violations.forbidden(field, error.message);
-      return work;
+      return;
     }
     const object: object = { value: JSON.parse(text) as unknown };
     const root = { type: 'object', properties: { value: schema } } as const;
     const pruned = new Pruner(this.#shapes.root(root)).prune(object);
     if (pruned.some((path) => !isMetadata(path)))
       violations.invalid(field, schema.default, 'must not have unknown fields');
-    const causes = new Explainer(this.#nodes.of(root), this.#patterns).explain(object);
-    for (const { field: place = '', message, reason } of causes)
+    for (const { field: place = '', message, reason } of yield* this.#explain(root, object))
       violations.add({ field: `${field}${place.slice('value'.length)}`, message, reason });
-    return work;
+  }
+
+  *#explain(root: JsonSchema, object: object): MeasuredWork<readonly FieldCause[]> {
+    const explainer = new Explainer(this.#nodes.of(root), this.#patterns);
+    const steps = this.#matches.decide(() => explainer.explain(object));
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value ?? tooComplex;
+      yield wholeTurn;
+    }
   }
 }
 

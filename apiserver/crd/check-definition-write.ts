@@ -2,7 +2,7 @@ import type { FieldViolation } from '@homeostat/controller-runtime/api';
 import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
-import { DefinitionViolations } from './violations.ts';
+import { DefinitionViolations } from './definition-violations.ts';
 
 /**
  * Everything that is wrong with a definition, as a creation or in place of `previous`. What the stored one does wrong already is

@@ -5,7 +5,7 @@ import { checkStructuralSchema } from './check-structural-schema.ts';
 import { checkSelectableFields } from './check-selectable-fields.ts';
 import type { CustomResourceDefinition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
 import { SchemaCost } from './schema-cost.ts';
-import { DefinitionViolations } from './violations.ts';
+import { DefinitionViolations } from './definition-violations.ts';
 
 /** Most versions of one definition; the largest in the wild have five. */
 const maxVersions = 64;

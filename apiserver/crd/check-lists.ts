@@ -1,5 +1,5 @@
 import type { DefinitionSchema } from './definition.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 /** What x-kubernetes-list-type, x-kubernetes-list-map-keys and x-kubernetes-map-type ask of a schema and its items. */
 export function checkLists(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {

@@ -1,5 +1,5 @@
 import type { DefinitionSchema, DefinitionVersion } from './definition.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 /** Kubernetes' limit; each is an index. */
 const maxSelectable = 8;

@@ -5,7 +5,7 @@ import { DefaultCheck } from './check-default.ts';
 import { checkLists } from './check-lists.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { SchemaCost } from './schema-cost.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
@@ -87,7 +87,7 @@ class SchemaCheck {
     }
     // After the patterns, which defaults are matched against; the inner ones first, which are a part of the outer.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
-    for (const [field, schema] of this.#defaults.reverse()) yield check.check(field, schema, this.#violations);
+    for (const [field, schema] of this.#defaults.reverse()) yield* check.check(field, schema, this.#violations);
   }
 
   #visit(visit: Visit): void {

@@ -67,7 +67,7 @@ export class DefinitionController {
     for (const { bytes } of this.#definitions.cache.entries()) {
       const definition = decodeObject<CustomResourceDefinition>(bytes);
       if (isEstablished(definition)) await this.#served.serve(definition);
-      await nextTurn();
+      await nextTurn('background');
     }
   }
 
@@ -126,7 +126,7 @@ export class DefinitionController {
     const entry = this.#opened().cache.get(name);
     if (entry === undefined) return this.#forget(name);
     // What is done about a large definition takes several turns, and so do several definitions.
-    await nextTurn();
+    await nextTurn('background');
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;

@@ -5,7 +5,7 @@ import { atOnce } from '../turns/in-turns.ts';
 import { checkCompleteness } from './check-completeness.ts';
 import { checkDefinitionWrite } from './check-definition-write.ts';
 import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';
-import { DefinitionViolations } from './violations.ts';
+import { DefinitionViolations } from './definition-violations.ts';
 
 // What is answered otherwise than by Kubernetes, on purpose. A case listed here that does not differ fails.
 const reasons = {

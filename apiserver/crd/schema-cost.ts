@@ -1,7 +1,7 @@
 import { LinearPatterns } from '../schema/judge/linear-pattern.ts';
 import { estimateStates } from '../schema/pattern-size.ts';
 import type { DefinitionSchema } from './definition.ts';
-import type { DefinitionViolations } from './violations.ts';
+import type { DefinitionViolations } from './definition-violations.ts';
 
 /** Deepest nesting: what judges values recurses. An object has 64 levels at most, and so has a definition. */
 const maxDepth = 100;

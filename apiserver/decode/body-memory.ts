@@ -8,7 +8,7 @@ export interface Exchange {
 }
 
 /** Smaller bodies are not counted: all that the connections of a process can bring come to about 160 MB. */
-export const leastCountedBody: number = 16 * 1024;
+const leastCounted = 16 * 1024;
 
 /**
  * Bytes of all bodies in flight. What is made of a body takes up to ten times as many: its text, and its value until the write
@@ -28,14 +28,23 @@ export class BodyMemory {
 
   /**
    * Counts the bytes of a request's body, in place of those that were counted for it before. A request that is never
-   * {@link release released} keeps them.
+   * {@link release released} keeps them. One that {@link mayBeCounted} excludes is not counted.
    * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other bodies exceed the bound
    */
   hold(request: IncomingMessage, bytes: number): void {
-    if (bytes >= leastCountedBody || this.#bound.of(request) !== undefined) this.#bound.hold(request, bytes);
+    if (this.#bound.of(request) !== undefined || (bytes >= leastCounted && mayBeCounted(request))) {
+      this.#bound.hold(request, bytes);
+    }
   }
 
   release(request: IncomingMessage): void {
     this.#bound.release(request);
   }
+}
+
+/** False for a request without a body, and for one whose body is too small to be counted: nobody has to release it. */
+export function mayBeCounted({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  if (length === undefined) return headers['transfer-encoding'] !== undefined;
+  return Number(length) >= leastCounted || headers['content-encoding'] !== undefined;
 }

@@ -116,4 +116,31 @@ describe('ChangeFeed', () => {
     expect(seen).to.deep.equal([11, 12, 13]);
     expect(late).to.deep.equal([11, 12, 13]);
   });
+
+  it('tells many differences in several turns, before the changes that follow', async () => {
+    const feed = createFeed();
+    const seen: number[] = [];
+    let most = 0;
+    let seenBefore = 0;
+    feed.subscribe(({ revision }) => seen.push(revision));
+    const differences = Array.from({ length: 1000 }, (_, at) => added(1000 + at));
+    const told = feed.leap(5000, differences);
+    feed.append(added(5001));
+    let isOver = false;
+    const lookAtTurn = (): void => {
+      most = Math.max(most, seen.length - seenBefore);
+      seenBefore = seen.length;
+      if (!isOver) setImmediate(lookAtTurn);
+    };
+    lookAtTurn();
+    await told;
+    isOver = true;
+    expect(seen).to.deep.equal([...revisions(differences), 5001]);
+    expect(most).to.be.at.most(500);
+    const late: number[] = [];
+    feed.subscribe(({ revision }) => late.push(revision));
+    feed.append(added(5002));
+    expect([seen.at(-1), ...late]).to.deep.equal([5002, 5002]);
+    expect(feed.floor).to.equal(5000);
+  });
 });

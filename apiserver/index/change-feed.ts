@@ -1,4 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
+import { nextTurn } from '../turns/next-turn.ts';
 import type { Entry } from './entry.ts';
 
 /** One change of one object. */
@@ -26,6 +27,9 @@ interface Subscriber {
   readonly after: number;
 }
 
+/** Differences that subscribers are told in one turn: a few milliseconds. */
+const deliveredPerTurn = 200;
+
 /** The latest changes of one kind, in revision order, and those who want to know of new ones. */
 export class ChangeFeed {
   readonly #onError: (error: unknown) => void;
@@ -38,6 +42,8 @@ export class ChangeFeed {
   readonly #subscribers = new Set<Subscriber>();
   /** Changes that wait for their turn while listeners are being called. */
   readonly #undelivered: FeedChange[] = [];
+  /** How many of these have been delivered. */
+  #delivered = 0;
   #isDelivering = false;
 
   constructor(options: ChangeFeedOptions) {
@@ -78,11 +84,18 @@ export class ChangeFeed {
 
   /**
    * Goes on from a later revision, changes up to which are not known one by one: who has a place in the window has lost
-   * it. Subscribers are told how the objects differ, each once, before it returns.
+   * it. Subscribers are told how the objects differ, each once, before it resolves: in many turns of the event loop where
+   * there are many differences, and before any change that is appended meanwhile.
    */
-  leap(revision: number, differences: readonly FeedChange[]): void {
+  async leap(revision: number, differences: readonly FeedChange[]): Promise<void> {
     this.restore(revision, []);
-    this.#undelivered.push(...differences);
+    for (const difference of differences) this.#undelivered.push(difference);
+    while (this.#delivered + deliveredPerTurn < this.#undelivered.length && this.#deliver(deliveredPerTurn)) {
+      // What is appended waits for its turn.
+      this.#isDelivering = true;
+      await nextTurn();
+      this.#isDelivering = false;
+    }
     this.#deliver();
   }
 
@@ -136,14 +149,21 @@ export class ChangeFeed {
     this.#bytes += change.entry.bytes.length;
   }
 
-  // A listener that causes a change waits for its own turn like the others: all see one order.
-  #deliver(): void {
-    if (this.#isDelivering) return;
+  /** False when it is being done already. A listener that causes a change waits for its own turn like the others: all see one order. */
+  #deliver(most = Number.POSITIVE_INFINITY): boolean {
+    if (this.#isDelivering) return false;
     this.#isDelivering = true;
-    for (let change = this.#undelivered.shift(); change !== undefined; change = this.#undelivered.shift()) {
+    const end = this.#delivered + most;
+    while (this.#delivered < Math.min(end, this.#undelivered.length)) {
+      const change = this.#undelivered[this.#delivered++] as FeedChange;
       for (const subscriber of this.#subscribers) this.#tell(subscriber, change);
     }
+    if (this.#delivered === this.#undelivered.length) {
+      this.#undelivered.length = 0;
+      this.#delivered = 0;
+    }
     this.#isDelivering = false;
+    return true;
   }
 
   #tell({ listener, after }: Subscriber, change: FeedChange): void {

@@ -1,6 +1,6 @@
 import { nextTurn } from '../turns/next-turn.ts';
 import { sortSteps } from '../turns/sort-steps.ts';
-import { runInTurns } from '../turns/steps.ts';
+import { runSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { Candidates } from './condition.ts';
 import type { Entry } from './entry.ts';
@@ -60,13 +60,13 @@ export async function filterInTurns(all: readonly Entry[], query: Query, { page,
   const end = (page.offset ?? 0) + (page.count ?? Number.POSITIVE_INFINITY);
   const wanted = isSorted && total !== undefined ? end : Number.POSITIVE_INFINITY;
   const { found, visited } = await matchesAmong(all, query, wanted);
-  const sorted = isSorted ? found : await runInTurns(sortGroups(found, query.order));
+  const sorted = isSorted ? found : await runSteps(sortGroups(found, query.order), true);
   return cut(sorted, page, { total: total ?? found.length, visited });
 }
 
 async function selectAmong(candidates: Candidates, query: Query, page: Page): Promise<Selection> {
   const { found, visited } = await matchesAmong(entriesOf(candidates), query, Number.POSITIVE_INFINITY);
-  const sorted = await runInTurns(sortSteps(found, compareByOrder(query.order)));
+  const sorted = await runSteps(sortSteps(found, compareByOrder(query.order)), true);
   return cut(sorted, page, { total: found.length, visited });
 }
 

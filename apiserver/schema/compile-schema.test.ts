@@ -2,7 +2,7 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { compileSchema } from './compile-schema.ts';
 import { formats } from './judge/formats.ts';
-import { unknownFieldMessage } from './warnings.ts';
+import { unknownFieldMessage } from './pruner.ts';
 
 const text: JsonSchema = { type: 'string' };
 const person: JsonSchema = { $ref: '#/components/schemas/Person' };

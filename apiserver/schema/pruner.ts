@@ -104,3 +104,8 @@ export class Pruner {
     if (this.#found.length < maxReported) this.#found.push(formatPath([...this.#path, name]));
   }
 }
+
+/** The text of the Warning, and of the error with `fieldValidation=Strict`, for a field that the schema does not know. */
+export function unknownFieldMessage(path: string): string {
+  return `unknown field "${path}"`;
+}

@@ -1,10 +1,11 @@
 import type { Client } from '@homeostat/controller-runtime';
 import type { GroupVersionKind } from '@homeostat/controller-runtime/api';
 import { Metrics, startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
-import type { Admissions, AdmissionTable } from '../admission/admission-table.ts';
+import { AdmissionTable } from '../admission/admission-table.ts';
+import type { Admissions } from '../admission/admission-table.ts';
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
-import { strategyOf } from '../builtin/builtin-kinds.ts';
+import { openBuiltinKinds, strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderRules } from '../builtin/lease-kind.ts';
 import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
@@ -51,8 +52,6 @@ import { DatabaseHealth } from './database-health.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
 import { openStorage } from './open-storage.ts';
-import { openAdmissions } from './open-admissions.ts';
-import { openBuiltinKinds } from './open-builtin-kinds.ts';
 import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
@@ -151,7 +150,8 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
   kinds.table = table;
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
-  const admissions = openAdmissions(schemes);
+  const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
+  schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
   const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
   const rules = { admit: createAdmission(table), leaders: leaderRules(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });

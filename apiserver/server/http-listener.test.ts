@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
@@ -98,6 +99,57 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
+  it('give way one by one: a new connection closes the one that has been idle for longest', async () => {
+    await start(3);
+    const idle = [];
+    for (let index = 0; index < 3; index += 1) {
+      const socket = await open(whole);
+      await once(socket, 'data');
+      idle.push(socket);
+    }
+    // The first is no longer the one that has waited for longest.
+    idle[0]?.write(whole);
+    await once(idle[0] as Socket, 'data');
+    const closed = once(idle[1] as Socket, 'end');
+    await once(await open(whole), 'data');
+    await closed;
+    expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
+  });
+
+  it('give way while a part of their next request has come', async () => {
+    await start(4);
+    for (let index = 0; index < 4; index += 1) {
+      const socket = await open(whole);
+      await once(socket, 'data');
+      socket.resume().write('GET / HTTP/1.1\r\nHo');
+    }
+    const [answer] = (await once(await open(whole), 'data')) as [Buffer];
+    expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
+  });
+
+  it('give way when they were idle for a while, and keep nothing of the request before', async () => {
+    await start(2);
+    for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
+    await clock.advance(5000);
+    for (let index = 0; index < 4; index += 1) {
+      const [answer] = (await once(await open(whole), 'data')) as [Buffer];
+      expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
+    }
+  });
+
+  it('do not give way while a request waits behind one that is answered', async () => {
+    let asked = 0;
+    const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
+    listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), maxConnections: 1 });
+    sockets = [];
+    await listener.listen(address);
+    const first = await open(whole + half);
+    await eventually(() => asked === 1);
+    await textOf(await open(whole));
+    expect(first.readableEnded).to.equal(false);
+    first.destroy();
+  });
+
   it('do not give way while they are answered: the new one is closed', async () => {
     let asked = 0;
     listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), maxConnections: 2 });
@@ -110,6 +162,30 @@ describe('connections of a server', () => {
     expect(asked).to.equal(2);
     for (const socket of sockets.slice(0, 2)) expect(socket.readableEnded).to.equal(false);
     for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe('requests that wait behind another one on their connections', () => {
+  it('share a bound of memory by the size of their heads', async () => {
+    const responses: ServerResponse[] = [];
+    const listener = new HttpListener((_, response) => responses.push(response), { clock: new FakeClock() });
+    await listener.listen(address);
+    const long = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(15_000)}\r\n\r\n`;
+    let closed = 0;
+    const sockets = [];
+    // A connection is read until 512 KiB wait on it: 128 of them make 64 MiB.
+    for (let index = 0; index < 150; index += 1) {
+      const socket = connect({ host: '127.0.0.1', port: Number(new URL(listener.url).port) });
+      socket.on('error', () => undefined).on('close', () => (closed += 1));
+      socket.write(whole + long.repeat(40));
+      sockets.push(socket);
+    }
+    await eventually(() => closed > 0);
+    expect(responses.length).to.be.above(100);
+    for (const socket of sockets) socket.destroy();
+    // The server does not read from them, so it would not notice.
+    for (const { req } of responses) req.socket.destroy();
+    await listener.close();
   });
 });
 

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock } from '@homeostat/controller-runtime';
-import type { Clock } from '@homeostat/controller-runtime/api';
+import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTimes } from './connection-limits.ts';
 import { ConnectionTable } from './connection-table.ts';
@@ -22,6 +22,9 @@ const keepAliveTimeoutMs = 90_000;
 
 /** A connection whose TLS handshake takes longer is ended. */
 const handshakeTimeoutMs = 10_000;
+
+/** How often connections are looked at. */
+const lookMs = 5000;
 
 /** How long requests under way may take once the server stops. */
 const drainMs = 10_000;
@@ -62,6 +65,8 @@ export class HttpListener {
   readonly #sockets = new Set<Socket>();
   readonly #connections: ConnectionTable;
   readonly #stalled: StalledReaders;
+  readonly #clock: Clock;
+  #look: Timer | undefined;
   #url = '';
   #stopping = false;
 
@@ -69,8 +74,9 @@ export class HttpListener {
     const { keyPair, clock, maxConnections = Number.POSITIVE_INFINITY, times = connectionTimes } = options;
     const answer = this.#inTurn(handler);
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
+    this.#clock = clock;
     this.#stalled = new StalledReaders(this.#sockets, clock);
-    this.#connections = new ConnectionTable(maxConnections, () => this.#server.closeIdleConnections());
+    this.#connections = new ConnectionTable(maxConnections);
     this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair, httpOptions);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
@@ -89,7 +95,7 @@ export class HttpListener {
       return handler(request, response);
     };
     return (request, response) => {
-      this.#connections.hear(request);
+      this.#connections.hear(response);
       toOriginForm(request);
       response.setHeader('X-Content-Type-Options', 'nosniff');
       // Without a socket there is another answer before it on the connection.
@@ -120,9 +126,18 @@ export class HttpListener {
         resolve();
       });
     });
-    this.#stalled.start();
+    this.#lookLater();
     const address = this.#server.address() as AddressInfo;
     this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+  }
+
+  #lookLater(): void {
+    this.#look = this.#clock.setTimeout(() => {
+      this.#stalled.check();
+      this.#connections.forgetSent();
+      this.#lookLater();
+    }, lookMs);
+    this.#look.unref?.();
   }
 
   /** What clients see that connect from now on. Throws on what cannot be used; of plain HTTP, always. */
@@ -146,7 +161,7 @@ export class HttpListener {
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);
     await closed;
     clearTimeout(timer);
-    this.#stalled.stop();
+    this.#clock.clearTimeout(this.#look);
   }
 }
 

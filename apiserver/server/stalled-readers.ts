@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
-import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock } from '@homeostat/controller-runtime/api';
 
-/** A connection whose client takes nothing of what waits for it for so long is closed. */
-const stallMs = 60_000;
-
-const intervalMs = 5000;
+/**
+ * A connection whose client takes less than this within the time below, while more waits for it, is closed. That is 9 KiB/s,
+ * less than any link on which a program works. A client that took a byte a minute would otherwise hold the memory of its answer
+ * for years.
+ */
+const leastBytes = 512 * 1024;
+const withinMs = 60_000;
 
 interface Progress {
   /** Bytes that the system has taken. */
@@ -12,31 +15,26 @@ interface Progress {
   readonly sinceMs: number;
 }
 
-/** Closes connections whose clients do not read, so that answers and watches do not stay in memory for them. */
-export class StalledReaders {
-  readonly #sockets: Iterable<Socket>;
-  readonly #clock: Clock;
-  readonly #progress = new WeakMap<Socket, Progress>();
-  #timer: Timer | undefined;
+/** What is asked of a socket. */
+type Written = Pick<Socket, 'writableLength' | 'bytesWritten' | 'destroy'>;
 
-  constructor(sockets: Iterable<Socket>, clock: Clock) {
+/** Closes connections whose clients read nothing, or very slowly, so that answers and watches do not stay in memory for them. */
+export class StalledReaders {
+  readonly #sockets: Iterable<Written>;
+  readonly #clock: Clock;
+  readonly #progress = new WeakMap<Written, Progress>();
+
+  constructor(sockets: Iterable<Written>, clock: Clock) {
     this.#sockets = sockets;
     this.#clock = clock;
   }
 
-  start(): void {
-    this.#timer = this.#clock.setTimeout(() => {
-      for (const socket of this.#sockets) this.#check(socket);
-      this.start();
-    }, intervalMs);
-    this.#timer.unref?.();
+  /** Called every few seconds. */
+  check(): void {
+    for (const socket of this.#sockets) this.#check(socket);
   }
 
-  stop(): void {
-    this.#clock.clearTimeout(this.#timer);
-  }
-
-  #check(socket: Socket): void {
+  #check(socket: Written): void {
     const waiting = socket.writableLength;
     if (waiting === 0) {
       this.#progress.delete(socket);
@@ -45,7 +43,7 @@ export class StalledReaders {
     const taken = socket.bytesWritten - waiting;
     const nowMs = this.#clock.monotonicMs();
     const last = this.#progress.get(socket);
-    if (last?.taken !== taken) this.#progress.set(socket, { taken, sinceMs: nowMs });
-    else if (nowMs - last.sinceMs >= stallMs) socket.destroy();
+    if (last === undefined || taken - last.taken >= leastBytes) this.#progress.set(socket, { taken, sinceMs: nowMs });
+    else if (nowMs - last.sinceMs >= withinMs) socket.destroy();
   }
 }

@@ -42,16 +42,18 @@ interface ColumnsOfClaims {
   readonly keys: readonly string[];
 }
 
-/** For statements that take arrays: a few that are bounded, however many claims there are. */
-export function columnsOfClaims(claims: readonly StoredClaim[]): readonly ColumnsOfClaims[] {
-  const columns: ColumnsOfClaims[] = [];
-  for (let from = 0; from < claims.length; from += claimsPerStatement) {
-    const part = claims.slice(from, from + claimsPerStatement);
-    columns.push({
+/** Parts of bounded length, each made when it is asked for. */
+export function* partsOf<T>(items: readonly T[], length: number): Generator<readonly T[], void, undefined> {
+  for (let from = 0; from < items.length; from += length) yield items.slice(from, from + length);
+}
+
+/** For statements that take arrays: a few that are bounded, however many claims there are. Each is made when it is asked for. */
+export function* columnsOfClaims(claims: readonly StoredClaim[]): Generator<ColumnsOfClaims, void, undefined> {
+  for (const part of partsOf(claims, claimsPerStatement)) {
+    yield {
       indexes: part.map(({ index }) => index),
       values: part.map(({ value }) => value),
       keys: part.map(({ key }) => key),
-    });
+    };
   }
-  return columns;
 }

@@ -108,6 +108,21 @@ export function describeKindClaims(store: () => Store): void {
     );
   });
 
+  it('makes thousands of claims what they are said to be, those that go to another holder included', async () => {
+    const count = 5_500;
+    const [revision = 0] = await written(store(), create('a', '', []));
+    const set = async (claims: KindClaims['claims']): Promise<void> => {
+      expect(await store().setClaims(kind, { indexes: [1], claims, revision })).to.have.property('generation');
+      const stored = await store().claims(kind);
+      expect(allSteps(claimDifference(stored.claims, claims))).to.deep.equal({ set: [], drop: [] });
+      expect(stored.claims).to.have.length(claims.length);
+    };
+    const claims = Array.from({ length: count }, (_, at) => holder(`o${at}`, 1, `v${at}`));
+    await set(claims);
+    await set(claims.map(({ claim }, at) => ({ claim, key: key(`o${(at + 1) % count}`) })));
+    await set(claims.slice(0, 100));
+  });
+
   it('is a new generation with other indexes, even of no object, and with other claims of the same', async () => {
     const generations = new Set<unknown>();
     const set = async (claims: Omit<KindClaims, 'revision'>): Promise<void> => {

@@ -1,4 +1,4 @@
-import { runSteps } from './steps.ts';
+import { runInTurns } from './steps.ts';
 import type { Steps } from './steps.ts';
 
 /** Work that says, where it may be put aside, how many units it has done since the last time. */
@@ -17,9 +17,9 @@ export function* stepsOf<R>(work: MeasuredWork<R>, unitsPerStep: number): Steps<
   }
 }
 
-/** Does measured work, so many units in each turn of the event loop. Rejects with what the work throws. */
-export async function inTurns<R>(work: MeasuredWork<R>, unitsPerTurn: number): Promise<R> {
-  return runSteps(stepsOf(work, unitsPerTurn), true);
+/** Does measured work of the server's own in several turns of the event loop. Rejects with what the work throws. */
+export async function inTurns<R>(work: MeasuredWork<R>, unitsPerStep: number): Promise<R> {
+  return runInTurns(stepsOf(work, unitsPerStep));
 }
 
 /** The same without a pause. */

@@ -1,27 +1,11 @@
-type Resume = () => void;
+import { TurnQueue } from './turn-queue.ts';
+import type { Purpose } from './turn-queue.ts';
 
-const waiting: Resume[] = [];
-let isScheduled = false;
+/** One for the process, as the event loop is. */
+// oxlint-disable-next-line homeostat/no-ambient-time-or-chance -- it measures the event loop's own time, whatever time a server lives in
+const turns = new TurnQueue(() => performance.now());
 
-/**
- * Resolves in a later turn of the event loop. Of all that wait, one goes on in each turn: many pieces of work that are each
- * short do not add up to a long stall.
- */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-    schedule();
-  });
-}
-
-function schedule(): void {
-  if (isScheduled) return;
-  isScheduled = true;
-  setImmediate(resumeOne);
-}
-
-function resumeOne(): void {
-  isScheduled = false;
-  waiting.shift()?.();
-  if (waiting.length > 0) schedule();
+/** Resolves when the caller may do its next step: in a later turn of the event loop, or while the present one has time. */
+export function nextTurn(purpose: Purpose = 'request'): Promise<void> {
+  return turns.next(purpose);
 }

@@ -1,11 +1,23 @@
 import { nextTurn } from './next-turn.ts';
+import type { Purpose } from './turn-queue.ts';
 
-/** Work that may be put aside where it yields. Each step by itself is short. */
-export type Steps<R> = Generator<undefined, R, undefined>;
+/**
+ * Work that may be put aside where it yields. Each step by itself is short. `long` says that the work takes longer than could
+ * be known before: the steps that follow are done in several turns.
+ */
+export type Steps<R> = Generator<'long' | undefined, R, undefined>;
 
-/** Does all steps at once; or, with `isLong`, each in a turn of its own. */
+/**
+ * Does the steps of a request: all at once, until one says that they are long; or, with `isLong`, in several turns of the event
+ * loop.
+ */
 export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
-  return isLong ? runInTurns(steps) : allSteps(steps);
+  if (isLong) return byTurns(steps, 'request');
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (step.value === 'long') return byTurns(steps, 'request');
+  }
 }
 
 /** Does all steps at once: for work that is known to be short. */
@@ -27,10 +39,14 @@ export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B 
   return value instanceof Promise ? value.then(follow) : follow(value);
 }
 
-/** Does each step in a turn of its own. */
+/** Does steps of the server's own work in several turns of the event loop. */
 export async function runInTurns<R>(steps: Steps<R>): Promise<R> {
+  return byTurns(steps, 'background');
+}
+
+async function byTurns<R>(steps: Steps<R>, purpose: Purpose): Promise<R> {
   for (;;) {
-    await nextTurn();
+    await nextTurn(purpose);
     const step = steps.next();
     if (step.done === true) return step.value;
   }

@@ -31,7 +31,7 @@ interface Contest {
   readonly bare: Child;
   /** The first is measured alone as well. */
   readonly replicas: readonly Child[];
-  /** Told how many operations a transaction of one replica has, on average. */
+  /** Called with the average number of operations in a transaction of one replica. */
   readonly onSize: (operations: number) => void;
 }
 

@@ -1,5 +1,12 @@
 // For how long one turn of the event loop takes, at the longest, while the server does what is most work for it.
-import { applyDefinition, HostileProcess, largeRequests, listOfKind, listRequests } from '@homeostat/test';
+import {
+  applyDefinition,
+  firstRequests,
+  HostileProcess,
+  largeRequests,
+  listOfKind,
+  listRequests,
+} from '@homeostat/test';
 import type { LargeRequest } from '@homeostat/test';
 import type { CaseContext } from '../case.ts';
 import type { Row } from '../result-table.ts';
@@ -39,15 +46,27 @@ class Stalls {
     this.#report(name, await this.#stallOf(work));
   }
 
-  /** Each attempt with an object of its own. */
-  async send({ name, before = () => [], request }: LargeRequest, object: string): Promise<void> {
+  /** The shortest of several attempts, each after work of its own. */
+  async measureLeast(name: string, work: Work, before: (attempt: number) => Promise<unknown>): Promise<void> {
     let leastMs = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const attempted = `${object}-${attempt.toString()}`;
-      for (const each of before(attempted)) await this.#server.send(each);
-      leastMs = Math.min(leastMs, await this.#stallOf(() => this.#server.send(request(attempted))));
+      await before(attempt);
+      leastMs = Math.min(leastMs, await this.#stallOf(work));
     }
     this.#report(name, leastMs);
+  }
+
+  /** Each attempt with an object of its own. */
+  async send({ name, before = () => [], request }: LargeRequest, object: string): Promise<void> {
+    let attempted = object;
+    await this.measureLeast(
+      name,
+      () => this.#server.send(request(attempted)),
+      async (attempt) => {
+        attempted = `${object}-${attempt.toString()}`;
+        for (const each of before(attempted)) await this.#server.send(each);
+      },
+    );
   }
 
   async #stallOf(work: Work): Promise<number> {
@@ -99,7 +118,10 @@ export async function stalls({ settings }: CaseContext): Promise<readonly Row[]>
     for (const [number, request] of largeRequests.entries()) await measured.send(request, `large-${number.toString()}`);
     await server.call('fill', settings.objects);
     for (const [number, request] of listRequests.entries()) await measured.send(request, `list-${number.toString()}`);
-    await measured.measure('indexes of all these objects', () => server.call('reindex'));
+    const reindex = (): Promise<void> => server.call('reindex');
+    await measured.measureLeast('indexes of all these objects', reindex, () => Promise.resolve());
+    for (const { name, request } of firstRequests)
+      await measured.measureLeast(name, () => server.send(request('first')), reindex);
     await measureDefinitions(server, measured, settings.definitions);
     return measured.rows;
   } finally {

@@ -12,7 +12,7 @@ const { PostgresConnection: Connection } = await loadModule('store/postgres/post
 const { commitOfGenerations } = await loadModule('store/postgres/commit-statements');
 const { lockCounter } = await loadModule('store/postgres/postgres-statements');
 
-/** As `log.op` has them. */
+/** The values of `log.op`. */
 const codes = { create: 0, update: 1 } as const;
 const data = Buffer.from(storedPerson());
 
@@ -36,7 +36,7 @@ export interface BareSingles {
   readonly connections: number;
 }
 
-/** Of a database that a store was opened on, which has its tables. */
+/** Opens a database that already has the store's tables. */
 async function open(database: string): Promise<void> {
   url = database;
   connection = await Connection.open(url);

@@ -1,5 +1,5 @@
 // What no create of ours can do without: the object's bytes, a commit that others share, and an entry under the indexes.
-// Nothing is checked, nobody is told of it, and what metadata gets is always the same.
+// It checks nothing, notifies no watcher, and writes the same metadata each time.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

@@ -44,6 +44,7 @@ export type { CauseReason, FieldCause, Status, StatusReason } from './errors/sta
 export type { Requirement, Selector, SelectorOperator } from './selector/selector.ts';
 export type { ObjectList, WatchEvent } from './object/watch-event.ts';
 export type { Clock, Timer } from './base/clock.ts';
+export { freezeDeep } from './base/freeze-deep.ts';
 export { formatLeaderEpoch, leaderHeader, parseLeaderEpoch } from './base/leader-epoch.ts';
 export type { LeaderEpoch } from './base/leader-epoch.ts';
 export { formatPreconditions, parsePreconditions, preconditionsHeader } from './object/preconditions.ts';

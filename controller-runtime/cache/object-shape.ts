@@ -1,11 +1,11 @@
+import { freezeDeep } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
-import { freezeDeep } from '../client/freeze-deep.ts';
 import type { InformerOptions } from '../client/informer.ts';
 
 /** What an informer keeps of an object, frozen. */
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
-/** The shape that options ask for. `report` hears of a transform that fails; the object is kept whole then. */
+/** The shape that options ask for. `report` is called when a transform fails; the object is then kept whole. */
 export function createShape<T extends ApiObject>(
   { metadataOnly = false, transform }: InformerOptions<T>,
   report: (error: unknown) => void,

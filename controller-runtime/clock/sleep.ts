@@ -1,6 +1,6 @@
 import type { Clock } from '../api/index.ts';
 
-/** Resolves after a delay, or as soon as the signal aborts. Never rejects. */
+/** Resolves after a delay (milliseconds), or as soon as the signal aborts. Never rejects. */
 export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {

@@ -1,5 +1,4 @@
 import type { Clock } from '../api/index.ts';
-import { BoundedMap } from './bounded-map.ts';
 
 /** What an event is about. */
 export interface InvolvedObject {
@@ -18,7 +17,7 @@ export interface Occurrence {
   /** One word, in UpperCamelCase. */
   readonly reason: string;
   readonly message: string;
-  /** Of the run in which it happened. */
+  /** The id of the run that recorded it. */
   readonly reconcileID?: string;
 }
 
@@ -94,7 +93,8 @@ export class EventCorrelator {
     similar.lastMs = nowMs;
     similar.messages.add(message);
     const { size } = similar.messages;
-    if (size >= maxSimilar) similar.messages.delete(similar.messages.values().next().value as string);
+    const [oldest] = similar.messages;
+    if (size >= maxSimilar && oldest !== undefined) similar.messages.delete(oldest);
     return size;
   }
 
@@ -112,5 +112,25 @@ export class EventCorrelator {
     const suffix = this.#uuid().replaceAll('-', '').slice(0, suffixLength);
     const base = name.slice(0, maxNameLength - 1 - suffixLength).replace(/[^a-z0-9]+$/, '');
     return `${base}.${suffix}`;
+  }
+}
+
+/** A map that forgets what was set or got longest ago. */
+class BoundedMap<V> {
+  readonly #entries = new Map<string, V>();
+  readonly #maxSize: number;
+
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
+  }
+
+  /** The value of a key, made when there is none, and now the newest. */
+  take(key: string, create: () => V): V {
+    const value = this.#entries.get(key) ?? create();
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > this.#maxSize && oldest !== undefined) this.#entries.delete(oldest);
+    return value;
   }
 }

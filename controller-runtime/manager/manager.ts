@@ -10,8 +10,7 @@ import { electionSettings, type LeaderElectionOptions } from '../election/electi
 import { LeaderClient } from '../election/leader-client.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
 import { containLogger } from '../client/contain-logger.ts';
-import { createLeaderStatus } from '../telemetry/leader-status.ts';
-import { Metrics } from '../telemetry/metrics.ts';
+import { createLeaderStatus, Metrics } from '../telemetry/metrics.ts';
 import { startProcessMetrics } from '../telemetry/process-metrics.ts';
 import { Candidacy } from './candidacy.ts';
 import { startPart, stopPart, stopParts, type Part } from './part.ts';

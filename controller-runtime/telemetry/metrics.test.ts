@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { createLeaderStatus } from './leader-status.ts';
-import { Metrics } from './metrics.ts';
+import { createLeaderStatus, Metrics } from './metrics.ts';
 import { startProcessMetrics } from './process-metrics.ts';
 
 describe('Metrics', () => {

@@ -1,16 +1,36 @@
+import { createRequire } from 'node:module';
+import type * as Api from '@opentelemetry/api';
 import type { Attributes, Context, Link, Span } from '@opentelemetry/api';
-import { installedApi } from './installed-api.ts';
+
+type TraceApi = typeof Api;
+
+/** Where OpenTelemetry keeps what a program has installed, whichever copy of its API that was done with. */
+const globalKey = Symbol.for('opentelemetry.js.api.1');
+
+const require = createRequire(import.meta.url);
+let loaded: TraceApi | undefined;
+
+/**
+ * OpenTelemetry's API, once the program has installed a tracer provider; undefined before. To ask costs a look at a global,
+ * and the API is not even loaded (20 ms) by programs that have no use for it.
+ */
+function installedApi(): TraceApi | undefined {
+  const installed = Reflect.get(globalThis, globalKey) as { readonly trace?: unknown } | undefined;
+  if (installed?.trace === undefined) return undefined;
+  loaded ??= require('@opentelemetry/api') as TraceApi;
+  return loaded;
+}
 
 export type { Span } from '@opentelemetry/api';
 
 export interface SpanOptions {
-  /** Of low cardinality: what is done, never to which object. */
+  /** Has low cardinality: it names what is done, never the object. */
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
   readonly attributes?: Attributes;
   /** Begins a trace that points to these spans, given by their traceparent; absent: a child of the present span. */
   readonly causes?: readonly string[];
-  /** Of a request: the span becomes a child of the one that they name. */
+  /** Headers of a request: the span becomes a child of the span that they name. */
   readonly headers?: object;
 }
 

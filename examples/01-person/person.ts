@@ -9,7 +9,7 @@ export class Person extends AbstractExtension {
   @Schema({ type: () => PersonStatus }) status?: PersonStatus;
 }
 
-/** What somebody wants a person to be. */
+/** The desired state of a person. */
 @Schema({ name: 'PersonSpec' })
 export class PersonSpec {
   @Schema({ type: 'string', maxLength: 100, description: 'Full name' }) name?: string;

@@ -34,7 +34,7 @@ export const siteController = controller(Site, {
   // No cleanup: the dependents' owner references make the server take them along when a site is deleted.
 });
 
-/** Deletes what the site owns and does not want any more. What somebody else made is none of its business. */
+/** Deletes the objects that the site owns and no longer wants. It leaves objects of others alone. */
 async function prune<T extends ApiObject>(
   client: Client,
   model: Model<T>,
@@ -45,7 +45,7 @@ async function prune<T extends ApiObject>(
   for (const item of items) {
     const { name, uid } = item.metadata;
     if (names.has(name) || controllerOf(item)?.uid !== owner.metadata.uid) continue;
-    // The uid, so that a namesake that somebody makes meanwhile is left alone.
+    // The uid protects an object of the same name that was created meanwhile.
     await client.delete(model, name, { preconditions: { uid } });
   }
 }

@@ -9,7 +9,7 @@ export interface CloudMachine {
 }
 
 /**
- * The cloud's API. Each call may be made again: whoever asks gives the id. Rejects with a terminal error when the cloud
+ * The cloud's API. Each call may be repeated, since the caller chooses the id. Rejects with a terminal error when the cloud
  * refuses, with any other when it fails or cannot be reached, and when the signal aborts.
  */
 export interface Cloud {
@@ -21,7 +21,7 @@ export interface Cloud {
   remove(id: string, signal: AbortSignal): Promise<CloudMachine | undefined>;
 }
 
-/** As much of an answer as an error repeats. */
+/** The number of characters of a response that an error quotes. */
 const maxQuotedLength = 200;
 
 export function createCloud(url: string): Cloud {

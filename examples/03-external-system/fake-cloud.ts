@@ -42,7 +42,7 @@ export class FakeCloud {
   private constructor(now: () => number) {
     this.#now = now;
     this.#server = createServer((request, response) => {
-      // Whoever hangs up before all is sent gets no answer.
+      // A client that hangs up early gets no response.
       this.#answer(request, response).catch(() => response.destroy());
     });
   }

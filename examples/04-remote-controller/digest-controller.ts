@@ -6,7 +6,7 @@ import { Digest } from './digest.ts';
 export function digestController(worker: string) {
   return controller(Digest, {
     async reconcile({ object, status }) {
-      // Done for this spec, by whoever led then: a new leader goes on with what is left.
+      // This spec is done, perhaps by an earlier leader: a new leader goes on with the rest.
       if (object.status?.observedGeneration === object.metadata.generation) return;
       await status({ sha256: createHash('sha256').update(object.spec.text).digest('hex'), worker });
     },

@@ -27,5 +27,5 @@ const manager = createManager({
 // An orderly stop lets the lease go, so that another process leads at once.
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-// Rejects when the lease was lost: then the process ends with an error, and whoever keeps it alive starts another one.
+// `run` rejects when the lease is lost. The process then ends with an error, and its supervisor starts another.
 await manager.run(stop.signal);

@@ -18,9 +18,9 @@ export interface AddPartOptions {
   /** The plugin's. */
   readonly group: string;
   readonly type: PartType;
-  /** Of a kind in PascalCase, else in lower case. */
+  /** The part's name: PascalCase for a kind, else lower case. */
   readonly name: string;
-  /** Of a kind. Default: the English plural. */
+  /** The plural of a kind. Default: the English plural of its name. */
   readonly plural?: string;
   /** What a controller drives: a kind with a file in kinds/. Default: the kind whose file has the controller's name. */
   readonly kind?: string;

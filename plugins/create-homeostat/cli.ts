@@ -18,7 +18,7 @@ interface Given {
   readonly yes?: boolean;
 }
 
-/** As of the shell's own commands that Ctrl+C has ended. */
+/** The exit code that shells use for a command ended by Ctrl+C. */
 const interruptedExitCode = 130;
 
 /**
@@ -66,7 +66,7 @@ function createProgram({ stdout, stderr }: CreateEnvironment): Command {
     .exitOverride();
 }
 
-/** Answers what somebody types, or the default. */
+/** Asks the user, and returns the answer or the default. */
 type Question = (what: string, proposal: string) => Promise<string>;
 
 interface Asker {

@@ -12,10 +12,10 @@ import { createPlugin } from './create-plugin.ts';
 import { addPart } from './add-part.ts';
 import { tools } from './templates/plugin-files.ts';
 
-/** As in the package.json that a plugin gets. */
+/** The style in the package.json of a new plugin. */
 const style = { printWidth: 120, singleQuote: true };
 
-/** Answers that somebody types on a terminal, or none, where nobody is. */
+/** An environment with a user who types these answers, or without a terminal. */
 function environmentOf(answers?: readonly string[]): CreateEnvironment & { readonly said: () => string } {
   const stdin = new PassThrough();
   const stdout = new PassThrough();

@@ -295,7 +295,7 @@ describe('homeostat in a process of its own [slow]', () => {
     const main = "export default { start() { void Promise.reject(new Error('forgotten')); } };";
     const command = serve('--plugin', await makePlugin('rejects', main));
     const { url } = await command.line('ready');
-    expect(await command.line('nobody handled a rejection')).to.include({ plugin: 'rejects', level: 'error' });
+    expect(await command.line('unhandled rejection')).to.include({ plugin: 'rejects', level: 'error' });
     expect((await fetch(`${String(url)}/livez`)).status).to.equal(200);
   });
 
@@ -314,7 +314,7 @@ describe('homeostat in a process of its own [slow]', () => {
       await makePlugin('good', 'export default {};'),
     );
     const url = String((await command.line('ready'))['url']);
-    expect(await command.line('nobody caught an exception of a plugin: it is stopped')).to.include({
+    expect(await command.line('uncaught exception of a plugin: stopping the plugin')).to.include({
       plugin: 'throws',
     });
     const client = createClient(url);
@@ -338,7 +338,7 @@ describe('homeostat in a process of its own [slow]', () => {
     const main = "export default { start() { setImmediate(() => { throw 'without a stack'; }); } };";
     const command = serve('--plugin', await makePlugin('throws', main));
     expect(await command.exited).to.equal(1);
-    await command.line('nobody caught an exception: stopping');
+    await command.line('uncaught exception: stopping');
     await command.line('stopped');
   });
 

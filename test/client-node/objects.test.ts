@@ -111,7 +111,7 @@ describe('client-node, over TLS with a token', () => {
     expect((await api.listClusterCustomObject(machine)) as object).to.deep.include({ items: [] });
   });
 
-  it('applies by the server, and is told of fields that others own [compat server-side-apply]', async () => {
+  it('applies by the server, and learns which fields others own [compat server-side-apply]', async () => {
     const api = KubernetesObjectApi.makeApiClient(config);
     const apply = (manager: string, age: number, force?: boolean): Promise<Person> =>
       api.patch<Person>(

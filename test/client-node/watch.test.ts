@@ -87,7 +87,7 @@ describe('client-node, watching over TLS with a token', () => {
       controller.abort();
     });
 
-    it('is told of the end of its time, and of history that is gone', async () => {
+    it('learns that its time is over, and that history is gone', async () => {
       await create('ann');
       const start = await revision();
       await watch({ resourceVersion: start, timeoutSeconds: '30' });

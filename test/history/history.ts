@@ -56,7 +56,7 @@ export interface Listing {
   /** The objects that were asked for; those without a state are absent. */
   readonly keys: readonly string[];
   readonly states: ReadonlyMap<string, ObjectState>;
-  /** Of the list. */
+  /** The revision of the list. */
   readonly revision: number;
   readonly call: Moment;
   readonly return: Moment;

@@ -15,7 +15,7 @@ export interface SequentialModel<State, Operation> {
   step(state: State, operation: Operation): State | undefined;
   /** Equal for equal states. */
   formatState(state: State): string;
-  /** Of two operations of unknown outcome with the same text either stands for the other. */
+  /** Two operations of unknown outcome are interchangeable if this returns the same text for both. */
   effectOf(operation: Operation): string;
 }
 

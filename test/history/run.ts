@@ -32,7 +32,7 @@ const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 const clientCount = 8;
 const minOperations = 300;
 
-/** How long watchers may take, after the last fault, to be told of the last writes. */
+/** The longest that watchers may take, after the last fault, to receive the last writes. */
 const catchUpMs = 15_000;
 
 /** Records what clients and watchers saw of servers in trouble; afterwards the servers are gone, and the database is left. */

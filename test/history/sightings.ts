@@ -1,6 +1,6 @@
 import type { Event, History, Moment, ObjectState, Operation } from './history.ts';
 
-/** Somebody was shown a state: by an answer, a list or an event. */
+/** A client saw a state, in a response, a list or an event. */
 export interface Sighting {
   readonly key: string;
   readonly state: ObjectState;
@@ -34,7 +34,7 @@ export function eventsOf({
 }
 
 /**
- * The operations, each list as a read of every object that it was asked for. A write of unknown outcome whose value somebody
+ * The operations, each list as a read of every object that it was asked for. A write of unknown outcome whose value a client
  * saw has taken effect by then, and is known; what tells nothing (a read without an answer) is left out.
  */
 export function knownOperations(history: History): Operation[] {

@@ -15,7 +15,7 @@ export function findDisorder({ watches }: History): string[] {
   });
 }
 
-/** A watcher is told of a change once, over all of its connections. */
+/** A watcher receives each change once, over all its connections. */
 export function findRepetition({ watches }: History): string[] {
   return watches.flatMap((watch) => {
     const told = new Set<number>();
@@ -27,7 +27,7 @@ export function findRepetition({ watches }: History): string[] {
   });
 }
 
-/** A revision is one change: whoever is shown it, by whatever replica, in an answer or an event, is shown the whole of it. */
+/** A revision is one change: every response and event of every replica shows the whole of it. */
 export function findHalfChange(history: History): string[] {
   const first = new Map<number, Change>();
   return changesOf(history).flatMap((change) => {
@@ -103,7 +103,7 @@ function revisionsOf(streams: readonly Stream[]): number[] {
     .map(({ state }) => state.revision);
 }
 
-/** Of nothing: an empty span, which no revision lies before or within. */
+/** Returns the span of these revisions. Without revisions it is empty, and no revision lies before or within it. */
 function spanOf(revisions: readonly number[]): { first: number; last: number } {
   const sorted = revisions.toSorted((a, b) => a - b);
   return { first: sorted[0] ?? -Infinity, last: sorted.at(-1) ?? -Infinity };

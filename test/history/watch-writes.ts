@@ -2,7 +2,7 @@
 import type { Event, History, Operation, Watch } from './history.ts';
 import { eventsOf } from './sightings.ts';
 
-/** Nobody is told of a write before a client has asked for it. */
+/** No event reports a write before a client has requested it. */
 export function findFutureEvent(history: History): string[] {
   const writes = new Writes(history.operations);
   return eachEvent(history, ({ watcher }, event) => {
@@ -20,7 +20,7 @@ export function findUnwrittenEvent(history: History): string[] {
   );
 }
 
-/** Of what was acknowledged each watcher is told that was there. */
+/** Every watcher receives every acknowledged write that happened while it watched. */
 export function findUntoldWrite({ operations, watches }: History): string[] {
   return watches.flatMap((watch) => {
     const events = watch.streams.flatMap(eventsOf);
@@ -40,7 +40,7 @@ export function findUntoldWrite({ operations, watches }: History): string[] {
   });
 }
 
-/** What the watcher must have been told of: a revision, or the uid of what was deleted. */
+/** Returns what the watcher must have received: a revision, or the uid of the deleted object. */
 function dueEvent({ key, request, answer, call }: Operation, watch: Watch, last: number): number | string | undefined {
   if (watch.key !== undefined && watch.key !== key) return undefined;
   // Nothing tells the revision of a deletion, so only time can say that it came after the list, and before the end.

@@ -14,7 +14,7 @@ export interface WatcherOptions {
   readonly keys: readonly string[];
   readonly recorder: Recorder;
   readonly client: CellClient;
-  /** Of the replica for the next connection. */
+  /** Returns the port of the replica for the next connection. */
   readonly nextPort: () => number;
   /** How long until it hangs up by itself, for the next connection. */
   readonly nextStayMs: () => number;

@@ -10,7 +10,7 @@ export interface WorkloadOptions {
   readonly keys: readonly string[];
   readonly recorder: Recorder;
   readonly client: CellClient;
-  /** Of all replicas. */
+  /** The ports of all replicas. */
   readonly ports: readonly number[];
   readonly random: () => number;
 }

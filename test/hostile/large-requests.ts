@@ -22,6 +22,15 @@ function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
+/** Letters a and b in an order that does not repeat: the same for the same name. RE2 remembers what it has met. */
+function randomLetters(count: number, name: string): string {
+  let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
+  return repeat(count, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state >= 1_073_741_824 ? 'a' : 'b';
+  }).join('');
+}
+
 function fields(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`k${index}`, value]));
 }
@@ -84,6 +93,10 @@ const bodies: readonly LargeRequest[] = [
   {
     name: 'JSON: 250 KB broken at its end',
     request: () => post(`${JSON.stringify(newThing('x', { any: repeat(120_000, () => 0) }))}x`),
+  },
+  {
+    name: 'a pattern that meets a new set of states with each character',
+    request: (object) => create({ code: randomLetters(900, object) })(object),
   },
   { name: 'items that get a default', request: create({ list: repeat(70_000, () => ({})) }) },
   { name: 'items with unknown fields', request: create({ list: repeat(45_000, () => ({ z: 1 })) }) },
@@ -285,7 +298,15 @@ export const listRequests: readonly LargeRequest[] = [
     request: get(`?labelSelector=${repeat(100, (index) => `app!=x${index}`).join(',')}`),
   },
   { name: 'list: sorted', request: get('?sort=spec.weight,desc&sort=spec.name,asc&size=100') },
+  { name: 'list: all, by two sort keys', request: get('?sort=spec.weight,desc&sort=spec.name,asc') },
   { name: 'export', request: () => ({ method: 'GET', path: '/export' }) },
+];
+
+/** Requests that need an index which a kind does not have before the first of them. */
+export const firstRequests: readonly LargeRequest[] = [
+  { name: 'list: the first label selector', request: get('?labelSelector=app%3Dapp-1&size=20') },
+  { name: 'list: the first sort by many values', request: get('?sort=spec.tags&size=20') },
+  { name: 'list: the first sort by name', request: get('?sort=name&size=20') },
 ];
 
 export const largeRequests: readonly LargeRequest[] = [...bodies, ...patches, ...applies, ...reads];

@@ -11,6 +11,7 @@ const schema: JsonSchema = {
       type: 'object',
       properties: {
         name: { type: 'string' },
+        code: { type: 'string', pattern: '^(a|b)*a(a|b){900}$' },
         weight: { type: 'integer' },
         tags: { type: 'array', items: { type: 'string' } },
         list: {

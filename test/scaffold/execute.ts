@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 
 export interface ExecuteOptions {
   readonly cwd: string;
-  /** Besides what this process has. */
+  /** Variables that are added to this process's own. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 

@@ -110,7 +110,7 @@ async function readManifest(folder: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-/** As it was installed, with what its scripts have built. The name of the outermost folder does not matter to npm. */
+/** Writes the package as installed, with the output of its scripts. npm ignores the name of the outermost folder. */
 async function writeTarball(folder: string, response: ServerResponse): Promise<void> {
   const name = basename(folder);
   // node-gyp leaves what it has built twice, as links of one file; npm takes no links.

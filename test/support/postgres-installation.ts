@@ -39,7 +39,7 @@ export async function findInstallation(): Promise<Installation | undefined> {
   return undefined;
 }
 
-/** Who is to run the servers where the tests run as root. */
+/** Finds the user that runs the servers when the tests run as root. */
 async function otherUser(): Promise<Installation['user'] | 'missing'> {
   if (userInfo().uid !== 0) return undefined;
   const ids = ['-u', '-g'].map(async (option) => Number((await run('id', [option, ownUser])).stdout));

@@ -41,7 +41,7 @@ export class TestDatabase {
     );
   }
 
-  /** As a newer program does that starts on the database: the tables have the next schema version, and what else is given. */
+  /** Does what a newer program does at its start: gives the tables the next schema version, and makes the given changes. */
   async upgrade(...changes: readonly string[]): Promise<void> {
     const client = new Client({ connectionString: this.url });
     await client.connect();

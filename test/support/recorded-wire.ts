@@ -21,7 +21,7 @@ export interface RecordedRequest {
   readonly response: {
     readonly status: number;
     readonly body?: Json;
-    /** Of a watch; those that were not kept are null. Of a refused one it is the refusal. */
+    /** The events of a watch; null for events that were not recorded. A refused watch has its refusal here. */
     readonly events?: readonly Json[];
   } | null;
 }

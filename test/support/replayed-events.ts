@@ -41,8 +41,7 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
   /** States of an object come in the order of their revisions, each once. */
   #advance(key: string, { metadata }: ApiObject): void {
     const revision = Number(metadata.resourceVersion);
-    if (revision <= (this.#newest.get(key) ?? 0))
-      this.#contradict(`${key} is told of at ${revision} after a later one`);
+    if (revision <= (this.#newest.get(key) ?? 0)) this.#contradict(`${key} arrives at ${revision} after a later one`);
     this.#newest.set(key, revision);
   }
 

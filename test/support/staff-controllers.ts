@@ -29,7 +29,7 @@ export const wholeOrAgain = controller(Person, {
   },
 });
 
-/** Throws a badge away because somebody is away, in a cache that may be of yesterday. */
+/** Deletes a badge because its owner is away, going by a cache that may be stale. */
 export const trustsItsCache = controller(Person, {
   async reconcile({ object, client }) {
     const { name } = object.metadata;
@@ -48,7 +48,7 @@ export const asksFirst = controller(Person, {
   },
 });
 
-/** Tidies up when it is told that somebody left, and is told nothing that happens while it is down. */
+/** Tidies up on the event that a person left, and misses events while it is down. */
 export const waitsToBeTold = controller(Person, {
   reconcile: {
     async reconcile({ name, client }) {
@@ -59,7 +59,7 @@ export const waitsToBeTold = controller(Person, {
   },
 });
 
-/** Says whose the badge is, so that it goes with its owner whoever looks. */
+/** Writes the badge's owner reference, so that any replica deletes it with its owner. */
 export const saysWhose = controller(Person, {
   owns: [Badge],
   async reconcile({ object, ensure }) {

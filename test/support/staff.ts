@@ -8,7 +8,7 @@ const person = {
 } as const;
 const badge = { type: 'object', properties: { text, engraving: text } } as const;
 
-/** Somebody who wears a badge, and hands it in while away. */
+/** A person wears a badge, and hands it in while away. */
 export const Person = defineModel({
   gvk: 'staff.example.com/v1/Person',
   plural: 'people',

@@ -16,7 +16,7 @@ export class TcpProxy {
   readonly #port: number;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
-  /** Neither side of these hears of the other again. */
+  /** Sockets whose two sides receive nothing from each other any more. */
   readonly #dead = new Set<Socket>();
   #state: 'up' | 'down' | 'stalled' = 'up';
   #answer: string | undefined;

@@ -14,7 +14,7 @@ export interface WriteAttempt {
   readonly outcome: 'stored' | 'refused' | 'unknown';
   /** What was answered when it was stored. */
   readonly body: string;
-  /** Of what is stored by this, but for a delete. */
+  /** The revision that this write stored; undefined for a delete. */
   readonly revision: number | undefined;
   /** The largest revision that anybody was told of when this was sent. */
   readonly sentAfter: number;

@@ -1,9 +1,10 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
+import { runSteps } from '../../turns/steps.ts';
 import { Validator } from '../../schema/judge/validator.ts';
 
-/** Refuses a value that breaks the schema. @throws ApiError Invalid with every violation, at most 100. */
-export type BodyCheck = (value: unknown) => void;
+/** Refuses a value that breaks the schema. Rejects with an ApiError Invalid that has every violation, at most 100. */
+export type BodyCheck = (value: unknown) => Promise<void>;
 
 const compiled = new WeakMap<JsonSchema, BodyCheck>();
 
@@ -21,8 +22,8 @@ export function bodyCheck(schema: JsonSchema): BodyCheck {
 
 function compile(schema: JsonSchema): BodyCheck {
   const validator = new Validator({ root: schema, components: {}, origin: 'code' });
-  return (value) => {
-    const causes = validator.violations(value);
+  return async (value) => {
+    const causes = await runSteps(validator.judge(value), false);
     if (causes.length > 0) throw invalidBody(causes);
   };
 }

@@ -89,12 +89,12 @@ export class HttpRequest implements ServerRequest {
   async *ndjson<T = unknown>(schema?: JsonSchema): AsyncGenerator<T> {
     const source = this.#source;
     const lines = readLines(source.stream(), (bytes) => source.hold(bytes));
-    for await (const line of lines) yield this.#parseLine<T>(line, schema);
+    for await (const line of lines) yield await this.#parseLine<T>(line, schema);
   }
 
   async #parseLine<T>({ bytes, number }: BodyLine, schema: JsonSchema | undefined): Promise<T> {
     try {
-      return checked<T>(await this.#source.parse(bytes), schema);
+      return await checked<T>(await this.#source.parse(bytes), schema);
     } catch (error) {
       if (!isApiError(error)) throw error;
       const { reason, message, causes } = error;
@@ -120,8 +120,8 @@ function merged<T>(
   return Object.freeze(Object.assign(Object.create(null) as Record<string, T>, known, added));
 }
 
-function checked<T>(value: unknown, schema: JsonSchema | undefined): T {
-  if (schema !== undefined) bodyCheck(schema)(value);
+async function checked<T>(value: unknown, schema: JsonSchema | undefined): Promise<T> {
+  if (schema !== undefined) await bodyCheck(schema)(value);
   return value as T;
 }
 

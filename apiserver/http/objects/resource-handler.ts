@@ -21,7 +21,7 @@ import { messageOf } from '../../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from '../request/path-errors.ts';
 import { readAppliedBody, readObjectBody } from '../request/object-body.ts';
 import { applyType, patchTypes, readPatch } from '../request/patch-body.ts';
-import { readPreconditionsHeader } from '../request/preconditions-header.ts';
+import { readPreconditionsHeader } from '../request/own-headers.ts';
 import { firstOf } from '../request/query.ts';
 import { mediaTypeOf } from '../request/request-body.ts';
 import { isWatchRequest } from '../request/request-verb.ts';

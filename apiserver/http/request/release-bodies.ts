@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
-import { leastCountedBody } from '../../decode/body-memory.ts';
+import { mayBeCounted } from '../../decode/body-memory.ts';
 import type { BodyMemory } from '../../decode/body-memory.ts';
 
 /**
@@ -9,18 +9,11 @@ import type { BodyMemory } from '../../decode/body-memory.ts';
  */
 export function releaseBodies(memory: BodyMemory): Middleware {
   return function releaseBody(context, next) {
-    if (!mayCount(context.req)) return next();
+    if (!mayBeCounted(context.req)) return next();
     const handled = next();
     void Promise.allSettled([handled, closeOf(context.res)]).then(() => memory.release(context.req));
     return handled;
   };
-}
-
-/** False for a request without a body, and for one whose body is too small to be counted. */
-function mayCount({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'];
-  if (length === undefined) return headers['transfer-encoding'] !== undefined;
-  return Number(length) >= leastCountedBody || headers['content-encoding'] !== undefined;
 }
 
 function closeOf(response: ServerResponse): Promise<void> {

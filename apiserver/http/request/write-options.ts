@@ -7,7 +7,7 @@ import type { ApplyOptions, WriteOptions } from '../../registry/writes/write-opt
 import { checkFieldManager, requireFieldManager } from '../../registry/rules/check-field-manager.ts';
 import type { OptionsKind } from '../../registry/rules/check-field-manager.ts';
 import { readPropagationPolicy } from '../../registry/rules/propagation-policy.ts';
-import { readLeader } from './leader-header.ts';
+import { readLeader } from './own-headers.ts';
 import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { Query } from './query.ts';

@@ -7,6 +7,7 @@ import { afterwards } from '../../turns/steps.ts';
 import { parseRevision } from '../../registry/history/revisions.ts';
 import type { Revisions } from '../../registry/history/revisions.ts';
 import { FlushCycle } from './flush-cycle.ts';
+import { addressBlock } from '../request/address-block.ts';
 import { readSelection } from '../request/list-options.ts';
 import { booleanOf, choiceOf, firstOf, integerOf, refuse } from '../request/query.ts';
 import type { Query } from '../request/query.ts';
@@ -40,7 +41,9 @@ export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
   readonly #streams = new Map<WatchStream, Resource>();
+  /** Watches that are open, or about to begin, by {@link addressBlock}. */
   readonly #watchesOf = new Map<string, number>();
+  #watches = 0;
   #isClosed = false;
 
   constructor(parts: WatchHandlerParts) {
@@ -51,47 +54,64 @@ export class WatchHandler {
   /** Answers 4xx before the stream begins; after that, errors are events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
+    // Before any work is done for it: initial objects are collected, and revisions waited for, within the share.
+    const onEnd = this.#takePlace(addressBlock(this.#parts.proxies.addressOf(context)));
+    try {
+      const begun = this.#begin(context, { path, resource, from, onEnd });
+      return begun instanceof Promise ? begun.catch((error: unknown) => endWith(error, onEnd)) : undefined;
+    } catch (error) {
+      return endWith(error, onEnd);
+    }
+  }
+
+  #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
     // A place that memory has yet to reach is waited for in the stream, which begins with nothing.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));
       const prepared = from.initial ? selection.prepare() : undefined;
       const planned = afterwards(prepared, () => this.#plan(context, { selection, resource, from }));
-      return afterwards(planned, (start) => this.#start(context, start));
+      return afterwards(planned, (start) => this.#start(context, start, onEnd));
     };
     return reached === undefined ? begin() : reached.then(begin);
   }
 
-  #start(context: Context, start: WatchStreamOptions): void {
+  #start(context: Context, start: WatchStreamOptions, onEnd: () => void): void {
     if (this.#isClosed) {
       throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
     }
     if (start.resource.isClosed) throw noLongerServed(start.resource);
     // The client has gone while it waited, and nothing would end its stream.
-    if (context.res.closed) return;
-    const address = this.#parts.proxies.addressOf(context);
-    this.#checkShare(address);
+    if (context.res.closed) return onEnd();
     context.respond = false;
     const stream: WatchStream = new WatchStream(start, () => {
       this.#streams.delete(stream);
-      this.#addWatch(address, -1);
+      onEnd();
     });
     this.#streams.set(stream, start.resource);
-    this.#addWatch(address, 1);
   }
 
-  #checkShare(address: string): void {
+  /** Counts a watch, and returns what to call at its end. */
+  #takePlace(block: string): () => void {
     const { maxWatches, maxWatchesPerAddress } = this.#parts;
-    const isFull = this.#streams.size >= maxWatches;
-    if (!isFull && (this.#watchesOf.get(address) ?? 0) < maxWatchesPerAddress) return;
+    const isFull = this.#watches >= maxWatches;
+    if (!isFull && (this.#watchesOf.get(block) ?? 0) < maxWatchesPerAddress) {
+      this.#addWatch(block, 1);
+      let isCounted = true;
+      return () => {
+        if (isCounted) this.#addWatch(block, -1);
+        isCounted = false;
+      };
+    }
     const message = `too many watches${isFull ? '' : ' from one address'}, please try again later`;
     throw new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 });
   }
 
-  #addWatch(address: string, change: number): void {
-    const count = (this.#watchesOf.get(address) ?? 0) + change;
-    if (count === 0) this.#watchesOf.delete(address);
-    else this.#watchesOf.set(address, count);
+  #addWatch(block: string, change: number): void {
+    this.#watches += change;
+    const count = (this.#watchesOf.get(block) ?? 0) + change;
+    if (count === 0) this.#watchesOf.delete(block);
+    else this.#watchesOf.set(block, count);
   }
 
   /** Open watches of each kind that has any, in whatever version. */
@@ -139,6 +159,18 @@ export class WatchHandler {
     // What changes while the initial objects are collected comes from the feed.
     return afterwards(from.initial ? selection.collect() : [], (initial) => ({ initial, ...plan }));
   }
+}
+
+interface Asked {
+  readonly onEnd: () => void;
+  readonly path: ResourcePath;
+  readonly resource: Resource;
+  readonly from: WatchStart;
+}
+
+function endWith(error: unknown, onEnd: () => void): never {
+  onEnd();
+  throw error;
 }
 
 function readFormat(context: Context, { model }: Resource, clock: Clock): FrameFormat {

@@ -1,11 +1,15 @@
 import type { Entry } from '../../index/entry.ts';
 import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import { runInTurns } from '../../turns/steps.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { ResourceTable } from '../kinds/resource-table.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { lenientEntry } from '../kinds/stored-entry.ts';
 import type { UnservedLog } from '../kinds/unserved-log.ts';
+import { leapSteps } from './leap.ts';
+import type { Leap } from './leap.ts';
 
 const changesPerPage = 1000;
 
@@ -17,6 +21,9 @@ export interface RereadParts {
   readonly isStopped: () => boolean;
 }
 
+/** Objects read in one turn of the event loop. */
+const readPerTurn = 200;
+
 /** The objects of the kinds that are served, by key, at one revision. */
 interface State {
   readonly revision: number;
@@ -24,7 +31,7 @@ interface State {
 }
 
 /**
- * Brings memory to the present where the changes that lead there are gone: all kinds are read anew, and take their new
+ * Brings memory to the present where the changes that lead there are gone: all kinds are read again, and take their new
  * state in one turn. Watchers have lost their place (410), and those who follow in process are told the differences.
  */
 export async function reread(parts: RereadParts): Promise<void> {
@@ -33,16 +40,24 @@ export async function reread(parts: RereadParts): Promise<void> {
     const state = await readState(parts);
     // What this process has written itself may have brought memory further meanwhile.
     if (state !== undefined && state.revision <= revisions.current) return;
+    if (state === undefined) continue;
+    const leaps = await leapsTo(state);
     // A kind that came meanwhile would stay behind.
-    const served = table()?.served() ?? [];
-    if (state === undefined || served.some((resource) => !state.entries.has(resource))) continue;
+    const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
+    if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);
-    for (const resource of served) {
-      resource.leap([...(state.entries.get(resource)?.values() ?? [])], state.revision);
-    }
+    const told = served.flatMap((leap) => (leap === undefined ? [] : [leap.take()]));
     revisions.advance(state.revision);
+    await Promise.all(told);
     return;
   }
+}
+
+async function leapsTo({ revision, entries }: State): Promise<ReadonlyMap<Resource, Leap>> {
+  const leaps = new Map<Resource, Leap>();
+  for (const [resource, each] of entries)
+    leaps.set(resource, await runInTurns(leapSteps(resource, { revision, entries: each })));
+  return leaps;
 }
 
 /** undefined when history was forgotten faster than it was read. */
@@ -56,7 +71,10 @@ async function readState({ store, table }: RereadParts): Promise<State | undefin
   }
   const revision = await store.currentRevision();
   try {
+    let replayed = 0;
     for await (const change of changesBetween(store, from, revision)) {
+      replayed += 1;
+      if (replayed % readPerTurn === 0) await nextTurn();
       const resource = byNumber.get(change.kind);
       if (resource !== undefined) replay(resource, entries.get(resource) ?? new Map<string, Entry>(), change);
     }
@@ -73,6 +91,7 @@ async function scan(resource: Resource, store: Store): Promise<Map<string, Entry
     for (const row of rows) {
       const entry = lenientEntry(resource, row);
       entries.set(entry.key, entry);
+      if (entries.size % readPerTurn === 0) await nextTurn();
     }
   }
   return entries;

@@ -173,7 +173,7 @@ async function restoreChanges(
     bytes += change.data.length + (change.previous?.data.length ?? 0);
     if (bytes < bytesPerTurn) continue;
     bytes = 0;
-    await nextTurn();
+    await nextTurn('background');
   }
   return restored;
 }

@@ -36,11 +36,11 @@ export async function readKind(kind: StoredKind, { store, kindNumber, onProgress
       bytes += row.data.length;
       if (bytes < bytesPerTurn && entries.length % objectsPerTurn !== 0) continue;
       bytes = 0;
-      await nextTurn();
+      await nextTurn('background');
     }
     onProgress(entries.length);
     // Others see the progress: the next page may be here already.
-    await nextTurn();
+    await nextTurn('background');
   }
   return entries;
 }

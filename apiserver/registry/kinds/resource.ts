@@ -1,12 +1,12 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
-import { isBroken } from '../../index/broken-entry.ts';
 import type { ChangeFeed, FeedChange } from '../../index/change-feed.ts';
 import type { Entry, IndexValues } from '../../index/entry.ts';
 import type { History } from '../../index/history.ts';
 import type { KindCache, UniqueValue } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Claim, KindClaims, Operation, RequiredClaim } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { changesInVersion } from './other-versions.ts';
 import { deprecationOf } from './kind-versions.ts';
@@ -145,7 +145,7 @@ export class Resource {
     const shown: Entry[] = [];
     for (const entry of entries) {
       shown.push(this.#view.show(entry));
-      if (shown.length % shownPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (shown.length % shownPerTurn === 0) await nextTurn();
     }
     return shown;
   }
@@ -161,26 +161,6 @@ export class Resource {
     if (op === 'delete') this.cache.remove(entry.key);
     else this.cache.put(entry);
     this.feed.append(feedChange(op, entry, previous));
-  }
-
-  /** Takes the state of a later revision, where it is not known how it came about: watchers have lost their place. */
-  leap(entries: readonly Entry[], revision: number): void {
-    const differences: FeedChange[] = [];
-    const gone = new Map(Array.from(this.cache.entries(), (entry) => [entry.key, entry]));
-    for (const entry of entries) {
-      const known = gone.get(entry.key);
-      gone.delete(entry.key);
-      // Watchers keep what they know: that it broke is no change of the object.
-      if (isBroken(entry)) continue;
-      if (known?.revision === entry.revision) continue;
-      const isAnother = known !== undefined && known.uid !== entry.uid;
-      if (isAnother) differences.push(feedChange('delete', { ...known, revision }, known));
-      differences.push(feedChange('update', entry, isAnother ? undefined : known));
-    }
-    for (const entry of gone.values()) differences.push(feedChange('delete', { ...entry, revision }, entry));
-    this.cache.load(entries);
-    this.feed.leap(revision, differences);
-    this.history.prune();
   }
 
   /** Objects may take long to judge, however small they are. */

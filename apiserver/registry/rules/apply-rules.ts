@@ -14,7 +14,7 @@ import type { Steps } from '../../turns/steps.ts';
 import { admittedFields, managerOf } from './field-management.ts';
 import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
 import type { Proposal } from './proposal.ts';
-import { readDraft, requireName } from './read-draft.ts';
+import { readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict } from '../object/resource-errors.ts';
 import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
@@ -100,10 +100,7 @@ function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
 }
 
 function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
-  const value = body();
-  yield;
-  const draft = readDraft(rules, value, request);
-  requireName(draft, request);
+  const draft = yield* readNamedDraft(rules, body, request);
   if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   pruneDraft(rules, draft, request);
   yield;

@@ -2,6 +2,7 @@ import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime
 import type { ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { checkItems } from '../../limits/check-items.ts';
 import { badRequest, clip } from '../object/resource-errors.ts';
+import type { Steps } from '../../turns/steps.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** Checks that a body is an object of this model at this path; everything wrong here is a 400. */
@@ -69,4 +70,13 @@ function checkPath(draft: Draft, request: WriteRequest): void {
 export function requireName(draft: Draft, request: WriteRequest): void {
   if (draft.metadata.name === undefined || draft.metadata.name === '')
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
+}
+
+/** Reads the body of an object that names itself. The body is parsed in a step of its own. */
+export function* readNamedDraft(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
+  const value = body();
+  yield;
+  const draft = readDraft(rules, value, request);
+  requireName(draft, request);
+  return draft;
 }

@@ -1,12 +1,12 @@
 import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiError, ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { ManagedFields } from '../../apply/managed-fields.ts';
-import { unknownFieldMessage } from '../../schema/warnings.ts';
+import { unknownFieldMessage } from '../../schema/pruner.ts';
 import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from '../object/label-keys.ts';
 import type { Proposal } from './proposal.ts';
-import { readDraft, requireName } from './read-draft.ts';
+import { readDraft, readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from '../object/resource-errors.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
@@ -34,11 +34,16 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
 }
 
 /** Schema and metadata rules; every violation at once (422). */
-function validateObject(rules: Rules, object: ApiObject, write: { request: WriteRequest; stored?: ApiObject }): void {
+function* validateObject(
+  rules: Rules,
+  object: ApiObject,
+  write: { request: WriteRequest; stored?: ApiObject },
+): Steps<void> {
+  const judged = yield* rules.schema.judge(object);
   const causes = [
     ...validateMetadata(object.metadata, rules.model),
     ...labelKeyCauses(object.metadata.labels, write.stored?.metadata.labels, write.request),
-    ...newCauses(rules.schema.validate(object), object, write.stored),
+    ...newCauses(judged, object, write.stored),
   ];
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
@@ -98,7 +103,7 @@ interface Admitted {
 }
 
 function* finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): Steps<ApiObject> {
-  validateObject(rules, object, { request });
+  yield* validateObject(rules, object, { request });
   yield;
   const { managedFields } = request;
   const entries =
@@ -155,10 +160,7 @@ export function* proposeUpdate(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<Proposal<Decision>> {
-  const value = body();
-  yield;
-  const draft = readDraft(rules, value, request);
-  requireName(draft, request);
+  const draft = yield* readNamedDraft(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
@@ -171,11 +173,8 @@ export function* proposePatch(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<Proposal<Decision>> {
-  const value = body();
-  yield;
-  const draft = readDraft(rules, value, request);
+  const draft = yield* readNamedDraft(rules, body, request);
   const { uid, ...revisions } = draft.metadata;
-  requireName(draft, request);
   // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
   checkPreconditions(rules.model, stored, revisions);
   if (uid !== stored.metadata.uid) {
@@ -237,7 +236,7 @@ function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): St
   const managed = next.manage.entries(stored);
   // No entries are stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
-  validateObject(rules, object, { request, stored });
+  yield* validateObject(rules, object, { request, stored });
   yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };

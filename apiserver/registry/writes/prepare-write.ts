@@ -43,7 +43,7 @@ export function* prepareWrite(
 ): Steps<PreparedWrite> {
   const { op, stored, leader, requires = [] } = change;
   const { object, answer } =
-    resource.view === undefined ? { object: change.object, answer: undefined } : storedForm(resource, change);
+    resource.view === undefined ? { object: change.object, answer: undefined } : yield* storedForm(resource, change);
   if (resource.view !== undefined) yield;
   const data = encodeObject(object);
   checkObjectSize(data);
@@ -76,10 +76,10 @@ function contentOf({ metadata, ...fields }: ApiObject): object {
 
 type Forms = Pick<PreparedWrite, 'object' | 'answer'>;
 
-function storedForm(resource: Resource, { op, object, stored }: Change): Forms {
+function* storedForm(resource: Resource, { op, object, stored }: Change): Steps<Forms> {
   try {
     if (op === 'delete') return { object: convertedForm(resource, object), answer: object };
-    return checkedForm(resource, object, stored);
+    return yield* checkedForm(resource, object, stored);
   } catch (error) {
     if (!isApiError(error) || error.reason !== 'InternalError') throw error;
     // What goes is not stored, and must be able to go: as it was.
@@ -90,10 +90,10 @@ function storedForm(resource: Resource, { op, object, stored }: Change): Forms {
 }
 
 /** The form that is stored, by the rules of its version, and what it comes to in that of the request. */
-function checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Forms {
+function* checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Steps<Forms> {
   const { rules } = resource.storage;
   const next = convertedForm(resource, object);
-  const causes = [...validateMetadata(next.metadata, rules.model), ...rules.schema.validate(next)];
+  const causes = [...validateMetadata(next.metadata, rules.model), ...(yield* rules.schema.judge(next))];
   if (causes.length > 0) {
     const { version } = rules.model;
     throw invalid(

@@ -28,7 +28,7 @@ export function firstRepetitions(items: readonly unknown[], identity: Identity):
   const times = new Map<string, number>();
   const repeated: number[] = [];
   for (const [index, item] of items.entries()) {
-    const key = canonicalText(identityOf(item, identity));
+    const key = canonicalJson(identityOf(item, identity));
     const before = times.get(key) ?? 0;
     times.set(key, before + 1);
     if (before === 1) repeated.push(index);
@@ -71,10 +71,10 @@ function fieldsOf(item: unknown): Item {
 }
 
 /** JSON with sorted keys: equal for equal values. */
-export function canonicalText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const fields = value as Item;
   const parts = Object.keys(fields).sort();
-  return `{${parts.map((key) => `${JSON.stringify(key)}:${canonicalText(fields[key])}`).join()}}`;
+  return `{${parts.map((key) => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join()}}`;
 }

@@ -19,7 +19,7 @@ export function explainType({ schema, types }: SchemaNode, value: unknown, viola
 export function explainEnum(
   { schema, values, constant }: SchemaNode,
   value: unknown,
-  { violations, budget }: Pick<TextCheck, 'violations' | 'budget'>,
+  { violations, budget }: { readonly violations: Violations; readonly budget: CheckBudget },
 ): void {
   if (values?.has(value, budget) === false && !budget.isSpent) violations.notSupported(value, schema.enum ?? []);
   if (constant?.has(value, budget) === false && !budget.isSpent) violations.notSupported(value, [schema.const]);
@@ -47,20 +47,19 @@ export function explainNumber(schema: JsonSchema, value: number, violations: Vio
 interface TextCheck {
   readonly violations: Violations;
   readonly patterns: LinearPatterns;
-  readonly budget: CheckBudget;
 }
 
 export function explainString(
   { schema, format: isOfFormat }: SchemaNode,
   value: string,
-  { violations, patterns, budget }: TextCheck,
+  { violations, patterns }: TextCheck,
 ): void {
   const { minLength, maxLength, pattern, format } = schema;
   if (minLength !== undefined && isShorterThan(value, minLength)) {
     violations.invalid(value, `should be at least ${minLength} chars long`);
   }
   if (maxLength !== undefined && isLongerThan(value, maxLength)) violations.tooLong(maxLength);
-  if (pattern !== undefined && !patterns.matches(pattern, value, budget) && !budget.isSpent)
+  if (pattern !== undefined && !patterns.matches(pattern, value))
     violations.invalid(value, `should match '${pattern.slice(0, maxShownPattern)}'`);
   if (isOfFormat?.(value) === false) violations.wrongType(value, format ?? '');
 }

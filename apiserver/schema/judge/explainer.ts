@@ -12,6 +12,14 @@ const maxWork = 1_000_000;
 /** To word a violation takes as long as to apply some 200 schemas; branches word violations that may not be reported. */
 const wordingWork = 200;
 
+/** The violation of a value that would take too long to judge. */
+export const tooComplex: readonly FieldCause[] = Object.freeze([
+  {
+    reason: 'FieldValueInvalid',
+    message: 'Invalid value: the object is too complex to be checked against its schema',
+  },
+]);
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -34,12 +42,7 @@ export class Explainer {
     this.#budget.reset();
     this.#visit(this.#root, value, violations);
     if (!this.#budget.isSpent || violations.causes.length > 0) return violations.causes;
-    return [
-      {
-        reason: 'FieldValueInvalid',
-        message: 'Invalid value: the object is too complex to be checked against its schema',
-      },
-    ];
+    return tooComplex;
   }
 
   #visit(node: SchemaNode, value: unknown, violations: Violations): void {
@@ -56,9 +59,8 @@ export class Explainer {
   }
 
   #visitText(node: SchemaNode, text: string, violations: Violations): void {
-    const budget = this.#budget;
-    if (node.judgesText && budget.spend(text.length / 4))
-      explainString(node, text, { violations, patterns: this.#patterns, budget });
+    if (node.judgesText && this.#budget.spend(text.length / 4))
+      explainString(node, text, { violations, patterns: this.#patterns });
   }
 
   #visitList(node: SchemaNode, list: readonly unknown[], violations: Violations): void {

@@ -58,7 +58,7 @@ export class InterpretedGate {
     // A character costs a fifth of a schema.
     if (!this.#budget.spend(text.length / 4)) return false;
     if (format !== undefined && !format(text)) return false;
-    return pattern === undefined || this.#patterns.matches(pattern, text, this.#budget);
+    return pattern === undefined || this.#patterns.matches(pattern, text);
   }
 
   #acceptsObject(node: SchemaNode, fields: Fields): boolean {

@@ -1,22 +1,25 @@
 import { RE2JS } from 're2js';
-import type { CheckBudget } from './check-budget.ts';
+import type { MeasuredWork } from '../../turns/in-turns.ts';
+import { SlicedPattern } from './sliced-pattern.ts';
 
-/**
- * Characters times states of one match. Most patterns take 10 ns for a character, whatever their states; in the worst case a
- * match visits every state for each character, 40 ns each. The longest repetition, `.{1,1000}`, meets its longest text.
- */
-const maxMatchSteps = 2_500_000;
-
-/** Steps that cost as much as one unit of a budget: 5,000 addresses against a pattern of a hundred states are 9,000,000. */
-const stepsPerUnit = 10;
-
-/** What ajv and the explainer need of a pattern. */
+/** A compiled pattern. */
 export interface LinearPattern {
   test(text: string): boolean;
-  /** The pattern itself: ajv tells patterns apart by it. */
-  toString(): string;
+  /** The same in parts, whose steps it yields. */
+  match(text: string): MeasuredWork<boolean>;
   /** The number of states of the compiled pattern. */
   readonly states: number;
+}
+
+/** Answers for the matches of one value while it is judged. */
+interface Matcher {
+  test(pattern: LinearPattern, text: string): boolean;
+}
+
+/** What ajv needs of a pattern; it tells patterns apart by their text. */
+interface PatternTest {
+  test(text: string): boolean;
+  toString(): string;
 }
 
 /**
@@ -26,12 +29,14 @@ export interface LinearPattern {
  */
 export class LinearPatterns {
   readonly #compiled = new Map<string, LinearPattern | SyntaxError>();
+  /** That of the value that is being judged. */
+  #matcher: Matcher | undefined;
 
   /** @throws SyntaxError for a pattern that RE2 cannot hold, such as look-around or a back reference. */
-  get(pattern: string): LinearPattern {
+  get(pattern: string): PatternTest {
     const compiled = this.#compile(pattern);
     if (compiled instanceof SyntaxError) throw compiled;
-    return compiled;
+    return { test: (text) => this.#test(compiled, text), toString: () => pattern };
   }
 
   /** Compiles a pattern; returns its states, which are the work that it took. */
@@ -48,15 +53,26 @@ export class LinearPatterns {
   }
 
   /**
-   * Whether a text matches; false, with the budget used up, where that would take too long. A pattern that RE2 cannot hold
-   * matches nothing: authors and definitions are refused with it long before, and a definition that was stored by other rules
-   * must not fail with each write.
+   * Whether a text matches. A pattern that RE2 cannot hold matches nothing: authors and definitions are refused with it long
+   * before, and a definition that was stored by other rules must not fail with each write.
    */
-  matches(pattern: string, text: string, budget: CheckBudget): boolean {
+  matches(pattern: string, text: string): boolean {
     const compiled = this.#compile(pattern);
-    if (compiled instanceof SyntaxError) return false;
-    const steps = compiled.states * text.length;
-    return budget.spend(steps > maxMatchSteps ? Infinity : steps / stepsPerUnit) && compiled.test(text);
+    return !(compiled instanceof SyntaxError) && this.#test(compiled, text);
+  }
+
+  /** Judges a value; the matcher answers for its matches meanwhile. */
+  matchBy<R>(matcher: Matcher, judge: () => R): R {
+    this.#matcher = matcher;
+    try {
+      return judge();
+    } finally {
+      this.#matcher = undefined;
+    }
+  }
+
+  #test(pattern: LinearPattern, text: string): boolean {
+    return this.#matcher === undefined ? pattern.test(text) : this.#matcher.test(pattern, text);
   }
 
   #compile(pattern: string): LinearPattern | SyntaxError {
@@ -71,9 +87,10 @@ export class LinearPatterns {
 function compilePattern(pattern: string): LinearPattern | SyntaxError {
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    const sliced = new SlicedPattern(expression);
     return {
       test: (text) => expression.test(text),
-      toString: () => pattern,
+      match: (text) => sliced.match(text),
       states: expression.programSize(),
     };
   } catch (cause) {

@@ -52,8 +52,8 @@ describe('a validator', () => {
     expect(validator.whenReady()).to.equal(ready);
     await ready;
     isOver = true;
-    // A hundred patterns of a thousand states, and at most 2,000 states a turn.
-    expect(turns).to.be.above(40);
+    // A hundred patterns of a thousand states take 100 ms and more, and a turn 5 ms and one step.
+    expect(turns).to.be.above(10);
     expect(validator.whenReady()).to.equal(undefined);
     expect(validator.violations({ p7: 'xx7' })).to.deep.equal([]);
     expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");
@@ -74,7 +74,7 @@ describe('a validator', () => {
     const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
     expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
     expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');
-    expect(messageOf(validator.violations('x'.repeat(10_000)))).to.contain('too complex to be checked');
+    expect(messageOf(validator.violations('x'.repeat(1_000_000)))).to.contain('should match');
   });
 
   it('takes thousands of addresses', () => {

@@ -1,9 +1,12 @@
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
-import { Explainer } from './explainer.ts';
+import { Explainer, tooComplex } from './explainer.ts';
 import { inTurns } from '../../turns/in-turns.ts';
 import type { MeasuredWork } from '../../turns/in-turns.ts';
+import { allSteps } from '../../turns/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
 import { InterpretedGate } from './interpreted-gate.ts';
 import { LinearPatterns } from './linear-pattern.ts';
+import { PatternMatches } from './pattern-matches.ts';
 import { SchemaNodes } from './schema-node.ts';
 import { allSchemas, isLargeSchema } from './schema-walk.ts';
 import { compileGate } from './value-gate.ts';
@@ -29,13 +32,14 @@ const nothing: readonly FieldCause[] = Object.freeze([]);
  * one of a client, is interpreted: that needs nothing but the patterns.
  */
 export class Validator {
+  readonly #patterns = new LinearPatterns();
   readonly #isValid: ValueGate;
   readonly #explainer: Explainer;
   readonly #preparation: Preparation | undefined;
 
   /** @throws Error for a small schema of an author that refers to nothing, or has a pattern that RE2 cannot hold. */
   constructor({ root, components, origin }: ValidatorParts) {
-    const patterns = new LinearPatterns();
+    const patterns = this.#patterns;
     const schemas = Object.values(components).includes(root) ? components : { ...components, root };
     const node = new SchemaNodes(components).of(root);
     this.#explainer = new Explainer(node, patterns);
@@ -55,8 +59,16 @@ export class Validator {
 
   /** Every violation, at most 100, in Kubernetes' words. */
   violations(value: unknown): readonly FieldCause[] {
-    if (this.#isValid(value)) return nothing;
-    const causes = this.#explainer.explain(value);
+    return allSteps(this.judge(value));
+  }
+
+  /** The same in steps: the matches of patterns can take up to 0.4 s. */
+  *judge(value: unknown): Steps<readonly FieldCause[]> {
+    const matches = new PatternMatches(this.#patterns);
+    const isValid = yield* matches.decide(() => this.#isValid(value));
+    if (isValid === true) return nothing;
+    const causes = isValid === false ? yield* matches.decide(() => this.#explainer.explain(value)) : undefined;
+    if (causes === undefined) return tooComplex;
     // The two never disagree (a test of random schemas says so); if they did, a refused value must not pass.
     if (causes.length === 0) throw new Error('a value was refused by its schema without a cause');
     return causes;

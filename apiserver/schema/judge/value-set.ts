@@ -1,5 +1,5 @@
 import type { CheckBudget } from './check-budget.ts';
-import { canonicalText } from './distinct.ts';
+import { canonicalJson } from './distinct.ts';
 
 /** JSON values that are looked up by hash: an enum of 100,000 values costs one value no more than an enum of two. */
 export class ValueSet {
@@ -12,7 +12,7 @@ export class ValueSet {
   constructor(values: readonly unknown[]) {
     const containers = values.filter(isContainer);
     this.#scalars = new Set(values.filter((value) => !isContainer(value)));
-    this.#containers = new Set(containers.map(canonicalText));
+    this.#containers = new Set(containers.map(canonicalJson));
     this.#largest = containers.reduce((most, value) => Math.max(most, countValues(value, Infinity)), 0);
   }
 
@@ -21,7 +21,7 @@ export class ValueSet {
     if (!isContainer(value)) return this.#scalars.has(value);
     if (this.#largest === 0) return false;
     const count = countValues(value, this.#largest);
-    return budget.spend(3 * count) && count <= this.#largest && this.#containers.has(canonicalText(value));
+    return budget.spend(3 * count) && count <= this.#largest && this.#containers.has(canonicalJson(value));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ResultRow } from './mysql-connection.ts';
+import type { Steps } from '../../turns/steps.ts';
 import type { StoredClaim, StoredClaims } from '../store.ts';
 
 /** Of `idx, value, object_key`. */
@@ -6,15 +7,27 @@ export function storedClaimOf([index, value, key]: ResultRow): StoredClaim {
   return { index: Number(index), value: String(value), key: String(key) };
 }
 
+/** Rows that are read in one step: about a millisecond. */
+const rowsPerStep = 2_000;
+
+/** Of the rows of `claimsOfKind`, or of `listKindClaims` behind its first columns. */
+export function* storedClaimSteps(rows: readonly ResultRow[], firstColumn = 0): Steps<StoredClaim[]> {
+  const claims: StoredClaim[] = [];
+  for (const [at, row] of rows.entries()) {
+    if (row[firstColumn] !== null) claims.push(storedClaimOf(firstColumn === 0 ? row : row.slice(firstColumn)));
+    if (at % rowsPerStep === rowsPerStep - 1) yield;
+  }
+  return claims;
+}
+
 /** Of the rows of `listKindClaims`: at least one, if one without a claim. */
-export function storedClaims(rows: readonly ResultRow[]): StoredClaims {
+export function* storedClaims(rows: readonly ResultRow[]): Steps<StoredClaims> {
   const [revision, generation, found] = rows[0] ?? [];
   const indexes = String(found ?? '');
-  const claims = rows.map((row) => row.slice(3)).filter(([index]) => index !== null);
   return {
     revision: Number(revision),
     generation: Number(generation ?? 0),
     indexes: indexes === '' ? [] : indexes.split(',').map(Number),
-    claims: claims.map(storedClaimOf),
+    claims: yield* storedClaimSteps(rows, 3),
   };
 }

@@ -1,7 +1,7 @@
 import { type BatchNeeds, type BatchState, claimId, needsOf, type PlannedWrite, planBatch } from './batch-plan.ts';
 import { runInTurns } from '../../turns/steps.ts';
-import { claimDifference } from '../claim-difference.ts';
-import { storedClaimOf } from './kind-claims.ts';
+import { claimDifference, partsOf } from '../claim-difference.ts';
+import { storedClaimOf, storedClaimSteps } from './kind-claims.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import * as sql from './mysql-statements.ts';
 import type { MysqlWriter } from './mysql-writer.ts';
@@ -15,6 +15,9 @@ const chunk = {
   maxBytes: 2 * 1024 * 1024,
   sizeOf: ({ operation: { data, key } }: PlannedWrite): number => (data?.byteLength ?? 0) + key.length,
 };
+
+/** The text of the statements for so many claims takes some milliseconds. */
+const claimsChangedAtOnce = 1_000;
 
 const opCodes = { create: 0, update: 1, delete: 2 } as const;
 
@@ -63,12 +66,18 @@ export class MysqlCommitter {
         return { refused: 'behind' };
       }
       const [rows = []] = await connection.query(sql.claimsOfKind(kind));
-      const { set, drop } = await runInTurns(claimDifference(rows.map(storedClaimOf), wanted.claims));
+      const stored = await runInTurns(storedClaimSteps(rows));
+      const { set, drop } = await runInTurns(claimDifference(stored, wanted.claims));
       if (set.length + drop.length === 0 && String(knownIndexes ?? '') === indexes) return { generation };
-      const taken = set.map((row) => ({ ...row, kind }));
-      // What goes to another holder is dropped first; to drop what is not there is no error.
-      const dropped = [...drop.map((row) => ({ ...row, kind })), ...taken];
-      await connection.query(...sql.changeClaims({ dropped, taken }), next);
+      for (const part of partsOf(drop, claimsChangedAtOnce)) {
+        await connection.query(...sql.changeClaims({ dropped: part.map((row) => ({ ...row, kind })), taken: [] }));
+      }
+      for (const part of partsOf(set, claimsChangedAtOnce)) {
+        const taken = part.map((row) => ({ ...row, kind }));
+        // What goes to another holder is dropped first; to drop what is not there is no error.
+        await connection.query(...sql.changeClaims({ dropped: taken, taken }));
+      }
+      await connection.query(next);
       return { generation: generation + 1 };
     });
   }

@@ -1,3 +1,4 @@
+import { sleep } from '@homeostat/controller-runtime';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 
 import { type FoundHistory, historyOf, KnownHistory } from './known-history.ts';
@@ -200,7 +201,7 @@ export class MysqlWriter {
           throw new StoreError('unknown', message, { cause: error });
         }
       }
-      await new Promise<void>((resolve) => void clock.setTimeout(resolve, outcomePauseMs));
+      await sleep(clock, outcomePauseMs);
     }
   }
 

@@ -1,4 +1,5 @@
 import { runInTurns } from '../../turns/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
 import { claimDifference, columnsOfClaims } from '../claim-difference.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import * as sql from './postgres-statements.ts';
@@ -13,10 +14,17 @@ interface ClaimRow {
   readonly key: string;
 }
 
+/** Rows that are read in one step: about a millisecond. */
+const rowsPerStep = 2_000;
+
 /** Of the rows of `listKindClaims`: at least one, if one without a claim. */
-export function storedClaims(rows: readonly ClaimRow[]): StoredClaims {
+export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
   const { revision = 0, generation, indexes } = rows.at(0) ?? {};
-  const claims = rows.flatMap(({ index, value, key }) => (index === null ? [] : [{ index, value, key }]));
+  const claims: StoredClaim[] = [];
+  for (const [at, { index, value, key }] of rows.entries()) {
+    if (index !== null) claims.push({ index, value, key });
+    if (at % rowsPerStep === rowsPerStep - 1) yield;
+  }
   return { revision, generation: generation ?? 0, indexes: numbersOf(indexes ?? ''), claims };
 }
 

@@ -8,9 +8,13 @@ import { checkSchemaRow } from './postgres-schema.ts';
 import * as sql from './postgres-statements.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import { type Page, pageLimits, type PageLimits, pageOf, readAhead, readChanges } from '../server/pages.ts';
+import { runSteps } from '../../turns/steps.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
+
+/** Claims that are read at once: about a millisecond. */
+const claimsAtOnce = 2_000;
 
 /** The reading side of a database, on a connection of its own: a long answer holds up no commit. */
 export class PostgresReader {
@@ -51,7 +55,8 @@ export class PostgresReader {
   }
 
   async claims(kind: number): Promise<StoredClaims> {
-    return storedClaims(await this.#query<ClaimRow>(sql.listKindClaims, [kind]));
+    const rows = await this.#query<ClaimRow>(sql.listKindClaims, [kind]);
+    return runSteps(storedClaims(rows), rows.length > claimsAtOnce);
   }
 
   /** Takes a new connection for what is asked from now on. */

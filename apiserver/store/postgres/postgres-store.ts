@@ -3,8 +3,9 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { setClaims } from './postgres-claims.ts';
 import { compact } from './postgres-history.ts';
 import { listenForCommits } from './postgres-listener.ts';
-import { numberOf } from './postgres-numbers.ts';
+import type { PostgresConnection } from './postgres-connection.ts';
 import { PostgresReader } from './postgres-reader.ts';
+import * as sql from './postgres-statements.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 import { ChangeSubscription, type LookIntervals } from '../server/change-subscription.ts';
 import { StoreError } from '../store-error.ts';
@@ -171,4 +172,12 @@ class PostgresStore implements Store {
     if (!this.#subscription || this.#closing) throw new StoreError('closed', 'the store is not open');
     return this.#subscription;
   }
+}
+
+/** In a transaction, under the counter's lock: a name gets one number, whichever store asks first. */
+async function numberOf(connection: PostgresConnection, name: string): Promise<number> {
+  await connection.query(sql.lockCounter);
+  const [found] = await connection.query<{ id: number }>(sql.getNumber, [name]);
+  const [row] = found ? [found] : await connection.query<{ id: number }>(sql.addNumber, [name]);
+  return row?.id ?? 0;
 }

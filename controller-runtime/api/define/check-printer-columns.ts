@@ -1,4 +1,4 @@
-import { isPlainObject } from '../base/deep-freeze.ts';
+import { isPlainObject } from '../base/plain-object.ts';
 import { quoteValue } from '../errors/field-cause.ts';
 import { JsonPath } from '../base/json-path.ts';
 import type { PrinterColumn } from '../model/model.ts';

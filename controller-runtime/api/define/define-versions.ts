@@ -1,4 +1,4 @@
-import { deepFreeze } from '../base/deep-freeze.ts';
+import { freezeDeep } from '../base/freeze-deep.ts';
 import { descriptorOf } from './descriptor.ts';
 import type { Conversion, Model, ModelDescriptor } from '../model/model.ts';
 import type { ApiObject } from '../object/object.ts';
@@ -11,7 +11,7 @@ export interface VersionOptions<S extends ApiObject, V extends ApiObject> extend
 /**
  * A kind in several versions: `storage` is the one that objects are stored, indexed and claimed unique in, and each of the
  * others says how its objects become those. Register the result in place of `storage`; all versions come and go with it.
- * Objects that were stored in one of the others are read as well, and stored anew when they are written.
+ * Objects that are stored in one of the others can be read as well; the next write stores them in the new version.
  * The rules are checked at registration.
  */
 export function defineVersions<S extends ApiObject, const V extends readonly ApiObject[]>(
@@ -19,7 +19,7 @@ export function defineVersions<S extends ApiObject, const V extends readonly Api
   versions: { readonly [I in keyof V]: VersionOptions<S, V[I]> },
 ): ModelDescriptor<S> {
   const others: readonly VersionOptions<S, ApiObject>[] = versions;
-  return deepFreeze({
+  return freezeDeep({
     ...descriptorOf(storage),
     versions: others.map(({ model, ...conversion }) => ({ ...conversion, model: descriptorOf(model) })),
   });

@@ -1,4 +1,4 @@
-import { deepFreeze } from '../base/deep-freeze.ts';
+import { freezeDeep } from '../base/freeze-deep.ts';
 import type { GvkOptions } from '../model/gvk-options.ts';
 import type { IndexSpec } from '../model/index-spec.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
@@ -21,7 +21,7 @@ export function makeDescriptor<T extends ApiObject>(
 ): ModelDescriptor<T> {
   const { group, version, kind, plural, scope = 'Cluster', nameFormat = 'label' } = options;
   const { subresources = [], shortNames = [], categories = [], printerColumns = [] } = options;
-  return deepFreeze({
+  return freezeDeep({
     group,
     version,
     kind,

@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js';
-import { isPlainObject } from '../base/deep-freeze.ts';
+import { isPlainObject } from '../base/plain-object.ts';
 import { quoteValue } from '../errors/field-cause.ts';
 import { deepEqual } from '../base/json-equal.ts';
 import type { JsonSchema } from './json-schema.ts';

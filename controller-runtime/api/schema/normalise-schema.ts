@@ -1,5 +1,5 @@
 import { envelopeFields } from './envelope.ts';
-import { isPlainObject } from '../base/deep-freeze.ts';
+import { isPlainObject } from '../base/plain-object.ts';
 import { quoteValue } from '../errors/field-cause.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { ModelError } from '../errors/model-error.ts';

@@ -1,5 +1,5 @@
 import type { JsonSchema } from './json-schema.ts';
-import { isPlainObject } from '../base/deep-freeze.ts';
+import { isPlainObject } from '../base/plain-object.ts';
 
 /** How a keyword's value is read: another schema, several of them, or a plain value that `accepts` judges. */
 export type Keyword =

@@ -1,4 +1,4 @@
-import { isPlainObject } from '../base/deep-freeze.ts';
+import { isPlainObject } from '../base/plain-object.ts';
 
 type RawSchema = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
+import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
-import { wholeNumber } from '../base/whole-number.ts';
 
 /** From here on a hash set is faster than looking through the list. */
 const smallList = 16;

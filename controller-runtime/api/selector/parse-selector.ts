@@ -1,8 +1,8 @@
 import { ApiError } from '../errors/errors.ts';
 import { quoteValue } from '../errors/field-cause.ts';
 import { checkLabelValue, checkQualifiedName } from '../object/names.ts';
+import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
-import { wholeNumber } from '../base/whole-number.ts';
 
 /** All texts of one selector together: as long as a request line may be. */
 const maxSelectorLength = 16 * 1024;

@@ -1,7 +1,6 @@
-import { apiVersionOf, descriptorOf } from '../../api/index.ts';
+import { apiVersionOf, descriptorOf, freezeDeep } from '../../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, ObjectList, WatchEvent } from '../../api/index.ts';
 import type { Client, ListOptions, WatchOptions } from '../client.ts';
-import { freezeDeep } from '../freeze-deep.ts';
 import type { HttpTransport } from './http-transport.ts';
 import { watchOverHttp } from './http-watch.ts';
 import { listEverything } from '../list-everything.ts';

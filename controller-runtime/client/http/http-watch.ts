@@ -7,7 +7,7 @@ import type { HttpTransport } from './http-transport.ts';
 import type { Listed } from '../list-everything.ts';
 import { watchQuery } from './query.ts';
 import { ReconnectDelay } from './reconnect-delay.ts';
-import { isTransient } from '../transient.ts';
+import { isTransient } from '../retryable-errors.ts';
 import type { WatchProgress } from './watch-event-line.ts';
 import { parseWatchLine } from './watch-event-line.ts';
 import { readLines, WatchStreamError, watchSilence } from './watch-lines.ts';

@@ -1,6 +1,5 @@
-import { ApiError } from '../../api/index.ts';
+import { ApiError, freezeDeep } from '../../api/index.ts';
 import type { ApiObject, WatchEvent } from '../../api/index.ts';
-import { freezeDeep } from '../freeze-deep.ts';
 import { WatchStreamError } from './watch-lines.ts';
 
 /** A change or a bookmark; errors are thrown. */

@@ -13,12 +13,12 @@ import {
   type ObjectMeta,
 } from '../../api/index.ts';
 import type { Client, Desired } from '../../client/client.ts';
-import { isLostRace } from '../../client/lost-race.ts';
+import { isLostRace } from '../../client/retryable-errors.ts';
 import { targetIn, type CacheView } from './cache-view.ts';
 import { controllerReferenceTo, setOwnerReference } from '../definition/owner-references.ts';
 import { toJson } from './to-json.ts';
 
-/** Races lost to other writers of one dependent; each further one reads the object anew. */
+/** Races lost to other writers of one dependent; after each the object is read again. */
 const maxTries = 5;
 
 /** What is desired, as JSON. */

@@ -1,33 +1,9 @@
-import {
-  applyMergePatch,
-  deepEqual,
-  formatKey,
-  isConflict,
-  parseKey,
-  type ApiObject,
-  type Model,
-  type NewObject,
-  type ObjectKey,
-  type ObjectList,
-  type WatchEvent,
-} from '../../api/index.ts';
-import type { Informer, InformerOptions } from '../../client/informer.ts';
-import type {
-  AppliedObject,
-  ApplyOptions,
-  Client,
-  DeleteOptions,
-  Desired,
-  GetOptions,
-  ListOptions,
-  Patch,
-  PatchOptions,
-  RequestOptions,
-  StatusOf,
-  WatchOptions,
-  WriteOptions,
-} from '../../client/client.ts';
+import { applyMergePatch, deepEqual, formatKey, isApiError, isConflict, parseKey } from '../../api/index.ts';
+import type { ApiObject, Model, WatchEvent } from '../../api/index.ts';
 import { linkAbort } from '../../client/abort.ts';
+import type { Client, NamespaceOptions, Patch, RequestOptions, WatchOptions } from '../../client/client.ts';
+import { ForwardingClient } from '../../client/forwarding-client.ts';
+import type { AnyWriteOptions, ReadCall, WriteCall } from '../../client/forwarding-client.ts';
 import { inSpan, type SpanOptions } from '../../telemetry/tracing.ts';
 import { idOf, targetIn, targetOf, type CacheView, type Target } from './cache-view.ts';
 import type { OwnRevisions } from './own-revisions.ts';
@@ -64,7 +40,7 @@ interface Quiet {
   readonly resolve: () => void;
 }
 
-/** Whose client it is. */
+/** The run that a client belongs to. */
 export interface ClientOwner {
   /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
   lateError(): Error;
@@ -75,9 +51,8 @@ export interface ClientOwner {
  * status changes are its own; and it remembers which object a conflict was about. It ends with the run: what a forgotten
  * `await` asks for later would otherwise be written beside the next run.
  */
-export class RunClient implements Client {
+export class RunClient extends ForwardingClient {
   readonly #parts: RunClientParts;
-  readonly #client: Client;
   readonly #view: CacheView;
   #conflicts: WeakMap<object, ConflictSource> | undefined;
   #inFlight = 0;
@@ -86,8 +61,8 @@ export class RunClient implements Client {
   #quiet: Quiet | undefined;
 
   constructor(parts: RunClientParts) {
+    super(parts.client);
     this.#parts = parts;
-    this.#client = parts.client;
     this.#view = parts.view;
   }
 
@@ -106,92 +81,67 @@ export class RunClient implements Client {
     return typeof error === 'object' && error !== null ? this.#conflicts?.get(error) : undefined;
   }
 
-  get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T> {
-    return this.#read(() => this.#client.get(model, name, this.#bound(options)));
-  }
-
-  list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>> {
-    return this.#read(() => this.#client.list(model, this.#bound(options)));
-  }
-
-  watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
-    this.#checkOpen();
+  override watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
+    if (this.#ended !== undefined) throw this.#ended.lateError();
     const { signal, ...bound } = this.#bound(options);
     const stop = new AbortController();
     const unlink = linkAbort(stop, signal);
     this.#watches = [...this.#watches, { stop, unlink }];
-    return this.#client.watch(model, { ...bound, signal: stop.signal });
+    return super.watch(model, { ...bound, signal: stop.signal });
   }
 
-  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T> {
-    return this.#client.informer(model, options);
+  protected override read<O extends NamespaceOptions | undefined, R>(
+    _call: ReadCall,
+    options: O,
+    send: (options: O) => Promise<R>,
+  ): Promise<R> {
+    return this.#ended === undefined ? send(this.#bound(options)) : Promise.reject(this.#ended.lateError());
   }
 
-  create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options?: WriteOptions): Promise<T> {
-    const target = targetIn(model, { name: object.metadata.name ?? '', namespace: object.metadata.namespace });
-    return this.#write(target, options, () => this.#client.create(model, object, this.#bound(options)));
+  protected override write<O extends AnyWriteOptions | undefined, R extends ApiObject | undefined>(
+    call: WriteCall,
+    options: O,
+    send: (options: O) => Promise<R>,
+  ): Promise<R> {
+    const source = sourceOf(call, options);
+    const { target } = source;
+    const sendBound = (): Promise<R> => this.#send(source, options, () => send(this.#bound(options)));
+    // Events of other kinds are not judged by who wrote them, so that records of their writes would never be removed.
+    const isFollowed = target.kindId === this.#parts.ownKindId && options?.dryRun !== true;
+    if (!isFollowed || !writesStatus(call, options)) return sendBound();
+    const wanted = this.#wantedStatus(call, target) ?? {};
+    // Only this run's write, if the status came out as the run wanted it: otherwise something else had a part in it.
+    return this.#parts.statusWrites.write(idOf(target), sendBound, (result) =>
+      deepEqual(statusOf(result) ?? {}, wanted) ? result?.metadata.resourceVersion : undefined,
+    );
   }
 
-  update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T> {
-    const source = sourceOf(object);
-    const send = (): Promise<T> =>
-      this.#write(source, options, () => this.#client.update(object, this.#bound(options)));
-    return options?.dryRun === true ? send() : this.#statusWrite(source.target, send, statusOf(object));
+  #wantedStatus(call: WriteCall, target: Target): unknown {
+    switch (call.verb) {
+      case 'updateStatus':
+        return call.status;
+      case 'apply':
+        return this.#changedStatus(target, call.object);
+      case 'patch':
+        return call.patch.type === 'merge' ? this.#changedStatus(target, call.patch.patch) : undefined;
+      case 'update':
+        return statusOf(call.object);
+      case 'create':
+      case 'delete':
+      case 'ensure':
+        return undefined;
+    }
   }
 
-  updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T> {
-    const source = sourceOf(object);
-    const send = (): Promise<T> =>
-      this.#write(source, options, () => this.#client.updateStatus(object, status, this.#bound(options)));
-    return options?.dryRun === true ? send() : this.#statusWrite(source.target, send, status);
+  #changedStatus(target: Target, change: object): unknown {
+    return statusOf(applyMergePatch({ status: statusOf(this.#view.read(target)) }, change));
   }
 
-  patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T> {
-    const target = targetIn(model, { name, namespace: options?.namespace });
-    const source = { target, revision: options?.preconditions?.resourceVersion ?? preconditionOf(patch) };
-    const send = (): Promise<T> =>
-      this.#write(source, options, () => this.#client.patch(model, name, patch, this.#bound(options)));
-    if (patch.type !== 'merge' || options?.subresource !== 'status' || options.dryRun === true) return send();
-    const present = this.#view.read(target);
-    return this.#statusWrite(target, send, statusOf(applyMergePatch({ status: statusOf(present) }, patch.patch)));
-  }
-
-  apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
-    const { name, namespace = options.namespace, resourceVersion: revision = '0' } = object.metadata;
-    const target = targetIn(model, { name, namespace });
-    const send = (): Promise<T> =>
-      this.#write({ target, revision }, options, () => this.#client.apply(model, object, this.#bound(options)));
-    if (options.subresource !== 'status' || options.dryRun === true) return send();
-    const present = this.#view.read(target);
-    return this.#statusWrite(target, send, statusOf(applyMergePatch({ status: statusOf(present) }, object)));
-  }
-
-  delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined> {
-    const target = targetIn(model, { name, namespace: options?.namespace });
-    const source = { target, revision: options?.preconditions?.resourceVersion ?? '0' };
-    return this.#write(source, options, () => this.#client.delete(model, name, this.#bound(options)));
-  }
-
-  ensure<T extends ApiObject>(
-    model: Model<T>,
-    key: string | ObjectKey,
-    desired: Desired<T>,
-    options?: WriteOptions,
-  ): Promise<T> {
-    const target = targetIn(model, typeof key === 'string' ? parseKey(key) : key);
-    return this.#write(target, options, () => this.#client.ensure(model, key, desired, this.#bound(options)));
-  }
-
-  #bound<O extends RequestOptions>(options: O | undefined): O & { readonly signal: AbortSignal } {
+  #bound<O extends RequestOptions | undefined>(options: O): O & { readonly signal: AbortSignal } {
     const { abort, reconcileID } = this.#parts;
     const { signal } = abort;
     // Own fields before the spread: see CONTRIBUTING.md.
-    const bound = reconcileID === undefined ? { signal, ...options } : { signal, reconcileID, ...options };
-    return bound as O & { readonly signal: AbortSignal };
-  }
-
-  #read<R>(send: () => Promise<R>): Promise<R> {
-    return this.#ended === undefined ? send() : Promise.reject(this.#ended.lateError());
+    return reconcileID === undefined ? { signal, ...options } : { signal, reconcileID, ...options };
   }
 
   #endWatches(): void {
@@ -202,17 +152,13 @@ export class RunClient implements Client {
     this.#watches = noWatches;
   }
 
-  #checkOpen(): void {
-    if (this.#ended !== undefined) throw this.#ended.lateError();
-  }
-
-  async #write<R extends ApiObject | undefined>(
-    about: Target | ConflictSource,
-    options: WriteOptions | undefined,
+  async #send<R extends ApiObject | undefined>(
+    source: ConflictSource,
+    options: AnyWriteOptions | undefined,
     send: () => Promise<R>,
   ): Promise<R> {
-    const { target, revision } = 'target' in about ? about : { target: about, revision: '0' };
-    this.#checkOpen();
+    const { target } = source;
+    if (this.#ended !== undefined) throw this.#ended.lateError();
     this.#inFlight += 1;
     try {
       const span = (): SpanOptions => ({
@@ -226,22 +172,12 @@ export class RunClient implements Client {
       else this.#view.record(result);
       return result;
     } catch (error) {
-      if (isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error as object, { target, revision });
+      if (isApiError(error) && isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error, source);
       throw error;
     } finally {
       this.#inFlight -= 1;
       if (this.#inFlight === 0) this.#quiet?.resolve();
     }
-  }
-
-  /** Ours alone only when the status came out as we wanted it: otherwise somebody else had a part in it. */
-  #statusWrite<T extends ApiObject>(target: Target, send: () => Promise<T>, wanted: unknown): Promise<T> {
-    const { statusWrites, ownKindId } = this.#parts;
-    // Events of other kinds are not judged by who wrote them, and would leave these records for ever.
-    if (target.kindId !== ownKindId) return send();
-    return statusWrites.write(idOf(target), send, (result) =>
-      deepEqual(statusOf(result) ?? {}, wanted ?? {}) ? result.metadata.resourceVersion : undefined,
-    );
   }
 }
 
@@ -251,16 +187,42 @@ function makeQuiet(): Quiet {
   return { promise, resolve };
 }
 
+function sourceOf(call: WriteCall, options: AnyWriteOptions | undefined): ConflictSource {
+  const revision = options?.preconditions?.resourceVersion ?? '0';
+  switch (call.verb) {
+    case 'update':
+    case 'updateStatus':
+      return { target: targetOf(call.object), revision: call.object.metadata.resourceVersion ?? '0' };
+    case 'create':
+    case 'apply': {
+      const { name = '', namespace = options?.namespace, resourceVersion } = call.object.metadata;
+      return { target: targetIn(call.model, { name, namespace }), revision: resourceVersion ?? '0' };
+    }
+    case 'ensure': {
+      const key = typeof call.key === 'string' ? parseKey(call.key) : call.key;
+      return { target: targetIn(call.model, key), revision };
+    }
+    case 'patch':
+    case 'delete': {
+      const target = targetIn(call.model, { name: call.name, namespace: options?.namespace });
+      return { target, revision: call.verb === 'patch' && revision === '0' ? preconditionOf(call.patch) : revision };
+    }
+  }
+}
+
+/** Whether the resulting status is known beforehand. */
+function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): boolean {
+  if (call.verb === 'update' || call.verb === 'updateStatus') return true;
+  const isChange = call.verb === 'apply' || (call.verb === 'patch' && call.patch.type === 'merge');
+  return isChange && options?.subresource === 'status';
+}
+
 /** A merge patch names its precondition, if any, in its metadata. */
 function preconditionOf(patch: Patch): string {
   const metadata: unknown = patch.type === 'merge' ? Reflect.get(patch.patch, 'metadata') : undefined;
   const revision: unknown =
     typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'resourceVersion') : '';
   return typeof revision === 'string' && revision !== '' ? revision : '0';
-}
-
-function sourceOf(object: ApiObject): ConflictSource {
-  return { target: targetOf(object), revision: object.metadata.resourceVersion ?? '0' };
 }
 
 function statusOf(object: unknown): unknown {

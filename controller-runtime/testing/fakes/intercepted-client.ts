@@ -1,22 +1,18 @@
-import { apiVersionOf, descriptorOf, keyOf, silentLogger } from '../../api/index.ts';
-import type { ApiObject, Clock, Logger, Model, NewObject, ObjectKey, ObjectList, WatchEvent } from '../../api/index.ts';
+import { apiVersionOf, descriptorOf, silentLogger } from '../../api/index.ts';
+import type { ApiObject, Clock, Logger, Model, ObjectKey, ObjectList, WatchEvent } from '../../api/index.ts';
 import { shareInformers } from '../../cache/shared-informers.ts';
 import type {
-  AppliedObject,
-  ApplyOptions,
   Client,
-  DeleteOptions,
   Desired,
-  GetOptions,
   ListOptions,
   NamespaceOptions,
-  Patch,
-  PatchOptions,
-  StatusOf,
   WatchOptions,
   WriteOptions,
 } from '../../client/client.ts';
 import { ensureObject } from '../../client/ensure.ts';
+import { ForwardingClient } from '../../client/forwarding-client.ts';
+import type { AnyWriteOptions, ReadCall, WriteCall } from '../../client/forwarding-client.ts';
+import type { Informer, InformerOptions } from '../../client/informer.ts';
 
 /** One request of a client. `ensure` is none: it is the get, create and update that it makes. */
 export interface ClientRequest {
@@ -55,66 +51,35 @@ export interface InterceptedClientParts {
   readonly logger?: Logger;
 }
 
-/** A client whose requests all pass an interceptor, those of its informers too: these have caches of their own. */
-export class InterceptedClient implements Client {
-  readonly informer: Client['informer'];
+/** A client whose requests all pass an interceptor, including the requests of its informers, which have caches of their own. */
+export class InterceptedClient extends ForwardingClient {
   readonly #client: Client;
   readonly #interceptor: Interceptor;
+  readonly #informer: Client['informer'];
 
   constructor({ client, interceptor, clock, random, logger = silentLogger }: InterceptedClientParts) {
+    super(client);
     this.#client = client;
     this.#interceptor = interceptor;
     const reads = {
-      list: <T extends ApiObject>(model: Model<T>, options?: ListOptions) => this.#list(model, options, true),
+      list: <T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>> => {
+        const request = { ...requestOf('list', kindOf(model), {}, options), isForCache: true };
+        return interceptor.request(request, () => client.list(model, options));
+      },
       watch: <T extends ApiObject>(model: Model<T>, options?: WatchOptions) => this.#watch(model, options, true),
     };
-    this.informer = shareInformers({ client: reads, metadataClient: reads, clock, logger, random });
+    this.#informer = shareInformers({ client: reads, metadataClient: reads, clock, logger, random });
   }
 
-  get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T> {
-    const request = requestOf('get', kindOf(model), { name }, options);
-    return this.#interceptor.request(request, () => this.#client.get(model, name, options));
+  override informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T> {
+    return this.#informer(model, options);
   }
 
-  list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>> {
-    return this.#list(model, options, false);
-  }
-
-  watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
+  override watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
     return this.#watch(model, options, false);
   }
 
-  create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options?: WriteOptions): Promise<T> {
-    const request = requestOf('create', kindOf(model), object.metadata, options);
-    return this.#interceptor.request(request, () => this.#client.create(model, object, options));
-  }
-
-  update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T> {
-    const request = requestOf('update', object, keyOf(object), options);
-    return this.#interceptor.request(request, () => this.#client.update(object, options));
-  }
-
-  updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T> {
-    const request = requestOf('update', object, keyOf(object), { ...options, subresource: 'status' });
-    return this.#interceptor.request(request, () => this.#client.updateStatus(object, status, options));
-  }
-
-  patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T> {
-    const request = requestOf('patch', kindOf(model), { name }, options);
-    return this.#interceptor.request(request, () => this.#client.patch(model, name, patch, options));
-  }
-
-  apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
-    const request = requestOf('apply', kindOf(model), object.metadata, options);
-    return this.#interceptor.request(request, () => this.#client.apply(model, object, options));
-  }
-
-  delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined> {
-    const request = requestOf('delete', kindOf(model), { name }, options);
-    return this.#interceptor.request(request, () => this.#client.delete(model, name, options));
-  }
-
-  ensure<T extends ApiObject>(
+  override ensure<T extends ApiObject>(
     model: Model<T>,
     key: string | ObjectKey,
     desired: Desired<T>,
@@ -123,13 +88,21 @@ export class InterceptedClient implements Client {
     return ensureObject(this, model, { key, desired, options });
   }
 
-  #list<T extends ApiObject>(
-    model: Model<T>,
-    options: ListOptions | undefined,
-    isForCache: boolean,
-  ): Promise<ObjectList<T>> {
-    const request = { ...requestOf('list', kindOf(model), {}, options), isForCache };
-    return this.#interceptor.request(request, () => this.#client.list(model, options));
+  protected override read<O extends NamespaceOptions | undefined, R>(
+    call: ReadCall,
+    options: O,
+    send: (options: O) => Promise<R>,
+  ): Promise<R> {
+    const name = call.verb === 'get' ? { name: call.name } : {};
+    return this.#interceptor.request(requestOf(call.verb, kindOf(call.model), name, options), () => send(options));
+  }
+
+  protected override write<O extends AnyWriteOptions | undefined, R extends ApiObject | undefined>(
+    call: WriteCall,
+    options: O,
+    send: (options: O) => Promise<R>,
+  ): Promise<R> {
+    return this.#interceptor.request(writeRequestOf(call, options), () => send(options));
   }
 
   #watch<T extends ApiObject>(
@@ -144,7 +117,24 @@ export class InterceptedClient implements Client {
   }
 }
 
-type AnyOptions = NamespaceOptions & Pick<PatchOptions, 'dryRun' | 'subresource'>;
+function writeRequestOf(call: WriteCall, options: AnyWriteOptions | undefined): ClientRequest {
+  switch (call.verb) {
+    case 'update':
+      return requestOf('update', call.object, call.object.metadata, options);
+    case 'updateStatus':
+      return requestOf('update', call.object, call.object.metadata, { ...options, subresource: 'status' });
+    case 'create':
+    case 'apply':
+      return requestOf(call.verb, kindOf(call.model), call.object.metadata, options);
+    case 'patch':
+    case 'delete':
+      return requestOf(call.verb, kindOf(call.model), call, options);
+    case 'ensure':
+      throw new Error('ensure is no request: it consists of others');
+  }
+}
+
+type AnyOptions = NamespaceOptions & Pick<AnyWriteOptions, 'dryRun' | 'subresource'>;
 
 function kindOf(model: Model): Pick<ApiObject, 'apiVersion' | 'kind'> {
   const descriptor = descriptorOf(model);

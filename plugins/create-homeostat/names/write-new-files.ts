@@ -12,7 +12,7 @@ export async function writeNewFiles(folder: string, files: Files): Promise<void>
   }
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    // Exclusive: what somebody wrote since is not overwritten either.
+    // Exclusive: a file that appeared since the check is not overwritten either.
     await writeFile(join(folder, path), content, { flag: 'wx' });
   }
 }

@@ -2,7 +2,7 @@ import { camelCase, kebabCase } from '../names/names.ts';
 import type { Files } from '../names/write-new-files.ts';
 
 export interface ControllerNames {
-  /** Of the controller. */
+  /** The controller's name. */
   readonly name: string;
   /** The kind that it drives. */
   readonly kind: string;

@@ -3,7 +3,7 @@ import type { Files } from '../names/write-new-files.ts';
 
 export interface EndpointNames {
   readonly name: string;
-  /** Of the plugin. */
+  /** The plugin's group. */
   readonly group: string;
 }
 

@@ -11,7 +11,7 @@ export function kindFiles(names: KindNames): Files {
 function kindModule({ group, kind, plural }: KindNames): string {
   return `import { defineModel } from 'homeostat';
 
-/** What somebody wants. */
+/** The desired state. */
 const spec = {
   type: 'object',
   required: ['name'],

@@ -5,7 +5,7 @@ import type { Files } from '../names/write-new-files.ts';
 
 export interface PluginNames extends KindNames {
   readonly name: string;
-  /** Of homeostat. */
+  /** The version of homeostat. */
   readonly version: string;
 }
 
@@ -142,7 +142,7 @@ describe('the plugin', () => {
 }
 
 function declaredObject({ group, kind }: PluginNames): string {
-  return `# Applied at every start of the plugin; what somebody else has changed stays as it is.
+  return `# The host applies these objects at every start of the plugin. It keeps the fields that others have changed.
 apiVersion: ${group}/v1alpha1
 kind: ${kind}
 metadata:

@@ -5,17 +5,18 @@ import type { ConfigSources } from '../serve/config.ts';
 import { readExportOrigin } from './copy-options.ts';
 import type { ExportOrigin } from './copy-options.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
+import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
+import type { ServerAddress } from '../remote/request-server.ts';
 import { runCopy } from './run-copy.ts';
-import { readServerExport } from '../remote/server-export.ts';
 
-/** Writes an export to `--output` or stdout, and answers the exit code. Where it is cut off or damaged, there is no file. */
+/** Writes an export to `--output` or stdout, and returns the exit code. If the export is cut off or damaged, no file is written. */
 export function runExport(sources: ConfigSources): Promise<number> {
   return runCopy('export', async (signal) => {
     const origin = readExportOrigin(sources);
     const output = sources.flags['output'] as string | undefined;
     if (output !== undefined && sources.flags['force'] !== true) await checkAbsent(output);
     const reader = new ExportReader();
-    const pieces = proved(piecesOf(origin, signal), reader);
+    const pieces = proved(exportOf(origin, signal), reader);
     if (output === undefined) await pipeline(pieces, toStdout(), { signal });
     else await writeWhole(output, pieces, signal);
     const { objects, revision, sha256 } = reader.end();
@@ -23,7 +24,7 @@ export function runExport(sources: ConfigSources): Promise<number> {
   });
 }
 
-async function* piecesOf(origin: ExportOrigin, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+async function* exportOf(origin: ExportOrigin, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   if ('server' in origin) return yield* readServerExport(origin, signal);
   for await (const lines of exportDatabase(origin.database)) yield Buffer.from(lines);
 }
@@ -40,10 +41,26 @@ async function* proved(
   reader.end();
 }
 
-/** Of the process, and so never ended. A reader that has gone fails the write. */
+/** The process's stdout, which is never ended. If its reader has gone, the write fails. */
 function toStdout(): Writable {
   process.stdout.on('error', () => undefined);
   return new Writable({
     write: (piece: Uint8Array, _encoding, done) => void process.stdout.write(piece, done),
   });
+}
+
+/** `GET /export` of a server. Rejects with the server's message when it refuses, and when the response is cut off. */
+async function* readServerExport(
+  address: ServerAddress,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const response = await requestServer(address, '/export', { signal });
+  const { url, status } = response;
+  if (status !== 200) throw await refusalError(url, response);
+  try {
+    for await (const piece of piecesOf(response)) yield piece;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(`${url}: the answer was cut off`, { cause });
+  }
 }

@@ -1,4 +1,4 @@
-import { createClient, systemClock } from '@homeostat/controller-runtime';
+import { createClient, sleep, systemClock } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { ignoreNotFound, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
@@ -10,7 +10,6 @@ import { readServer } from './copy-options.ts';
 import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from '../install/install-plugin.ts';
 import { installedPlugins } from '../install/installed-plugins.ts';
-import { pause } from '../text/pause.ts';
 import { checkPluginsDir, requireServersFolder } from '../serve/plugins-dir.ts';
 import { pluginKind } from '../objects/plugin-kind.ts';
 import type { PluginObject, PluginObserved } from '../objects/plugin-kind.ts';
@@ -27,13 +26,13 @@ export interface PluginCommand extends ConfigSources {
   readonly operand?: string;
 }
 
-/** As long as a start and a stop may take, both. */
+/** The longest time of a stop and a start together. */
 const waitMs = 65_000;
 
 /** How often is looked while it waits. */
 const pollMs = 100;
 
-/** Runs `homeostat plugin <verb>` and answers the exit code: 0, 1 when it failed, 2 for bad values. */
+/** Runs `homeostat plugin <verb>` and returns the exit code: 0, 1 when it failed, 2 for bad values. */
 export function runPlugin(command: PluginCommand): Promise<number> {
   return runCopy(`plugin ${command.verb}`, async (signal) => new PluginCommands(command, signal).run());
 }
@@ -190,7 +189,7 @@ class PluginCommands {
   }
 
   async #pause(): Promise<void> {
-    await pause(systemClock, pollMs, this.#signal);
+    await sleep(systemClock, pollMs, this.#signal);
     this.#signal.throwIfAborted();
   }
 

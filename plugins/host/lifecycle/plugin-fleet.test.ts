@@ -67,6 +67,22 @@ describe('a fleet of plugins', () => {
     expect(phases()).to.deep.equal({ base: 'Started', slow: 'Started', other: 'Started' });
   });
 
+  it('leaves a plugin running that is enabled again while it waits for its dependents to stop', async () => {
+    const gate = createGate();
+    const started: string[] = [];
+    add('base', { start: () => void started.push('base') });
+    add('slow', { start: () => void started.push('slow'), stop: async () => gate.opened }, ['base']);
+    await fleet.start([]);
+    const disabled = fleet.setWishes('base', { enabled: false });
+    await eventually(() => phases()['slow'] === 'Stopping');
+    await fleet.setWishes('base', { enabled: true });
+    gate.open();
+    await disabled;
+    await eventually(() => fleet.isIdle());
+    expect(phases()).to.deep.equal({ base: 'Started', slow: 'Started' });
+    expect(started).to.deep.equal(['base', 'slow', 'slow']);
+  });
+
   it('has a plugin Stopped that is disabled, at whatever moment it fails for want of another', async () => {
     // One more turn of the microtask queue between the failure and the order, each time.
     for (let turns = 0; turns < 60; turns += 1) {

@@ -1,44 +1,46 @@
-import { dependencyOrder, dependencyProblems } from '../manifest/dependencies.ts';
 import { EventBus } from '../exchange/event-bus.ts';
 import { ExtensionTable } from '../exchange/extension-table.ts';
+import { dependencyOrder, dependencyProblems } from '../manifest/dependencies.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
-import { PluginInstance } from './plugin-instance.ts';
-import type { PluginWishes } from './plugin-state.ts';
-import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
-import type { PluginPhase } from './plugin-state.ts';
+import { PluginInstance } from './plugin-instance.ts';
+import type { PluginRunParts } from './plugin-run.ts';
+import type { PluginPhase, PluginWishes } from './plugin-state.ts';
 
-export interface PluginFleetOptions {
-  /** Judges, and takes note of, a manifest that was read anew. Throws where the plugin cannot be run. */
+export interface PluginFleetParts {
+  /** Called with a manifest that was read again. Throws when the host cannot run the plugin. */
   readonly check: (manifest: PluginManifest) => void;
   readonly parts: Omit<PluginRunParts, 'extensions' | 'events'>;
-  /** Hears of every phase of every plugin, and of the progress of its indexes. Must not throw. */
+  /** Called for every phase of every plugin, and for the progress of its indexes. Must not throw. */
   readonly onChange: (instance: PluginInstance) => void;
 }
 
 /**
- * The plugins of a host and what depends on what. A plugin is an instance a life: one that is Stopped or Failed comes
- * back as a new one. None of the verbs rejects.
+ * The plugins of a host, reconciled: the methods record what is wanted, and `#reconcile` brings each plugin one step
+ * closer until every plugin is where it should be, or waits for another. It runs again whenever a step has ended.
+ * A plugin that was Stopped or Failed comes back as a new instance. No method rejects.
  */
 export class PluginFleet {
-  readonly #options: PluginFleetOptions;
+  readonly #check: PluginFleetParts['check'];
+  readonly #onChange: PluginFleetParts['onChange'];
   readonly #parts: PluginRunParts;
   readonly #instances = new Map<string, PluginInstance>();
-  readonly #disabled = new Set<string>();
-  /** What each object's `reload` said when it was acted upon. */
-  readonly #reloads = new Map<string, string | undefined>();
-  readonly #beginnings = new Map<string, Promise<void>>();
-  readonly #starts = new WeakMap<PluginInstance, Promise<void>>();
-  readonly #stops = new WeakMap<PluginInstance, Promise<void>>();
+  readonly #wishes = new Map<string, PluginWishes>();
+  /** Names of the plugins whose files are being read again. */
+  readonly #reopening = new Set<string>();
+  readonly #steps = new Set<Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  #mayStart = false;
   #isStopping = false;
 
-  constructor(options: PluginFleetOptions) {
-    this.#options = options;
+  constructor({ check, onChange, parts }: PluginFleetParts) {
+    this.#check = check;
+    this.#onChange = onChange;
     const extensions = new ExtensionTable(() => dependencyOrder(this.#manifests()));
-    this.#parts = { ...options.parts, extensions, events: new EventBus() };
+    this.#parts = { ...parts, extensions, events: new EventBus() };
   }
 
-  /** One a plugin, in the order in which they were added. */
+  /** One for each plugin, in the order in which they were added. */
   get instances(): readonly PluginInstance[] {
     return [...this.#instances.values()];
   }
@@ -48,214 +50,242 @@ export class PluginFleet {
   }
 
   isEnabled(name: string): boolean {
-    return !this.#disabled.has(name);
+    return this.#wishes.get(name)?.enabled ?? true;
   }
 
-  /** A plugin whose name is not taken. */
+  /** No step is under way, and no controller has anything to do. */
+  isIdle(): boolean {
+    return this.#steps.size === 0 && this.instances.every((instance) => instance.isIdle());
+  }
+
+  /** Adds a plugin whose name is not taken. */
   add(source: PluginSource): void {
     this.#create(source);
   }
 
-  /** Starts all but the disabled ones; resolves when each is where it stays. */
+  /** Starts all plugins but the disabled ones. Resolves when each is Started or has ended. */
   async start(wishes: Iterable<readonly [name: string, wishes: PluginWishes]>): Promise<void> {
-    for (const [name, wished] of wishes) this.#note(name, wished);
-    const instances = this.instances;
-    for (const instance of instances) {
-      // Of a disabled plugin no code is run, not even the top level of its module.
-      if (this.isEnabled(instance.manifest.name)) this.#failWithoutDependencies(instance);
-      else await this.#stop(instance);
-    }
-    // All modules first: who registers a kind first must not depend on whose file was read faster.
-    await Promise.all(instances.map(async (instance) => instance.resolve()));
-    await Promise.all(instances.map(async (instance) => this.#start(instance)));
+    for (const [name, wished] of wishes) this.#wishes.set(name, wished);
+    const { instances } = this;
+    this.#reconcile();
+    // All modules are loaded first: which plugin registers a kind first must not depend on whose file was read faster.
+    await this.#until(() => instances.every(({ state }) => state.phase !== 'Created'));
+    this.#mayStart = true;
+    this.#reconcile();
+    await this.#until(() => instances.every(isSettled));
   }
 
-  /** Stops all plugins, dependents before what they depend on; none comes back. */
+  /** Stops all plugins, dependents before the plugins they depend on. Nothing starts afterwards. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all(this.#beginnings.values());
-    await Promise.all(this.instances.map(async (instance) => this.#stop(instance)));
-    await Promise.all(this.instances.map(async (instance) => this.#starts.get(instance)));
+    this.#reconcile();
+    await this.#until(() => this.#steps.size === 0 && this.instances.every(({ hasEnded }) => hasEnded));
   }
 
   /**
-   * Enables, disables or reloads a plugin. Resolves when one that is disabled or reloaded has stopped, with all that depend
-   * on it; a start goes on by itself. A plugin that is Failed stays so until it is disabled, reloaded, or enabled again.
+   * Enables, disables or reloads a plugin. Resolves when a plugin that is disabled or reloaded has stopped, together with
+   * its dependents; does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or enabled again.
    */
   async setWishes(name: string, wishes: PluginWishes): Promise<void> {
-    const isNews = this.isEnabled(name) !== wishes.enabled;
-    const isReload = this.#reloads.get(name) !== wishes.reload;
-    this.#note(name, wishes);
+    const isReload = this.#wishes.get(name)?.reload !== wishes.reload;
+    const isNews = isReload || this.isEnabled(name) !== wishes.enabled;
+    this.#wishes.set(name, wishes);
     const instance = this.#instances.get(name);
-    if ((isNews || isReload) && instance?.state.phase === 'Failed' && !this.#isStopping)
-      await this.#stop(this.#create(instance.source));
-    else if (isReload && !isNews && instance?.hasEnded === false) await this.#stopAndSettle(instance);
-    await this.#settle(name);
+    if (isNews && instance?.state.phase === 'Failed' && !this.#isStopping) this.#forgetFailure(instance.source);
+    else if (isReload) instance?.retire();
+    this.#reconcile();
+    await this.#until(() => !this.#isEnding(this.get(name)) && !this.#reopening.has(name));
   }
 
-  /** Adds a plugin while others run, unless they are being stopped. Its start goes on by itself. */
+  /** Adds a plugin while others run, unless the fleet is being stopped. Does not wait for its start. */
   async adopt(source: PluginSource, wishes: PluginWishes): Promise<void> {
     if (this.#isStopping) return;
-    const { name } = source.manifest;
-    this.#note(name, wishes);
-    const instance = this.#create(source);
-    if (wishes.enabled) this.#begin(instance);
-    else await this.#stop(instance);
+    this.#wishes.set(source.manifest.name, wishes);
+    this.#create(source);
+    this.#reconcile();
   }
 
   /** Forgets a plugin that does not run. */
   remove(name: string): void {
     this.#instances.delete(name);
-    this.#disabled.delete(name);
-    this.#reloads.delete(name);
+    this.#wishes.delete(name);
   }
 
-  /** Fails a plugin for an exception that escaped from it, once it has stopped, with all that depend on it. */
+  /** Stops a plugin with its dependents because an exception escaped from it. It is Failed afterwards. */
   async crash(name: string, error: unknown): Promise<void> {
     const instance = this.#instances.get(name);
     if (instance?.isRunning !== true) return;
-    instance.noteCrash(error);
-    await this.#stopAndSettle(instance);
+    instance.retire({ crash: { error } });
+    this.#reconcile();
+    await this.#until(() => instance.hasEnded);
   }
 
   /**
-   * Puts a plugin in the place of the one of that name, which stops, with all that depend on it; those come back by
-   * themselves. Resolves when the new one is where it stays.
+   * Replaces the plugin of that name, or adds it. The present one stops first, with its dependents, which come back by
+   * themselves. Resolves when the new one is Started or has ended.
    */
   async replace(source: PluginSource): Promise<void> {
-    const { name } = source.manifest;
-    await this.#beginnings.get(name);
-    await this.#asBeginning(name, this.#putInPlace(source));
-    const instance = this.#instances.get(name);
-    const started = instance && this.isEnabled(name) && !this.#isStopping ? this.#start(instance) : undefined;
-    await Promise.all([started, this.#settleStopped()]);
-  }
-
-  async #putInPlace(source: PluginSource): Promise<void> {
-    const { name } = source.manifest;
-    const before = this.#instances.get(name);
-    if (before?.hasEnded === false) await this.#stop(before);
     if (this.#isStopping) return;
-    const instance = this.#create(source);
-    if (this.isEnabled(name)) this.#begin(instance);
-    else await this.#stop(instance);
+    const { name } = source.manifest;
+    const present = this.#instances.get(name);
+    present?.retire({ successor: source });
+    if (present === undefined) this.#create(source);
+    this.#reconcile();
+    await this.#until(() => (this.#isStopping || this.get(name) !== present) && isSettled(this.get(name)));
   }
 
-  /** The settings of a plugin have changed: one that failed for those before begins anew. */
+  /** Call it when a plugin's settings have changed: a plugin that failed because of them comes back. */
   async settingsChanged(name: string): Promise<void> {
     const instance = this.#instances.get(name);
     if (instance === undefined) return;
-    await this.#starts.get(instance);
+    await this.#until(() => instance.state.phase !== 'Starting');
     const { state } = instance;
     const isMistaken = state.phase === 'Failed' && state.failure === 'SettingsInvalid';
-    if (!isMistaken || this.#isStopping || !this.isEnabled(name)) return;
-    if (this.#instances.get(name) === instance) await this.#beginAnew(instance);
+    if (isMistaken && this.#needsNext(instance)) this.#reopen(instance);
   }
 
-  /** Nothing is on its way, and no controller has anything to do. */
-  isIdle(): boolean {
-    return this.#beginnings.size === 0 && this.instances.every((instance) => instance.isIdle());
+  #reconcile(): void {
+    // Dependencies first. After each change all are looked at again: a change may have opened the way for others.
+    while (dependencyOrder(this.#manifests()).some((name) => this.#advance(name)));
+    for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  #note(name: string, { enabled, reload }: PluginWishes): void {
-    if (enabled) this.#disabled.delete(name);
-    else this.#disabled.add(name);
-    this.#reloads.set(name, reload);
-  }
-
-  #create(source: PluginSource): PluginInstance {
-    const instance = new PluginInstance(source, this.#parts, (changed) => this.#onChange(changed));
-    this.#instances.set(source.manifest.name, instance);
-    this.#options.onChange(instance);
-    return instance;
-  }
-
-  #onChange(instance: PluginInstance): void {
-    this.#options.onChange(instance);
-    if (instance.state.phase === 'Started') this.#beginWaiting();
-  }
-
-  /** Brings a plugin to where it should be. */
-  async #settle(name: string): Promise<void> {
-    const before = this.#instances.get(name);
-    if (before !== undefined) await this.#stops.get(before);
+  /** Takes the next step of a plugin. Returns false when it has none. */
+  #advance(name: string): boolean {
     const instance = this.#instances.get(name);
-    if (instance === undefined || this.#isStopping) return;
-    if (this.isEnabled(name)) {
-      if (instance.state.phase === 'Stopped') await this.#beginAnew(instance);
-      return;
-    }
-    if (!instance.hasEnded) await this.#stopAndSettle(instance);
-    await this.#forgetFailure(name);
+    const step = instance === undefined ? undefined : this.#nextStep(instance);
+    step?.();
+    return step !== undefined;
   }
 
-  async #stopAndSettle(instance: PluginInstance): Promise<void> {
-    await this.#stop(instance);
-    await this.#settleWanted(instance.manifest.name);
-    await this.#settleStopped();
+  /** undefined when a plugin is where it should be, when its step is under way, and while it waits for another plugin. */
+  #nextStep(instance: PluginInstance): (() => void) | undefined {
+    if (instance.hasEnded) return this.#isStopping ? undefined : this.#stepAfterEnd(instance);
+    if (this.#mustEnd(instance)) return this.#mayEnd(instance) ? () => this.#take(instance.stop()) : undefined;
+    const { phase } = instance.state;
+    if (phase === 'Created' && !instance.isLoading) return () => this.#load(instance);
+    const mayStart =
+      phase === 'Resolved' && this.#mayStart && !this.#dependsOn(instance, (each) => this.#isComing(each));
+    return mayStart ? () => this.#start(instance) : undefined;
   }
 
-  /** Those that stopped with another are wanted: they begin anew, and say what they lack. */
-  async #settleStopped(): Promise<void> {
-    const wanted = this.instances.filter(({ manifest }) => this.isEnabled(manifest.name));
-    for (const { manifest, state } of wanted) if (state.phase === 'Stopped') await this.#settle(manifest.name);
+  #stepAfterEnd(instance: PluginInstance): (() => void) | undefined {
+    const { state, source, successor } = instance;
+    if (successor !== undefined) return () => void this.#create(successor);
+    if (this.isEnabled(source.manifest.name))
+      return this.#mayComeBack(instance) ? () => this.#reopen(instance) : undefined;
+    // A disabled plugin is Stopped, even if it failed before its turn to stop came. A failed stop remains visible.
+    const isForgotten = state.phase === 'Failed' && state.failure !== 'StopFailed';
+    return isForgotten ? () => this.#forgetFailure(source) : undefined;
   }
 
-  async #settleWanted(name: string): Promise<void> {
-    if (this.isEnabled(name)) await this.#settle(name);
+  #load(instance: PluginInstance): void {
+    const problem = this.#dependencyProblem(instance);
+    if (problem === undefined) this.#take(instance.load());
+    else instance.fail(new Error(problem), 'DependencyMissing');
   }
 
-  /** It failed before its turn to stop came: what is disabled is Stopped. That its stop failed stays to be seen. */
-  async #forgetFailure(name: string): Promise<void> {
-    const instance = this.#instances.get(name);
-    if (instance?.state.phase !== 'Failed' || instance.state.failure === 'StopFailed') return;
-    if (!this.isEnabled(name) && !this.#isStopping) await this.#stop(this.#create(instance.source));
+  #start(instance: PluginInstance): void {
+    const missing = this.#missingDependency(instance);
+    if (missing === undefined) this.#take(instance.start());
+    else instance.fail(new Error(missing), 'DependencyNotStarted');
   }
 
-  /** From its files as they are now. */
-  async #beginAnew(instance: PluginInstance): Promise<void> {
-    const { name } = instance.manifest;
-    await this.#asBeginning(name, this.#beginnings.get(name) ?? this.#reopen(instance));
+  #forgetFailure(source: PluginSource): void {
+    this.#take(this.#create(source).stop());
   }
 
-  /** Whoever wants the plugin to begin meanwhile waits for this. */
-  async #asBeginning(name: string, beginning: Promise<void>): Promise<void> {
-    this.#beginnings.set(name, beginning);
-    try {
-      await beginning;
-    } finally {
-      // Several wait for one beginning, and the next may be under way when the last of them goes on.
-      if (this.#beginnings.get(name) === beginning) this.#beginnings.delete(name);
-    }
+  /** Makes the next instance of a plugin that has ended, from its files as they are now. */
+  #reopen(ended: PluginInstance): void {
+    this.#reopening.add(ended.manifest.name);
+    this.#take(this.#createFromFiles(ended));
   }
 
-  async #reopen({ source }: PluginInstance): Promise<void> {
+  async #createFromFiles(ended: PluginInstance): Promise<void> {
+    const { source } = ended;
     const { name } = source.manifest;
     try {
       const present = (await source.reopen?.()) ?? source;
       if (present.manifest.name !== name) throw new Error(`its manifest says plugin "${present.manifest.name}" now`);
-      this.#options.check(present.manifest);
-      if (this.isEnabled(name) && !this.#isStopping) this.#begin(this.#create(present));
+      this.#check(present.manifest);
+      if (this.#needsNext(ended)) this.#create(present);
     } catch (error) {
-      if (this.isEnabled(name) && !this.#isStopping) this.#create(source).fail(error, 'Refused');
+      if (this.#needsNext(ended)) this.#create(source).fail(error, 'Refused');
+    } finally {
+      this.#reopening.delete(name);
     }
   }
 
-  #begin(instance: PluginInstance): void {
-    this.#failWithoutDependencies(instance);
-    void this.#start(instance);
+  #create(source: PluginSource): PluginInstance {
+    const instance = new PluginInstance(source, this.#parts, this.#onChange);
+    this.#instances.set(source.manifest.name, instance);
+    this.#onChange(instance);
+    return instance;
   }
 
-  /** Those that failed for want of a plugin that is Started now. */
-  #beginWaiting(): void {
-    for (const instance of this.instances) {
-      const { state, manifest } = instance;
-      const isWaiting =
-        state.phase === 'Failed' && ['DependencyNotStarted', 'DependencyMissing'].includes(state.failure);
-      if (!isWaiting || this.#isStopping || !this.isEnabled(manifest.name)) continue;
-      if (this.#missingDependency(instance) !== undefined || this.#dependencyProblem(instance) !== undefined) continue;
-      void this.#beginAnew(instance);
-    }
+  #take(step: Promise<void>): void {
+    this.#steps.add(step);
+    void step.finally(() => {
+      this.#steps.delete(step);
+      this.#reconcile();
+    });
+  }
+
+  async #until(isReached: () => boolean): Promise<void> {
+    while (!isReached()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #isWanted(name: string): boolean {
+    return this.isEnabled(name) && !this.#isStopping;
+  }
+
+  /** No other instance has taken the place of this one, or is about to. */
+  #needsNext(ended: PluginInstance): boolean {
+    const { name } = ended.manifest;
+    return this.get(name) === ended && this.#isWanted(name) && ended.successor === undefined;
+  }
+
+  /** A plugin that runs ends with every plugin that it depends on, optional dependencies included. */
+  #mustEnd(instance: PluginInstance): boolean {
+    const { name } = instance.manifest;
+    if (!this.#isWanted(name) || instance.isRetired) return true;
+    return instance.isRunning && this.#dependsOn(instance, (dependency) => this.#isEnding(dependency));
+  }
+
+  #mayEnd(instance: PluginInstance): boolean {
+    if (!instance.isRunning) return true;
+    const isInUse = this.instances.some((each) => each.isRunning && this.#dependsOn(each, (it) => it === instance));
+    return instance.state.phase !== 'Stopping' && !isInUse;
+  }
+
+  #isEnding(instance: PluginInstance | undefined): boolean {
+    return instance?.hasEnded === false && this.#mustEnd(instance);
+  }
+
+  /** It will be Started or Failed soon. */
+  #isComing(instance: PluginInstance): boolean {
+    const { name } = instance.manifest;
+    if (this.#reopening.has(name)) return true;
+    const { phase } = instance.state;
+    return this.#isWanted(name) && !this.#isEnding(instance) && phase !== 'Started' && phase !== 'Failed';
+  }
+
+  /** A Stopped plugin waits while a dependency stops or is read again: it would come back only to fail. */
+  #mayComeBack(instance: PluginInstance): boolean {
+    const { state, manifest } = instance;
+    if (this.#reopening.has(manifest.name)) return false;
+    if (state.phase === 'Stopped')
+      return !this.#dependsOn(instance, (each) => this.#isEnding(each) || this.#reopening.has(each.manifest.name));
+    const lacks: readonly unknown[] = ['DependencyNotStarted', 'DependencyMissing'];
+    if (state.phase !== 'Failed' || !lacks.includes(state.failure)) return false;
+    return this.#missingDependency(instance) === undefined && this.#dependencyProblem(instance) === undefined;
+  }
+
+  #dependsOn({ manifest }: PluginInstance, matches: (dependency: PluginInstance) => boolean): boolean {
+    return manifest.dependencies.some(({ name }) => {
+      const dependency = this.#instances.get(name);
+      return dependency !== undefined && matches(dependency);
+    });
   }
 
   #manifests(): ReadonlyMap<string, PluginManifest> {
@@ -266,32 +296,6 @@ export class PluginFleet {
     return dependencyProblems(this.#manifests()).get(manifest.name);
   }
 
-  #failWithoutDependencies(instance: PluginInstance): void {
-    const problem = this.#dependencyProblem(instance);
-    if (problem !== undefined && instance.state.phase === 'Created')
-      instance.fail(new Error(problem), 'DependencyMissing');
-  }
-
-  async #start(instance: PluginInstance): Promise<void> {
-    const started = this.#starts.get(instance) ?? this.#startAfterDependencies(instance);
-    this.#starts.set(instance, started);
-    await started;
-  }
-
-  async #startAfterDependencies(instance: PluginInstance): Promise<void> {
-    await instance.resolve();
-    if (instance.state.phase !== 'Resolved') return;
-    await Promise.all(instance.manifest.dependencies.map(async ({ name }) => this.#startDependency(name)));
-    const missing = this.#missingDependency(instance);
-    if (missing === undefined) return instance.start();
-    if (instance.state.phase === 'Resolved') instance.fail(new Error(missing), 'DependencyNotStarted');
-  }
-
-  async #startDependency(name: string): Promise<void> {
-    const instance = this.#instances.get(name);
-    if (instance !== undefined) await this.#start(instance);
-  }
-
   #missingDependency({ manifest }: PluginInstance): string | undefined {
     const missing = manifest.dependencies.find(({ name, optional }) => !optional && this.#phaseOf(name) !== 'Started');
     if (missing === undefined) return undefined;
@@ -299,25 +303,13 @@ export class PluginFleet {
     return `needs plugin "${name}", which is ${this.isEnabled(name) ? this.#phaseOf(name) : 'disabled'}`;
   }
 
-  /** One that has to stop is Stopping for those that need it, also while it waits for others to stop before it. */
+  /** Its dependents see a plugin as Stopping as soon as it has to stop, even while it waits for some of them. */
   #phaseOf(name: string): PluginPhase | undefined {
     const instance = this.#instances.get(name);
-    const phase = instance?.state.phase;
-    return phase === 'Started' && instance !== undefined && this.#stops.has(instance) ? 'Stopping' : phase;
+    return this.#isEnding(instance) ? 'Stopping' : instance?.state.phase;
   }
+}
 
-  async #stop(instance: PluginInstance): Promise<void> {
-    const stopped = this.#stops.get(instance) ?? this.#stopAfterDependents(instance);
-    this.#stops.set(instance, stopped);
-    await stopped;
-  }
-
-  async #stopAfterDependents(instance: PluginInstance): Promise<void> {
-    const { name } = instance.manifest;
-    const dependents = this.instances.filter(
-      ({ manifest, isRunning }) => isRunning && manifest.dependencies.some((each) => each.name === name),
-    );
-    await Promise.all(dependents.map(async (dependent) => this.#stop(dependent)));
-    await instance.stop();
-  }
+function isSettled(instance: PluginInstance | undefined): boolean {
+  return instance === undefined || instance.hasEnded || instance.state.phase === 'Started';
 }

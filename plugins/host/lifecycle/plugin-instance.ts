@@ -1,8 +1,8 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
 import { withDeadline } from '../text/deadline.ts';
 import { errorTextWithPlace } from '../text/error-text.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { checkPlugin } from '../sdk/plugin.ts';
-import { pluginLogger } from './plugin-logger.ts';
 import { pluginDeadlineMs, PluginRun } from './plugin-run.ts';
 import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
@@ -10,7 +10,12 @@ import { nextPhase } from './plugin-state.ts';
 import type { PluginEvent, PluginFailure, PluginPhase, PluginState } from './plugin-state.ts';
 import type { KindProgress } from './served-kinds.ts';
 
-/** One plugin's life, from its manifest to its end. None of its verbs rejects: what goes wrong is its state. */
+interface Retirement {
+  readonly crash?: { readonly error: unknown } | undefined;
+  readonly successor?: PluginSource;
+}
+
+/** One life of a plugin, from its manifest to its end. No method rejects: a problem becomes the state Failed. */
 export class PluginInstance {
   readonly #source: PluginSource;
   readonly #parts: PluginRunParts;
@@ -18,10 +23,12 @@ export class PluginInstance {
   readonly #loading = new AbortController();
   #state: PluginState = { phase: 'Created' };
   #indexing: readonly KindProgress[] = [];
-  #resolved: Promise<void> | undefined;
-  #crash: { readonly error: unknown } | undefined;
+  #isLoading = false;
+  #isRetired = false;
+  #crash: Retirement['crash'];
+  #successor: PluginSource | undefined;
 
-  /** `onChange` hears of every phase but the first, and of the progress of indexes. Must not throw. */
+  /** `onChange` is called for every phase but the first, and for the progress of indexes. It must not throw. */
   constructor(source: PluginSource, parts: PluginRunParts, onChange: (instance: PluginInstance) => void) {
     this.#source = source;
     this.#onChange = onChange;
@@ -53,24 +60,34 @@ export class PluginInstance {
     return this.#indexing;
   }
 
-  /** It holds something that a stop has to take back. */
+  /** Its module is being loaded, or has been. */
+  get isLoading(): boolean {
+    return this.#isLoading;
+  }
+
+  /** It has to stop, whatever is wanted of the plugin. */
+  get isRetired(): boolean {
+    return this.#isRetired;
+  }
+
+  /** The source of the next instance; undefined when it is this one's. */
+  get successor(): PluginSource | undefined {
+    return this.#successor;
+  }
+
+  /** It holds something that a stop has to release. */
   get isRunning(): boolean {
     return ['Starting', 'Started', 'Stopping'].includes(this.#state.phase);
   }
 
-  /** It has come to an end of its life; one that comes back is another instance. */
+  /** It is Stopped or Failed for good; a plugin that comes back is another instance. */
   get hasEnded(): boolean {
     return this.#phase === 'Stopped' || this.#phase === 'Failed';
   }
 
-  /** Loads the plugin's module, once. A top level that throws, or never ends, fails this plugin alone. */
-  resolve(): Promise<void> {
-    this.#resolved ??= this.#resolve();
-    return this.#resolved;
-  }
-
-  async #resolve(): Promise<void> {
-    if (this.#phase !== 'Created') return;
+  /** Loads the plugin's module; called once. A top level that throws or never ends fails this plugin alone. */
+  async load(): Promise<void> {
+    this.#isLoading = true;
     const { clock } = this.#parts;
     try {
       const exported = await withDeadline(async () => this.#source.load(), {
@@ -86,7 +103,7 @@ export class PluginInstance {
     }
   }
 
-  /** Starts a plugin that is Resolved; leaves it Started or Failed, unless it is stopped meanwhile. */
+  /** Starts a plugin that is Resolved. It is Started or Failed afterwards, unless it is stopped meanwhile. */
   async start(): Promise<void> {
     if (this.#state.phase !== 'Resolved') return;
     const run = new PluginRun(this.#source, this.#state.plugin, this.#parts);
@@ -95,22 +112,21 @@ export class PluginInstance {
       await run.start();
       if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
     } catch (error) {
-      // Who stops it takes back what it holds.
+      // A stop that came meanwhile releases what it holds.
       if (this.#phase !== 'Starting') return;
       await run.stop();
       if (this.#phase === 'Starting') this.fail(error, failureOf(error));
     }
   }
 
-  /** The plugin is Failed for this once it has stopped. */
-  noteCrash(error: unknown): void {
-    this.#crash ??= { error };
+  /** This instance has to stop: its files are to be read again, a `successor` replaces it, or it has crashed (then it is Failed). */
+  retire({ crash, successor }: Retirement = {}): void {
+    this.#isRetired = true;
+    this.#crash ??= crash;
+    this.#successor = successor ?? this.#successor;
   }
 
-  /**
-   * Leaves the plugin Stopped, or Failed when its stop fails or it has crashed; what it had registered is gone either way.
-   * Called once.
-   */
+  /** Ends as Stopped, or as Failed after a crash or when its stop fails. Releases all that it has registered. Called once. */
   async stop(): Promise<void> {
     const state = this.#state;
     this.#loading.abort();
@@ -129,13 +145,13 @@ export class PluginInstance {
     this.#move('fail', { phase: 'Failed', failure, reason });
   }
 
-  /** Nothing of it is on its way, and its controllers have nothing to do. */
+  /** No step is under way, and its controllers have nothing to do. */
   isIdle(): boolean {
     const state = this.#state;
     return state.phase === 'Started' ? state.run.isIdle() : this.hasEnded;
   }
 
-  /** A method, since the compiler does not know that a state changes while something is awaited. */
+  /** A getter, because the compiler assumes that the field does not change during an await. */
   get #phase(): PluginPhase {
     return this.#state.phase;
   }
@@ -149,9 +165,19 @@ export class PluginInstance {
   }
 }
 
-/** By its name: the server may be another copy of the package. */
+/** Compares names, because the server may use another copy of the package. */
 function failureOf(error: unknown): PluginFailure {
   const name = error instanceof Error ? error.name : '';
   if (name === 'SettingsError') return 'SettingsInvalid';
   return name === 'IndexBuildError' ? 'IndexBuildFailed' : 'StartFailed';
+}
+
+/** A logger that adds the plugin's name to each line. */
+function pluginLogger(logger: Logger, plugin: string): Logger {
+  return {
+    debug: (fields, message) => logger.debug({ plugin, ...fields }, message),
+    info: (fields, message) => logger.info({ plugin, ...fields }, message),
+    warn: (fields, message) => logger.warn({ plugin, ...fields }, message),
+    error: (fields, message) => logger.error({ plugin, ...fields }, message),
+  };
 }

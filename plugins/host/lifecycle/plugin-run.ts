@@ -12,16 +12,15 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { applyDeclaredObjects } from '../declared/apply-declared-objects.ts';
-import { withDeadline } from '../text/deadline.ts';
+import { orAbort, withDeadline } from '../text/deadline.ts';
 import { createdByKey } from '../declared/declared-mark.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
 import { errorText } from '../text/error-text.ts';
 import type { EventBus, OwnedEvents } from '../exchange/event-bus.ts';
 import type { ExtensionTable, OwnedExtensions } from '../exchange/extension-table.ts';
-import { HeldObjects } from './held-objects.ts';
+import { BlockedDeletions } from './blocked-deletions.ts';
 import { withModelPlace } from '../text/model-place.ts';
-import { orAbort } from '../text/or-abort.ts';
 import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from '../sdk/plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from '../sdk/plugin.ts';
@@ -51,11 +50,11 @@ export interface PluginRunParts {
   readonly extensions: ExtensionTable;
   readonly events: EventBus;
   readonly clock: Clock;
-  /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
+  /** Lease times of the plugin's controllers, which then work in one of the processes that share the database. Absent: in each. */
   readonly leaderElection?: LeaseTimes;
   /** The plugin's own. */
   readonly logger: Logger;
-  /** As {@link awaitServed} calls it. */
+  /** Called as {@link awaitServed} describes. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 
@@ -76,7 +75,7 @@ export class PluginRun {
   readonly #client: PluginClient;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
-  readonly #held = new HeldObjects();
+  readonly #held = new BlockedDeletions();
   readonly #abort = new AbortController();
   /** Aborts before `#abort`: nothing more of the plugin begins, and its controllers end. */
   readonly #stopping = new AbortController();
@@ -121,7 +120,7 @@ export class PluginRun {
 
   async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
-    // In the same turn: nobody can have written to these kinds yet.
+    // In the same turn: no client can have written to these kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
@@ -140,7 +139,7 @@ export class PluginRun {
 
   /**
    * Ends all of it: endpoints, controllers (their runs have 30 s), the signal, the plugin's stop, its kinds. Never
-   * rejects; answers what went wrong. May be called while `start` is under way, which then rejects.
+   * rejects; returns what went wrong. May be called while `start` is under way, which then rejects.
    */
   stop(): Promise<string | undefined> {
     this.#stopped ??= this.#stop();
@@ -158,7 +157,7 @@ export class PluginRun {
   }
 
   /** What its finalizers hold back, counted when it stops. */
-  get held(): HeldObjects {
+  get held(): BlockedDeletions {
     return this.#held;
   }
 
@@ -179,7 +178,7 @@ export class PluginRun {
     this.#settings.close();
     this.#stopping.abort(new Error('the plugin is being stopped'));
     await this.#managed;
-    await this.#countHeld();
+    await this.#countBlocked();
     this.#events.close();
     this.#abort.abort(this.#stopping.signal.reason);
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
@@ -209,7 +208,7 @@ export class PluginRun {
     try {
       await starting;
     } catch {
-      // It failed: that has been told, or nobody waits for it any more.
+      // It failed: the error has been reported, or nothing waits for it any more.
       return;
     }
     this.#stopHook = stopHook;
@@ -217,13 +216,13 @@ export class PluginRun {
   }
 
   /** While its kinds are still served. That it fails is no failure of the plugin. */
-  async #countHeld(): Promise<void> {
+  async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
-    const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
+    const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };
     try {
       await withDeadline(async () => this.#held.count(this.#client, server), bounds);
     } catch (err) {
-      logger.warn({ err }, 'what the finalizers of a plugin hold back could not be counted');
+      logger.warn({ err }, 'could not count the deletions that the finalizers of a plugin block');
     }
   }
 
@@ -235,10 +234,7 @@ export class PluginRun {
       await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
       return undefined;
     } catch (err) {
-      this.#parts.logger.error(
-        { err },
-        'the stop of a plugin failed; what it had registered is taken back all the same',
-      );
+      this.#parts.logger.error({ err }, 'the stop of a plugin failed; everything that it registered is removed anyway');
       return errorText(err);
     }
   }
@@ -276,7 +272,7 @@ export class PluginRun {
     });
   }
 
-  /** A kind that is registered after the start: nobody awaits its index. */
+  /** A kind that is registered after the start: nothing awaits its index. */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {
       if (!this.#signal.aborted) this.#parts.logger.error({ err, kind: kind.kind }, 'a kind could not be indexed');
@@ -345,7 +341,7 @@ export class PluginRun {
           this.#scheme.unregister(descriptor);
           return [];
         } catch (err) {
-          this.#parts.logger.error({ err, kind: descriptor.kind }, 'the kind of a plugin was taken back with an error');
+          this.#parts.logger.error({ err, kind: descriptor.kind }, 'could not unregister a kind of a plugin');
           return [errorText(err)];
         }
       });

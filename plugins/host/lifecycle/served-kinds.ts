@@ -1,7 +1,7 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
-import { orAbort } from '../text/or-abort.ts';
+import { orAbort } from '../text/deadline.ts';
 
 /** How far a kind is that is being indexed. */
 export interface KindProgress {
@@ -17,7 +17,7 @@ export interface AwaitServedOptions {
   readonly logger: Logger;
   /** Gives the wait up; rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Told of the kinds that are being indexed: at once, with each line of the log, and of none in the end. */
+  /** Called with the kinds that are being indexed: at once, with each log line, and at the end with none. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 

@@ -1,6 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Condition, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
-import type { HeldKind } from '../lifecycle/held-objects.ts';
+import type { BlockedKind } from '../lifecycle/blocked-deletions.ts';
 import type { PluginPhase, PluginWishes } from '../lifecycle/plugin-state.ts';
 import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
@@ -10,7 +10,7 @@ export interface PluginIdentity {
   readonly version?: string;
   readonly displayName?: string;
   readonly description?: string;
-  /** Of the interface that the plugin is written for: `2.15` or `2.9`. */
+  /** Revision of the interface that the plugin is written for: `2.15` or `2.9`. */
   readonly revision?: string;
   /** semver range of the host. */
   readonly requires?: string;
@@ -22,7 +22,7 @@ export interface PluginIdentity {
 /** All but the wishes is the manifest's, and comes back when it is changed. */
 export interface PluginSpec extends PluginIdentity, PluginWishes {}
 
-/** Of a spec. */
+/** The wishes in a spec. */
 export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
   return { enabled, ...(reload === undefined ? {} : { reload }) };
 }
@@ -39,7 +39,7 @@ export interface PluginObserved {
   /** The kinds whose indexes are being built. */
   readonly indexing?: readonly KindProgress[];
   /** Objects that are declared deleted, and wait for the plugin, which does not run: a finalizer of its keeps them. */
-  readonly heldBack?: readonly HeldKind[];
+  readonly heldBack?: readonly BlockedKind[];
   readonly conditions?: readonly Condition[];
 }
 

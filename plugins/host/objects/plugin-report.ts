@@ -1,6 +1,6 @@
 import { setCondition } from '@homeostat/controller-runtime/api';
 import type { Condition, NewCondition } from '@homeostat/controller-runtime/api';
-import type { HeldKind } from '../lifecycle/held-objects.ts';
+import type { BlockedKind } from '../lifecycle/blocked-deletions.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import type { PluginIdentity, PluginObserved } from './plugin-kind.ts';
 import type { PluginFailure, PluginPhase } from '../lifecycle/plugin-state.ts';
@@ -20,7 +20,7 @@ export interface PluginReport {
   /** Fields of its declared objects that others have changed. */
   readonly contested: readonly string[];
   /** What its finalizers hold back while it does not run; absent where that is not known. */
-  readonly held?: readonly HeldKind[];
+  readonly held?: readonly BlockedKind[];
   /** When it was so, in ms of the clock. */
   readonly atMs: number;
 }
@@ -39,7 +39,7 @@ export function identityOf(manifest: PluginManifest): PluginIdentity {
   };
 }
 
-/** As Kubernetes has it for the message of a condition. */
+/** The limit of Kubernetes for the message of a condition. */
 const maxMessageLength = 32_768;
 
 /** The status that a report amounts to. `present` is the one that it replaces: times of conditions go on. */

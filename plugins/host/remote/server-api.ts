@@ -1,5 +1,5 @@
-import { refusalError, requestServer } from './server-request.ts';
-import type { ServerAddress } from './server-request.ts';
+import { refusalError, requestServer } from './request-server.ts';
+import type { ServerAddress } from './request-server.ts';
 
 /** Paths of a server that no model is known for: discovery, and the objects that it leads to. */
 export class ServerApi {

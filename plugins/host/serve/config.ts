@@ -1,10 +1,9 @@
 import { checkProxy, checkServiceDomain, checkToken } from '@homeostat/apiserver';
 import type { Retention, TlsOptions } from '@homeostat/apiserver';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { environmentName, serveOptions } from './serve-options.ts';
 import type { ServeOptionName } from './serve-options.ts';
-import { secretFileProblem } from '../text/secret-file.ts';
 import { parseYamlMapping } from '../text/yaml-mapping.ts';
 
 /** How `homeostat serve` runs. */
@@ -56,7 +55,7 @@ export class ConfigError extends Error {
 }
 
 export interface ConfigSources {
-  /** By option name, as the command line has them. */
+  /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -282,7 +281,8 @@ class ConfigValues {
       const file = parseYamlMapping(readFileSync(path, 'utf8'));
       const known = Object.keys(serveOptions).filter((option) => option !== 'config');
       for (const key of Object.keys(file)) {
-        if (!known.includes(key)) this.problems.push(`${path}: ${key}: is no option; there are ${known.join(', ')}`);
+        if (!known.includes(key))
+          this.problems.push(`${path}: ${key}: is not an option; the options are ${known.join(', ')}`);
       }
       const problem = holdsSecret(file) ? secretFileProblem(path) : undefined;
       if (problem !== undefined) this.problems.push(`${origin}: ${path}: ${problem}`);
@@ -305,4 +305,18 @@ function holdsSecret({ token, database }: Readonly<Record<string, unknown>>): bo
 /** The file may hold the token, and an error of YAML quotes what it stumbled over; its cause has whole lines. */
 function withoutQuotes(error: unknown): string {
   return error instanceof Error ? error.message.replace(/"[^"]*"/g, '"…"') : String(error);
+}
+
+/**
+ * Returns what is wrong with the mode of a file that holds a secret; undefined when nothing is. Only the owner may have
+ * access; the group may read a file that root owns, so that a service can mount a secret.
+ */
+function secretFileProblem(path: string): string | undefined {
+  // Windows has no such modes.
+  if (process.platform === 'win32') return undefined;
+  const { mode, uid } = statSync(path);
+  const forbidden = uid === 0 ? 0o037 : 0o077;
+  if ((mode & forbidden) === 0) return undefined;
+  const octal = (mode & 0o777).toString(8).padStart(4, '0');
+  return `others than its owner have access to this file, which holds a secret (mode ${octal}): chmod 600 it`;
 }

@@ -1,5 +1,4 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { orAbort } from './or-abort.ts';
 
 export interface DeadlineOptions {
   /** Names the work in the error. */
@@ -12,7 +11,7 @@ export interface DeadlineOptions {
 
 /**
  * Waits for work that need not ever end: rejects when the time is over or the signal aborts. The work itself cannot be
- * stopped; how it ends later is nobody's concern any more.
+ * stopped; its later result is ignored.
  */
 export async function withDeadline<V>(work: () => V | Promise<V>, options: DeadlineOptions): Promise<V> {
   const { what, timeoutMs, clock, signal } = options;
@@ -25,5 +24,19 @@ export async function withDeadline<V>(work: () => V | Promise<V>, options: Deadl
     return await orAbort((async () => work())(), end);
   } finally {
     clock.clearTimeout(timer);
+  }
+}
+
+/** Resolves as the work does. If the signal aborts first, rejects with its reason; the result of the work is then ignored. */
+export async function orAbort<V>(work: Promise<V>, signal: AbortSignal): Promise<V> {
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }

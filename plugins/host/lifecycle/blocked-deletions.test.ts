@@ -3,7 +3,7 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { controller } from '../index.ts';
-import type { HeldKind } from './held-objects.ts';
+import type { BlockedKind } from './blocked-deletions.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { pluginKind } from '../objects/plugin-kind.ts';
 import { sourceNeeding } from '../package/plugin-source.fixture.ts';
@@ -34,7 +34,7 @@ describe('what the finalizers of a plugin hold back while it does not run', () =
 
   const idle = async (): Promise<unknown> =>
     eventually(() => host.isIdle(), { describe: () => JSON.stringify(host.statuses()) });
-  const held = async (): Promise<readonly HeldKind[] | undefined> =>
+  const held = async (): Promise<readonly BlockedKind[] | undefined> =>
     (await server.client.get(kind, 'guards')).status?.heldBack;
 
   async function enable(enabled: boolean, name = 'guards'): Promise<void> {

@@ -3,8 +3,8 @@ import type { Client, ControllerDefinition } from '@homeostat/controller-runtime
 import { apiVersionOf, formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** Objects that are declared deleted, and that a finalizer of a plugin's keeps. */
-export interface HeldKind {
+/** Objects of one kind that are being deleted, and that a finalizer of a plugin keeps. */
+export interface BlockedKind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly finalizer: string;
@@ -21,35 +21,35 @@ interface Finalizer {
 const maxNames = 10;
 const pageSize = 500;
 
-/** What the finalizers of a plugin's controllers hold back while nobody sees to them. */
-export class HeldObjects {
+/** Counts the objects whose deletion the finalizers of a plugin's controllers block while the plugin does not run. */
+export class BlockedDeletions {
   readonly #finalizers: Finalizer[] = [];
-  readonly #counted = new Map<Finalizer, HeldKind>();
+  readonly #counted = new Map<Finalizer, BlockedKind>();
 
-  /** A controller with a cleanup has a finalizer; those of class form see to theirs themselves. */
+  /** A controller with a cleanup has a finalizer; a reconciler class handles its own finalizers. */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
     if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });
   }
 
-  /** As of the last count: the kinds of which any are held. */
-  get kinds(): readonly HeldKind[] {
+  /** The kinds with blocked deletions, as of the last count. */
+  get kinds(): readonly BlockedKind[] {
     return [...this.#counted.values()].filter(({ count }) => count > 0);
   }
 
   /**
-   * Counts them; kinds that are not served, whose objects cannot change, stay as they were counted. Answers whether any of
+   * Counts them; kinds that are not served, whose objects cannot change, keep their last count. Returns whether any of
    * the kinds is served.
    */
   async count(client: Client, server: Pick<ApiServer, 'schemeManager' | 'indexingProgress'>): Promise<boolean> {
     const served = this.#finalizers.filter(
       ({ model }) => server.schemeManager.lookup(model) !== undefined && server.indexingProgress(model) === undefined,
     );
-    for (const each of served) this.#counted.set(each, await countHeld(client, each));
+    for (const each of served) this.#counted.set(each, await countBlocked(client, each));
     return served.length > 0;
   }
 }
 
-async function countHeld(client: Client, { model, finalizer }: Finalizer): Promise<HeldKind> {
+async function countBlocked(client: Client, { model, finalizer }: Finalizer): Promise<BlockedKind> {
   const names: string[] = [];
   let count = 0;
   let next: string | undefined;

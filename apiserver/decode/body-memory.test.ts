@@ -1,0 +1,48 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { isApiError } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { BodyMemory } from './body-memory.ts';
+
+const KiB = 1024;
+
+describe('BodyMemory', () => {
+  function request(headers: Readonly<Record<string, string>>): IncomingMessage {
+    const made = new IncomingMessage(new Socket());
+    Object.assign(made.headers, headers);
+    return made;
+  }
+
+  const chunked = { 'transfer-encoding': 'chunked' };
+
+  function isRefused(memory: BodyMemory, bytes: number, headers: Readonly<Record<string, string>> = chunked): boolean {
+    try {
+      memory.hold(request(headers), bytes);
+      return false;
+    } catch (error) {
+      return isApiError(error) && error.reason === 'ServiceUnavailable' && error.retryAfterSeconds === 1;
+    }
+  }
+
+  it('refuses what exceeds the bound, until enough is released', () => {
+    const memory = new BodyMemory(100 * KiB);
+    const first = request(chunked);
+    memory.hold(first, 60 * KiB);
+    expect(isRefused(memory, 60 * KiB)).to.equal(true);
+    memory.hold(first, 40 * KiB);
+    expect(isRefused(memory, 60 * KiB)).to.equal(false);
+    memory.release(first);
+    expect(isRefused(memory, 40 * KiB)).to.equal(false);
+    expect(isRefused(memory, 20 * KiB)).to.equal(true);
+  });
+
+  it('counts no body that is small by its length, since nobody releases it, whatever memory it takes', () => {
+    const memory = new BodyMemory(100 * KiB);
+    for (let count = 0; count < 100; count += 1) {
+      expect(isRefused(memory, 18 * KiB, { 'content-length': '15000' })).to.equal(false);
+    }
+    expect(isRefused(memory, 10 * KiB)).to.equal(false);
+    expect(isRefused(memory, 90 * KiB, { 'content-length': '100', 'content-encoding': 'gzip' })).to.equal(false);
+    expect(isRefused(memory, 20 * KiB)).to.equal(true);
+  });
+});

@@ -1,0 +1,38 @@
+import { isIPv6 } from 'node:net';
+
+/**
+ * The addresses that count as one client: an address of IPv4, or the /64 of an address of IPv6, all of which one customer of a
+ * network has. An address of IPv4 in IPv6 (`::ffff:10.0.0.1`) is that of IPv4.
+ */
+export function addressBlock(address: string): string {
+  if (!isIPv6(address)) return address;
+  const groups = groupsOf(address);
+  const [, , , , , mapped = 0, high = 0, low = 0] = groups;
+  if (mapped === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+  }
+  return `${groups.slice(0, 4).map(hexOf).join(':')}::/64`;
+}
+
+/** The eight numbers of an address, whatever form it is written in. */
+function groupsOf(address: string): readonly number[] {
+  const [unzoned = ''] = address.split('%');
+  const [left = '', right] = unzoned.split('::');
+  const before = partsOf(left);
+  const after = partsOf(right ?? '');
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
+  return [...before, ...zeros, ...after];
+}
+
+function partsOf(text: string): readonly number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [Number.parseInt(part, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number);
+    return [a * 256 + b, c * 256 + d];
+  });
+}
+
+function hexOf(group: number): string {
+  return group.toString(16);
+}

@@ -1,0 +1,45 @@
+import {
+  ApiError,
+  leaderHeader,
+  parseLeaderEpoch,
+  parsePreconditions,
+  preconditionsHeader,
+} from '@homeostat/controller-runtime/api';
+import type { LeaderEpoch, Preconditions } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import { quote } from './query.ts';
+
+type WithHeaders = Pick<Context, 'headers'>;
+
+/** As which leader a request writes. Throws ApiError BadRequest for a header that cannot be read. */
+export function readLeader(context: WithHeaders): { readonly leader?: LeaderEpoch } {
+  const form = '<namespace>/<name>/<uid>/<transitions> of a Lease';
+  const leader = readHeader(context, leaderHeader, { title: 'Homeostat-Leader', parse: parseLeaderEpoch, form });
+  return leader === undefined ? {} : { leader };
+}
+
+/** The preconditions of a PATCH. Throws ApiError BadRequest for a header that cannot be read. */
+export function readPreconditionsHeader(context: WithHeaders): { readonly preconditions?: Preconditions } {
+  const form = 'uid=<uid>, resourceVersion=<revision>, or both with & between them';
+  const title = 'Homeostat-Preconditions';
+  const preconditions = readHeader(context, preconditionsHeader, { title, parse: parsePreconditions, form });
+  return preconditions === undefined ? {} : { preconditions };
+}
+
+interface HeaderForm<T> {
+  /** The name of the header, as messages show it. */
+  readonly title: string;
+  /** Returns undefined for a value that cannot be read. */
+  readonly parse: (text: string) => T | undefined;
+  /** The form of its values, in words that follow "must be". */
+  readonly form: string;
+}
+
+function readHeader<T>({ headers }: WithHeaders, name: string, { title, parse, form }: HeaderForm<T>): T | undefined {
+  const header = headers[name];
+  if (header === undefined) return undefined;
+  const text = String(header);
+  const value = parse(text);
+  if (value !== undefined) return value;
+  throw new ApiError('BadRequest', `header ${title}: Invalid value: ${quote(text)}: must be ${form}`);
+}

@@ -1,0 +1,74 @@
+import { isBroken } from '../../index/broken-entry.ts';
+import type { FeedChange } from '../../index/change-feed.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { feedChange } from '../kinds/resource.ts';
+import type { Resource } from '../kinds/resource.ts';
+
+/** The state of a kind at a later revision, where it is not known how it came about. */
+export interface LaterState {
+  readonly revision: number;
+  /** By key. */
+  readonly entries: ReadonlyMap<string, Entry>;
+}
+
+/** A kind's later state, ready to be taken. */
+export interface Leap {
+  /** False when the kind has changed since the leap was made: it has to be made again. */
+  isCurrent(): boolean;
+  /**
+   * The kind takes the state in this turn: watchers have lost their place. Resolves when those who follow in process know all
+   * differences.
+   */
+  take(): Promise<void>;
+}
+
+/** Objects that are compared in one step: about a millisecond. */
+const comparedPerStep = 1000;
+
+/** Makes a leap in steps, while the kind is read. */
+export function* leapSteps(resource: Resource, { entries, revision }: LaterState): Steps<Leap> {
+  const { cache, feed, history } = resource;
+  const seen = feed.revision;
+  const differences = [
+    ...(yield* changedSteps(resource, { entries, revision })),
+    ...(yield* goneSteps(resource, { entries, revision })),
+  ];
+  const contents = yield* cache.contentsOf(entries.values());
+  return {
+    isCurrent: () => feed.revision === seen,
+    take: () => {
+      cache.take(contents);
+      const told = feed.leap(revision, differences);
+      history.prune();
+      return told;
+    },
+  };
+}
+
+function* changedSteps({ cache }: Resource, { entries, revision }: LaterState): Steps<FeedChange[]> {
+  const changes: FeedChange[] = [];
+  let compared = 0;
+  for (const entry of entries.values()) {
+    compared += 1;
+    if (compared % comparedPerStep === 0) yield;
+    const known = cache.get(entry.key);
+    // Watchers keep what they know: that it broke is no change of the object.
+    if (isBroken(entry) || known?.revision === entry.revision) continue;
+    const isAnother = known !== undefined && known.uid !== entry.uid;
+    if (isAnother) changes.push(feedChange('delete', { ...known, revision }, known));
+    changes.push(feedChange('update', entry, isAnother ? undefined : known));
+  }
+  return changes;
+}
+
+function* goneSteps({ cache }: Resource, { entries, revision }: LaterState): Steps<FeedChange[]> {
+  const changes: FeedChange[] = [];
+  let compared = 0;
+  for (const entry of cache.entries()) {
+    compared += 1;
+    if (compared % comparedPerStep === 0) yield;
+    if (!entries.has(entry.key)) changes.push(feedChange('delete', { ...entry, revision }, entry));
+  }
+  return changes;
+}

@@ -1,0 +1,84 @@
+import { stepsOf } from '../../turns/in-turns.ts';
+import type { MeasuredWork } from '../../turns/in-turns.ts';
+import type { Steps } from '../../turns/steps.ts';
+import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
+
+/** Characters times states that re2js matches at once: 10 ms in the worst case. Usual objects need a tenth of it. */
+const maxAtOnce = 50_000;
+
+/** Steps of sliced matches in one turn: 4 ms. */
+const stepsPerTurn = 200_000;
+
+/** All steps for one value: 0.4 s. A URL of 64 KiB takes some 400,000, a megabyte of base64 7,500,000. */
+const maxSteps = 20_000_000;
+
+/** To judge a value again costs up to 10 ms. */
+const stepsPerPass = 500_000;
+
+interface Unmatched {
+  readonly pattern: LinearPattern;
+  readonly text: string;
+}
+
+/**
+ * The matches that the judging of one value needs. Judging cannot wait in the middle. So a match that would take long is first
+ * taken to succeed; then it is carried out in slices, and the value is judged again with its result.
+ */
+export class PatternMatches {
+  readonly #patterns: LinearPatterns;
+  readonly #results = new Map<LinearPattern, Map<string, boolean>>();
+  #unmatched: Unmatched[] = [];
+  #leftAtOnce = maxAtOnce;
+  #steps = 0;
+
+  constructor(patterns: LinearPatterns) {
+    this.#patterns = patterns;
+  }
+
+  /** Returns what is judged; undefined when the matches would take too long. */
+  *decide<R>(judge: () => R): Steps<R | undefined> {
+    while (this.#steps <= maxSteps) {
+      this.#leftAtOnce = maxAtOnce;
+      const verdict = this.#patterns.matchBy(this, judge);
+      if (this.#unmatched.length === 0) return verdict;
+      yield 'long';
+      yield* stepsOf(this.#matchAll(), stepsPerTurn);
+      this.#steps += stepsPerPass;
+    }
+    return undefined;
+  }
+
+  /** Whether a text matches, as far as it is known: true for a match that is still to be carried out. */
+  test(pattern: LinearPattern, text: string): boolean {
+    const known = this.#results.get(pattern)?.get(text);
+    if (known !== undefined) return known;
+    const size = pattern.states * text.length;
+    if (size <= this.#leftAtOnce) {
+      this.#leftAtOnce -= size;
+      return pattern.test(text);
+    }
+    this.#store(pattern, text, true);
+    this.#unmatched.push({ pattern, text });
+    return true;
+  }
+
+  *#matchAll(): MeasuredWork<void> {
+    const unmatched = this.#unmatched;
+    this.#unmatched = [];
+    for (const { pattern, text } of unmatched) {
+      const match = pattern.match(text);
+      let part = match.next();
+      for (; part.done !== true && this.#steps <= maxSteps; part = match.next()) {
+        this.#steps += part.value;
+        yield part.value;
+      }
+      if (part.done !== true) return;
+      this.#store(pattern, text, part.value);
+    }
+  }
+
+  #store(pattern: LinearPattern, text: string, result: boolean): void {
+    const results = this.#results.get(pattern) ?? new Map<string, boolean>();
+    this.#results.set(pattern, results.set(text, result));
+  }
+}

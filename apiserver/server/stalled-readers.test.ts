@@ -1,0 +1,57 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { StalledReaders } from './stalled-readers.ts';
+
+const KiB = 1024;
+
+/** The system takes what its client reads: over HTTP that shows only in steps of its buffers, of some megabytes. */
+class Connection {
+  bytesWritten = 100_000 * KiB;
+  isDestroyed = false;
+  #taken = 0;
+
+  get writableLength(): number {
+    return this.bytesWritten - this.#taken;
+  }
+
+  take(bytes: number): void {
+    this.#taken = Math.min(this.bytesWritten, this.#taken + bytes);
+  }
+
+  destroy(): never {
+    this.isDestroyed = true;
+    return this as never;
+  }
+}
+
+describe('a connection on which an answer waits', () => {
+  /** Seconds after which it is closed, at most ten minutes; undefined: it is not. */
+  async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
+    const connection = new Connection();
+    const clock = new FakeClock();
+    const stalled = new StalledReaders([connection], clock);
+    for (let seconds = 0; seconds <= 600; seconds += 5) {
+      stalled.check();
+      if (connection.isDestroyed) return seconds;
+      connection.take(bytesOf(seconds));
+      await clock.advance(5000);
+    }
+    return undefined;
+  }
+
+  it('is closed after a minute in which its client read nothing, or less than 512 KiB', async () => {
+    expect(await closedAfter(() => 0)).to.equal(60);
+    expect(await closedAfter(() => 1)).to.equal(60);
+    expect(await closedAfter(() => 512 * KiB * (5 / 60) - 1)).to.equal(60);
+    expect(await closedAfter((seconds) => (seconds < 200 ? 512 * KiB : 1))).to.equal(260);
+  });
+
+  it('stays while its client reads 512 KiB a minute, evenly or at once', async () => {
+    expect(await closedAfter(() => (512 * KiB) / 11)).to.equal(undefined);
+    expect(await closedAfter((seconds) => (seconds % 55 === 0 ? 512 * KiB : 0))).to.equal(undefined);
+  });
+
+  it('stays when everything has been taken', async () => {
+    expect(await closedAfter((seconds) => (seconds === 0 ? 100_000 * KiB : 0))).to.equal(undefined);
+  });
+});

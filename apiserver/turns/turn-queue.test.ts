@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { TurnQueue } from './turn-queue.ts';
+import type { Purpose } from './turn-queue.ts';
+
+describe('TurnQueue', () => {
+  let nowMs: number;
+  let queue: TurnQueue;
+  let log: string[];
+
+  beforeEach(() => {
+    nowMs = 0;
+    queue = new TurnQueue(() => nowMs);
+    log = [];
+  });
+
+  interface Work {
+    readonly name: string;
+    readonly steps: number;
+    readonly stepMs: number;
+    readonly purpose?: Purpose;
+  }
+
+  async function work({ name, steps, stepMs, purpose = 'request' }: Work): Promise<void> {
+    for (let step = 0; step < steps; step += 1) {
+      await queue.next(purpose);
+      log.push(name);
+      nowMs += stepMs;
+    }
+  }
+
+  /** What is done in each turn of the event loop, until all is. */
+  async function turnsOf(works: readonly Promise<void>[]): Promise<string[]> {
+    let isOver = false;
+    const mark = (): void => {
+      log.push('|');
+      if (!isOver) setImmediate(mark);
+    };
+    setImmediate(mark);
+    await Promise.all(works);
+    isOver = true;
+    return log
+      .join('')
+      .split('|')
+      .filter((turn) => turn !== '');
+  }
+
+  it('resumes steps in one turn until 5 ms are used, in the order in which they wait', async () => {
+    const names = 'abcdefgh'.split('');
+    const turns = await turnsOf(names.map((name) => work({ name, steps: 1, stepMs: 2 })));
+    expect(turns).to.deep.equal(['abc', 'def', 'gh']);
+  });
+
+  it('gives each of many works its step before the first gets another', async () => {
+    const turns = await turnsOf(['a', 'b', 'c'].map((name) => work({ name, steps: 3, stepMs: 5 })));
+    expect(turns).to.deep.equal('abcabcabc'.split(''));
+  });
+
+  it('counts the whole of a step that goes on behind several promises', async () => {
+    const deep = async (name: string): Promise<void> => {
+      await (async () => (async () => queue.next('request'))())();
+      await Promise.resolve();
+      log.push(name);
+      nowMs += 5;
+    };
+    expect(await turnsOf([deep('a'), deep('b')])).to.deep.equal(['a', 'b']);
+  });
+
+  it('shares time between requests and background work, however many of either there are', async () => {
+    const requests = Array.from({ length: 50 }, () => work({ name: 'r', steps: 20, stepMs: 1 }));
+    const background = work({ name: 'b', steps: 20, stepMs: 10, purpose: 'background' });
+    const all = turnsOf([...requests, background]);
+    await background;
+    const done = log.filter((each) => each === 'r').length;
+    expect(done).to.be.within(180, 220);
+    await all;
+  });
+
+  it('saves up no time for work that was not there', async () => {
+    await work({ name: 'b', steps: 100, stepMs: 5, purpose: 'background' });
+    log = [];
+    const steps = { steps: 4, stepMs: 5 };
+    await turnsOf([work({ name: 'r', ...steps }), work({ name: 'b', ...steps, purpose: 'background' })]);
+    expect(log.filter((each) => each !== '|').join('')).to.not.match(/rrr|bbb/);
+  });
+});

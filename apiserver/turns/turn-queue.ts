@@ -1,0 +1,81 @@
+/** What work is for: a request whose client waits for it, or the server's own upkeep. */
+export type Purpose = 'request' | 'background';
+
+/** Steps are resumed in one turn of the event loop until they have taken so long. */
+const msPerTurn = 5;
+
+interface Lane {
+  readonly waiting: (() => void)[];
+  /** Time that its steps have taken. */
+  usedMs: number;
+}
+
+/**
+ * Shares the event loop among pieces of long work. A turn resumes them in the order in which they came, until 5 ms are used: one
+ * step a turn would make each of many large writes wait for the steps of all others, and longer turns would delay small
+ * requests. Where requests and background work both wait, each gets half of the time, so that neither starves the other.
+ */
+export class TurnQueue {
+  readonly #nowMs: () => number;
+  readonly #lanes: Readonly<Record<Purpose, Lane>> = {
+    request: { waiting: [], usedMs: 0 },
+    background: { waiting: [], usedMs: 0 },
+  };
+  #running: Lane | undefined;
+  #isScheduled = false;
+  #turnBeganMs = 0;
+
+  /** `nowMs`: a monotonic clock. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Resolves when the caller may do its next step. */
+  next(purpose: Purpose): Promise<void> {
+    return new Promise((resolve) => {
+      const { request, background } = this.#lanes;
+      const lane = this.#lanes[purpose];
+      // Time that nobody asked for is not saved up.
+      if (lane.waiting.length === 0 && lane !== this.#running) {
+        lane.usedMs = Math.max(request.usedMs, background.usedMs);
+      }
+      lane.waiting.push(resolve);
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#turnBeganMs = this.#nowMs();
+      this.#resume();
+    });
+  }
+
+  #resume(): void {
+    const lane = this.#nextLane();
+    this.#isScheduled = lane !== undefined;
+    if (lane === undefined) return;
+    const beganMs = this.#nowMs();
+    this.#running = lane;
+    lane.waiting.shift()?.();
+    // The step runs in microtasks. A tick comes after all of them.
+    queueMicrotask(() => process.nextTick(() => this.#goOn(lane, beganMs)));
+  }
+
+  #goOn(lane: Lane, beganMs: number): void {
+    const nowMs = this.#nowMs();
+    lane.usedMs += nowMs - beganMs;
+    this.#running = undefined;
+    if (nowMs - this.#turnBeganMs < msPerTurn) return this.#resume();
+    this.#isScheduled = false;
+    if (this.#nextLane() !== undefined) this.#schedule();
+  }
+
+  #nextLane(): Lane | undefined {
+    const { request, background } = this.#lanes;
+    if (request.waiting.length === 0) return background.waiting.length === 0 ? undefined : background;
+    return background.waiting.length > 0 && background.usedMs < request.usedMs ? background : request;
+  }
+}

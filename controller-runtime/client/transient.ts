@@ -1,9 +1,0 @@
-import { isApiError } from '../api/index.ts';
-
-/**
- * True for failures that time may heal: no connection, a broken stream, 429, 5xx. What the server refuses for the
- * request's own sake (400, 401, 403, 404, 410) is not among them.
- */
-export function isTransient(error: unknown): boolean {
-  return !isApiError(error) || error.code === 429 || error.code >= 500;
-}
