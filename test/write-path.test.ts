@@ -38,7 +38,10 @@ function listOf(files: readonly string[]): string {
   const lines = stops.flatMap(([stop], index) => {
     const own = files.filter((file) => stopOf(file) === stop);
     const folders = [...new Set(own.map(dirname))];
-    return [`- **${String(index + 1)}. ${stop}**`, ...folders.map((folder) => `  - ${folder}: ${namesIn(folder, own)}`)];
+    return [
+      `- **${String(index + 1)}. ${stop}**`,
+      ...folders.map((folder) => `  - ${folder}: ${namesIn(folder, own)}`),
+    ];
   });
   return ['<!-- one create -->', '', ...lines, '', '<!-- end of one create -->'].join('\n');
 }

@@ -14,11 +14,7 @@ import type { Resource } from '../../registry/kinds/resource.ts';
 import type { ObjectView } from '../../views/object-view.ts';
 import type { Format } from '../request/accept.ts';
 import type { AnswerMemory } from '../response/answer-memory.ts';
-import {
-  readApplyOptions,
-  readDeleteOptions,
-  readWriteOptions,
-} from '../request/write-options.ts';
+import { readApplyOptions, readDeleteOptions, readWriteOptions } from '../request/write-options.ts';
 import type { ReadOptions } from '../request/write-options.ts';
 import { readListOptions } from '../request/list-options.ts';
 import { listPieces, sendPieces, sendStoredList, sendYamlPieces, yamlPieces } from '../response/list-stream.ts';

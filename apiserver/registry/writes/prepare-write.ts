@@ -48,7 +48,9 @@ export function* prepareWrite(
 ): Steps<PreparedWrite> {
   const { op } = next;
   const { object, answer } =
-    resource.view === undefined ? { object: next.object, answer: undefined } : yield* storedForm(resource, next, stored);
+    resource.view === undefined
+      ? { object: next.object, answer: undefined }
+      : yield* storedForm(resource, next, stored);
   if (isLong && resource.view !== undefined) yield;
   const data = encodeObject(object);
   checkObjectSize(data);
