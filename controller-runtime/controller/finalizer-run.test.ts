@@ -79,7 +79,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
   });
 
-  it('is removed despite another client's write in between, without a second cleanup', async () => {
+  it("is removed despite another client's write in between, without a second cleanup", async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
