@@ -5,7 +5,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { RequiredClaim } from '../store/store.ts';
 
 /** What has a say in the creation of an object beside its kind's own rules. */
-export function createAdmission(table: ResourceTable): NonNullable<RegistryOptions['admit']> {
+export function createAdmission(table: ResourceTable): NonNullable<RegistryOptions['requiredClaims']> {
   const byDefinition = definitionAdmission(table);
   const byNamespace = namespaceAdmission(table);
   return (resource, object) => {

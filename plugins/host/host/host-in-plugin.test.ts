@@ -48,7 +48,7 @@ function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-describe("a host in the plugin's node_modules", function () {
+describe("a host in the plugin's node_modules [slow]", function () {
   this.timeout(timeoutMs * 3);
   const running: ChildProcess[] = [];
   let output: string;
