@@ -45,7 +45,7 @@ const maxNameDraws = 8;
 /** Decisions on a state that another replica changed meanwhile, before the client is asked to try again. */
 const maxRaces = 16;
 
-/** Of writes that say nothing of who writes. Kubernetes' name. */
+/** The field manager of writes that name none. Kubernetes' name. */
 const unknownManager = 'unknown';
 
 export type { RegistryOptions };
@@ -262,7 +262,7 @@ export class Registry {
     return alreadyExists(resource.model, key.name, entry?.deletion !== undefined);
   }
 
-  /** Read, decide, commit; decided anew when another replica was faster. */
+  /** Reads, decides, commits; decides again when another replica was faster. */
   async #change(
     resource: Resource,
     key: ObjectKey,
@@ -357,7 +357,7 @@ export class Registry {
     });
   }
 
-  /** What was stored, or the conflict that has to be decided anew. */
+  /** The stored object, or the conflict that requires a new decision. */
   async #commit(resource: Resource, change: PreparedWrite, dryRun: boolean): Promise<Written | Refusal> {
     const { data, values } = change;
     if (dryRun) return writtenAs(data, change.stored?.revision);

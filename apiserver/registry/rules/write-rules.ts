@@ -116,8 +116,8 @@ function* finishNew(rules: Rules, { proposed, object }: Admitted, request: Creat
 }
 
 /**
- * What hooks made of an object, shaped anew, without a word to the client, which has not sent it. The server's metadata, and
- * what this path does not write, are what they were.
+ * Applies defaults and prunes what hooks returned, without warnings to the client, which has not sent these fields. The
+ * server's metadata, and the fields that this path does not write, stay as they were.
  */
 function acceptAdmitted(
   rules: Rules,
@@ -244,7 +244,7 @@ function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): St
   yield;
   const changed = withVersions(stored, object);
   const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
-  // What goes is not stored, and must be able to go.
+  // A deleted object is not stored, so deletion must succeed even if the object is invalid.
   if (!gone) yield* judgeByModel(rules, changed, stored);
   return { kind: gone ? 'remove' : 'write', object: changed };
 }

@@ -146,7 +146,7 @@ function readAnswer(
   }
 }
 
-/** What a hook refuses a write with, made anew: it goes over the wire, and plugins may be plain JavaScript. */
+/** A new error with what a hook refuses a write with: it is sent to clients, and plugins may be plain JavaScript. */
 function refusalOf(
   error: unknown,
   { resource, target, object }: { readonly resource: Resource; readonly target: Resource; readonly object: ApiObject },

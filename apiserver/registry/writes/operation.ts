@@ -5,7 +5,7 @@ import type { PreparedWrite } from './prepare-write.ts';
 import type { Resource } from '../kinds/resource.ts';
 import { duplicateValue } from '../object/resource-errors.ts';
 
-/** Whoever changes this object holds this key's lock. */
+/** The key of the lock that every change of this object holds. */
 export function lockOf(resource: Resource, key: string): string {
   return resource.keyPrefix + key;
 }
@@ -37,7 +37,7 @@ function requiredBy(
   return requires.length === 0 ? {} : { requires };
 }
 
-/** A conflict that is decided anew. */
+/** A conflict that requires a new decision. */
 export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
 
 /** A conflict that the caller decides again; a lost unique claim (422) is final. */

@@ -24,7 +24,7 @@ export interface Change {
 /** A change with all that its commit holds. */
 export interface PreparedWrite {
   readonly op: Operation['op'];
-  /** As it is stored. */
+  /** The object in the storage version. */
   readonly object: ApiObject;
   readonly stored?: Entry;
   readonly leader: LeaderEpoch | undefined;
@@ -82,7 +82,7 @@ function* storedForm(resource: Resource, { op, object, stored }: Change): Steps<
     return yield* checkedForm(resource, object, stored);
   } catch (error) {
     if (!isApiError(error) || error.reason !== 'InternalError') throw error;
-    // What goes is not stored, and must be able to go: as it was.
+    // A delete must succeed even if the object cannot be converted, so it logs the stored form.
     if (op === 'delete' && stored !== undefined) return { object: decodeObject(stored.bytes), answer: object };
     const { model } = resource;
     throw invalid(model, object.metadata.name, [{ reason: 'FieldValueInvalid', message: error.message }]);
@@ -115,7 +115,10 @@ function inVersion<T extends { readonly message: string }>(cause: T, version: st
   return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
 }
 
-/** Of the next state; a value that another object holds under a unique index is refused here and in the commit. */
+/**
+ * The index values of the next state. A value that another object holds in a unique index is refused here and at the
+ * commit.
+ */
 function indexValues(
   { model, cache }: Resource,
   object: ApiObject,
