@@ -100,7 +100,7 @@ function differencesOf(tests) {
     if (why !== undefined) reasons.set(why, (reasons.get(why) ?? new Set()).add(escaped(recorded)));
   }
   const rows = [...reasons].map(([why, cases]) => `| ${escaped(why)} | ${[...cases].join('<br>')} |`);
-  return ['| What is answered, and why | Recorded cases |', '| --- | --- |', ...rows].join('\n');
+  return ['| Response, and reason | Recorded cases |', '| --- | --- |', ...rows].join('\n');
 }
 
 /** The page with its tables as the tests make it, and everything that is wrong with tags and features. */

@@ -95,15 +95,16 @@ function ruleRow({ id, rule, revision = '', decision, untested }, proofs = []) {
 function pageOf(parts, proofs) {
   const sections = parts.flatMap(({ part, title, rules }) => [
     `\n## ${part}. ${title}\n`,
-    '| Rule | Revision | What holds | Proved by |',
+    '| Rule | Revision | Text | Proved by |',
     '| --- | --- | --- | --- |',
     ...rules.map((rule) => ruleRow(rule, proofs.get(rule.id))),
   ]);
   const count = parts.flatMap(({ rules }) => rules).length;
   return `# Conformance to the specification
 
-The ${count} rules of the specification of the custom model service, part by part, and the tests that prove them. Where a rule
-holds for one revision of the interface only, its number is there; where the document is silent, "decision" leads to what holds.
+The ${count} rules of the specification of the custom model service, part by part, and the tests that prove them. If a rule
+holds for one revision of the interface only, the table has its number. If the document does not decide a question, "decision" links to the
+answer.
 
 Written by \`npm run spec\` from [the rules](spec-rules.yaml) and the tags of the tests; checked by \`npm run spec:check\`.
 ${sections.join('\n')}

@@ -13,27 +13,37 @@ const slowFactor = 12;
 const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? (isSet('CI') ? 6 : 1));
 if (!(timeFactor > 0)) throw new Error('HOMEOSTAT_TEST_TIME_FACTOR must be a positive number');
 
-const hookLists = ['_beforeAll', '_beforeEach', '_afterEach', '_afterAll'];
+const beforeAll = '_beforeAll';
+const hookLists = [beforeAll, '_beforeEach', '_afterEach', '_afterAll'];
 
-/** Every test and hook of a suite and of those in it. */
-function* runnablesOf(suite) {
-  yield* suite.tests;
-  for (const list of hookLists) yield* suite[list];
-  for (const each of suite.suites) yield* runnablesOf(each);
+/** A suite and all suites in it. */
+function* suitesOf(suite) {
+  yield suite;
+  for (const each of suite.suites) yield* suitesOf(each);
 }
 
 const isSlow = (runnable) => runnable.titlePath().some((title) => title.includes(slowTag));
+
+/** A suite that is left out takes its hooks with it. mocha does not let a hook be left out alone. */
+function leaveOutSlow(suite) {
+  for (const each of [suite, ...suite.tests]) if (isSlow(each)) each.pending = true;
+}
+
+/** `defaultMs` is the time of what does not give its own. */
+function scaleTimeout(runnable, defaultMs) {
+  const isSlowByDefault = isSlow(runnable) && runnable.timeout() === defaultMs;
+  runnable.timeout(runnable.timeout() * timeFactor * (isSlowByDefault ? slowFactor : 1));
+}
 
 export const mochaHooks = {
   beforeAll() {
     const root = this.test.parent;
     const defaultMs = root.timeout();
-    for (const runnable of runnablesOf(root)) {
-      const givesItself = runnable.timeout() !== defaultMs;
-      if (isSlow(runnable) && !runsSlowTests) runnable.pending = true;
-      // The time of this hook has begun.
-      if (runnable === this.test) continue;
-      runnable.timeout(runnable.timeout() * timeFactor * (isSlow(runnable) && !givesItself ? slowFactor : 1));
+    for (const suite of suitesOf(root)) {
+      if (!runsSlowTests) leaveOutSlow(suite);
+      const runnables = [...suite.tests, ...hookLists.flatMap((list) => suite[list])];
+      // mocha starts the timer of a hook again when its time is set, even if the hook has ended.
+      for (const each of runnables) if (!root[beforeAll].includes(each)) scaleTimeout(each, defaultMs);
     }
   },
 };

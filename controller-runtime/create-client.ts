@@ -15,7 +15,7 @@ export interface HttpClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bearer token. Over plain HTTP anyone on the way can read it. Default none. */
   readonly token?: string;
-  /** How long one request may take, answer included; of a watch, until its headers. Default 30,000 ms. */
+  /** How long one request may take, including the body of its response; for a watch, until the response headers. Default 30,000 ms. */
   readonly requestTimeoutMs?: number;
   /** A watch on which no byte came for so long is resumed. Default 120,000 ms: twice the interval of bookmarks. */
   readonly watchSilenceMs?: number;
@@ -30,7 +30,7 @@ export interface HttpClientOptions {
   readonly fetch?: typeof fetch;
   /** Default the real time. */
   readonly clock?: Clock;
-  /** Hears of the server's warnings and of interrupted watches. Default silent. */
+  /** Logs the server's warnings and interrupted watches. Default silent. */
   readonly logger?: Logger;
   /** Where requests are counted, as `rest_client_requests_total`. Default nowhere. */
   readonly metrics?: Metrics;

@@ -27,8 +27,8 @@ const arrive = async ({ client }: ScenarioContext): Promise<void> => {
   await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
 };
 
-describe('checkConvergence, without drawn faults', () => {
-  it('finds nothing in a controller without mistakes [slow]', async () => {
+describe('checkConvergence, without drawn faults [slow]', () => {
+  it('finds nothing in a controller without mistakes', async () => {
     const { runs, faults } = await check({ controllers: [host], scenario: comeAndGo });
     expect(faults).to.equal(runs - 1);
   });
@@ -202,7 +202,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     expect(error.faults.join()).to.match(/^no connection at read \d+, list Card$/);
   });
 
-  it('gives faults to those of runnables, their writes included', async () => {
+  it('gives faults to those of runnables, their writes included [slow]', async () => {
     const invitations =
       (isCareful: boolean) =>
       ({ client, clock }: RunnableParts) => [
@@ -283,7 +283,7 @@ describe('checkConvergence, in what it reports', () => {
     await check({ controllers, scenario: comeAndGo, seeds: 3 });
   });
 
-  it('names only the faults that the failure needs, each as simple as it may be', async () => {
+  it('names only the faults that the failure needs, each as simple as it may be [slow]', async () => {
     // These draw two or three faults each, with late failures and caches that lag.
     for (const seed of [5, 34, 37]) {
       const { faults } = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: [seed] });
@@ -292,7 +292,7 @@ describe('checkConvergence, in what it reports', () => {
     }
   });
 
-  it('says the seed, which does it all again', async () => {
+  it('says the seed, which does it all again [slow]', async () => {
     const error = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: 40 });
     const { seed = NaN, faults } = error;
     expect(error.message.split('\n')).to.include.members([

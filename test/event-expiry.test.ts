@@ -83,7 +83,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names()).length === 0);
   });
 
-  it('go in pieces when there are more than a pass takes, and nobody else waits for it', async () => {
+  it('go in pieces when there are more than a pass takes, and nobody else waits for it [slow]', async () => {
     for (let from = 0; from < 1100; from += 100)
       await Promise.all(Array.from({ length: 100 }, (_each, at) => create(`e${from + at}`)));
     await clock.advance(60 * minuteMs);

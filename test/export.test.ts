@@ -105,7 +105,7 @@ describe('an export of a server', () => {
     expect(String(proved.revision)).to.equal(await server.revision(letters));
   });
 
-  it('has what was acknowledged before it began, and never a later write without an earlier one', async () => {
+  it('has what was acknowledged before it began, and never a later write without an earlier one [slow]', async () => {
     await start();
     for (let at = 0; at < 400; at += 1) {
       const pair = [person(`a-first-${at}`, { age: 0 }), person(`z-second-${at}`, { age: 0 })];

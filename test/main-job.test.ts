@@ -18,7 +18,7 @@ async function call<T>(url: string, init: RequestInit = {}): Promise<{ status: n
   return { status: response.status, body: (await response.json()) as T };
 }
 
-describe('homeostat serve with a plugin', () => {
+describe('homeostat serve with a plugin [slow]', () => {
   let directory = '';
   let served: Served | undefined;
 

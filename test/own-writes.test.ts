@@ -103,11 +103,21 @@ describe('A controller that writes a status', () => {
     }
   }
 
-  it('finds it in its next run, each of 10,000 times, in process', async () => {
-    expect((await count(server.client, 20)).stale).to.deep.equal([]);
-  });
+  for (const [runs, tier] of [
+    [2, ''],
+    [20, ' [slow]'],
+  ] as const) {
+    it(`finds it in its next run, each of ${runs * 500} times, in process${tier}`, async () => {
+      expect((await count(server.client, runs)).stale).to.deep.equal([]);
+    });
+  }
 
-  it('finds it in its next run, each of 2,000 times, over HTTP', async () => {
-    expect((await count(createClient(server.url), 4)).stale).to.deep.equal([]);
-  });
+  for (const [runs, tier] of [
+    [1, ''],
+    [4, ' [slow]'],
+  ] as const) {
+    it(`finds it in its next run, each of ${runs * 500} times, over HTTP${tier}`, async () => {
+      expect((await count(createClient(server.url), runs)).stale).to.deep.equal([]);
+    });
+  }
 });

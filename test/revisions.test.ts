@@ -72,7 +72,7 @@ describe('plugins of revision 2.15 and 2.9', () => {
     }
   });
 
-  it('run side by side in the command, and leave what is there as it is at the next start', async () => {
+  it('run side by side in the command, and leave what is there as it is at the next start [slow]', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-revisions-'));
     const plugins = folders.flatMap((folder) => ['--plugin', `examples/${folder}`]);
     const options = [...plugins, '--database', `sqlite:${join(directory, 'both.db')}`];

@@ -92,7 +92,7 @@ for (const { name, create, breaking } of databases) {
       expect((await server.get('/livez')).text).to.match(isOutdated);
     });
 
-    it('ends an older `homeostat serve` in order, with exit code 1', async () => {
+    it('ends an older `homeostat serve` in order, with exit code 1 [slow]', async () => {
       const { child, log } = await serve('--database', database.url);
       const exited = once(child, 'exit');
       await database.upgrade();

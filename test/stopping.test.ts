@@ -76,7 +76,7 @@ describe('a server that stops', () => {
   });
 
   for (const level of ['info', 'debug'])
-    it(`does not wait for a reader of its log that has gone, at the level ${level}`, async () => {
+    it(`does not wait for a reader of its log that has gone, at the level ${level} [slow]`, async () => {
       const { child, url } = await serve('--database', 'memory:', '--log-level', level);
       child.stdout?.destroy();
       expect((await fetch(`${url}/livez`)).status).to.equal(200);

@@ -92,7 +92,7 @@ describe('docs/testing.md', () => {
     await server.stop();
   });
 
-  it('shows how to check that a controller converges', async () => {
+  it('shows how to check that a controller converges [slow]', async () => {
     await checkConvergence({
       controllers: [personController],
       async scenario({ client, settle }) {

@@ -128,7 +128,7 @@ describe('a server that speaks TLS', () => {
     });
   });
 
-  it('sends a watcher that reads late everything, and in order, while others go on', async () => {
+  it('sends a watcher that reads late everything, and in order, while others go on [slow]', async () => {
     await server.create(machines, newMachine('m'));
     const revision = await server.revision(machines);
     const late = await server.watch(`${machines}?watch=true&resourceVersion=${revision}`);

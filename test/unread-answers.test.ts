@@ -86,7 +86,7 @@ describe('answers that clients do not read', () => {
   }
 
   for (const encoding of ['identity', 'gzip'])
-    it(`are made as they are read, and not before: lists, ${encoding}`, async () => {
+    it(`are made as they are read, and not before: lists, ${encoding} [slow]`, async () => {
       const before = bytesInUse();
       await Promise.all(Array.from({ length: 20 }, () => begin(ask(persons, `Accept-Encoding: ${encoding}\r\n`))));
       expect(bytesInUse() - before).to.be.below(allowance);
@@ -94,7 +94,7 @@ describe('answers that clients do not read', () => {
       expect(body.items).to.have.length(objects);
     });
 
-  it('are no more than one on a connection, however many requests it has sent', async () => {
+  it('are no more than one on a connection, however many requests it has sent [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
     // Its own, and that of the metrics.
@@ -130,7 +130,7 @@ describe('answers that clients do not read', () => {
     expect(socket.destroyed).to.equal(false);
   });
 
-  it('are cut off when history has gone past them: they alone would keep what was changed since', async () => {
+  it('are cut off when history has gone past them: they alone would keep what was changed since [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
     for (let index = 0; index < objects; index += 1) await server.put(`${persons}/p${index}`, large(index));

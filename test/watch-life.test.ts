@@ -199,7 +199,7 @@ describe('watch: its life', () => {
 });
 
 describe('watch: a watcher that does not read', () => {
-  it('disturbs neither the others nor memory, and is cut off or told 410', async () => {
+  it('disturbs neither the others nor memory, and is cut off or told 410 [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock, retention: { minAgeMs: 1_000, minChanges: 0, maxBytes: 4 * MiB } });
     await server.create(persons, person('ann'));
@@ -249,7 +249,7 @@ describe('watch: a watcher that does not read', () => {
 });
 
 describe('watch: an end in the midst of the present objects', () => {
-  it('has no bookmark, which would pass over those that were not sent', async () => {
+  it('has no bookmark, which would pass over those that were not sent [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock });
     const tags = ['x'.repeat(MiB)];

@@ -10,26 +10,26 @@ const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedReque
 
 /** What is answered otherwise than by Kubernetes, by the name of the case. A case listed here that does not differ fails. */
 const deviations: Readonly<Record<string, string>> = {
-  'create wrong kind': 'a kind that is not the path’s is 400, as a version that is not',
+  'create wrong kind': 'a kind other than that of the path is 400, like another version',
   'create with resourceVersion': '400 with a reason, not 500 without one',
   'create yaml': 'YAML 1.2, in which Y is a text',
   'post to named': 'there is no POST on an object: 405',
   'patch collection': 'there is no PATCH on a collection: 405',
   'trailing slash list':
-    'a duplicate field, and a namespace for a kind that has none, are refused, so those objects are not here',
-  api: 'the core group is here',
+    'a duplicate field, and a namespace for a kind without namespaces, are refused, so these objects do not exist',
+  api: 'the core group exists',
   'apis aggregated v2beta1': 'v2beta1 is still served, for kubectl 1.27 and 1.28',
-  'fieldSelector "metadata.namespace="': 'selects nothing of a kind without namespaces, and is no mistake',
-  'fieldSelector "metadata.namespace=x"': 'selects nothing of a kind without namespaces, and is no mistake',
+  'fieldSelector "metadata.namespace="': 'selects nothing of a kind without namespaces, and is not an error',
+  'fieldSelector "metadata.namespace=x"': 'selects nothing of a kind without namespaces, and is not an error',
   'fieldSelector "metadata.name"': 'field selectors have the grammar of label selectors',
   'fieldSelector "metadata.name in (l1)"': 'field selectors have the grammar of label selectors',
-  'fieldSelector "spec.gender="': 'an absent value is not an empty one',
+  'fieldSelector "spec.gender="': 'an absent value is not the same as an empty one',
   'put no RV': 'an update without a precondition is unconditional',
   'put RV non-numeric': '400 with a reason, not 500 without one',
-  'put set deletionTimestamp': 'what a client sends as the server’s own is passed over',
-  'patch strategic': 'taken as a merge patch while it has no directive: the default of several clients',
-  'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are passed over, as it demands',
-  'ssa unknown field (default strict? )': 'pruned with a warning, as everywhere, not 500',
+  'put set deletionTimestamp': 'fields that the server sets are ignored in requests',
+  'patch strategic': 'treated as a merge patch if it has no directive: the default of several clients',
+  'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are ignored, as it requires',
+  'ssa unknown field (default strict? )': 'pruned with a warning, as in every write, not 500',
   'delete uid precondition bad': 'details.kind is the plural in every conflict',
   'watch RV bad': '400 with a reason, not 500 without one',
   'delete bad json': '400 with a reason, not 500 without one',
@@ -39,7 +39,7 @@ const deviations: Readonly<Record<string, string>> = {
 const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
   ['delete orphan', 'watch RV=0', 'watch sendInitialEvents no bookmarks', 'watch Table', 'watch=True'].map((name) => [
     name,
-    'the recorded server had no garbage collector, which takes the finalizers of propagation off',
+    'the recorded server had no garbage collector, which removes the finalizers of propagation',
   ]),
 );
 

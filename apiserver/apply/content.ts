@@ -11,6 +11,3 @@ export function contentOf(object: ApiObject): Fields {
   for (const field of ownedMetadata) if (metadata[field] !== undefined) owned[field] = metadata[field];
   return { metadata: owned, ...rest };
 }
-
-/** What an object is compared with when it is new: its metadata is there, and nobody's. */
-export const noContent: Fields = Object.freeze({ metadata: Object.freeze({}) });

@@ -26,6 +26,24 @@ export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {
   return node ?? leaf;
 }
 
+/** Every field of a new object, by its content. Its metadata is there in any case, and has no owner. */
+export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
+  const shape = shapeOf(type);
+  let nodes: Nodes | undefined;
+  for (const name in content) {
+    if (content[name] === undefined) continue;
+    const all = allFieldsOf(content[name], typeOfField(shape, name));
+    if (name === 'metadata' && all === leaf) continue;
+    nodes ??= {};
+    nodes[fieldElement(name)] = name === 'metadata' ? withoutItself(all) : all;
+  }
+  return nodes ?? leaf;
+}
+
+function withoutItself({ '.': _itself, ...below }: FieldSet): FieldSet {
+  return below;
+}
+
 /**
  * The fields that who applies an object claims: what has a value, items of merged lists, and entries of maps; not the
  * declared fields that only hold others, so that nobody owns `spec` for having set something in it.

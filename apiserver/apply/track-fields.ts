@@ -1,8 +1,9 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { Shape } from '../schema/shape.ts';
 import { compareFields } from './compare-fields.ts';
-import { contentOf, noContent } from './content.ts';
+import { contentOf } from './content.ts';
 import { difference, isEmptySet, union } from './field-set.ts';
+import { newFieldsOf } from './fields-of.ts';
 import { capUpdates, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
 import type { ChangesIn, ManagedFields, Manager } from './managed-fields.ts';
 
@@ -18,8 +19,8 @@ export interface TrackedWrite {
 
 /** The managed fields of a new object: all that it holds is its creator's. */
 export function trackCreation(object: ApiObject, { by, shape, now }: TrackedWrite): ManagedFields {
-  const { changed } = compareFields(noContent, contentOf(object), shape);
-  return isEmptySet(changed) ? [] : [newEntry(by, changed, now)];
+  const fields = newFieldsOf(contentOf(object), shape);
+  return isEmptySet(fields) ? [] : [newEntry(by, fields, now)];
 }
 
 /** The managed fields after an update: what it changed is the writer's, and nobody else's any more. */

@@ -22,11 +22,11 @@ export function namespaceAdmission(table: ResourceTable): CreationRule {
     const { namespace = '' } = object.metadata;
     const broken = namespaces.cache.broken.get(namespace);
     if (broken !== undefined) throw brokenObject(namespaces.model, broken);
-    return liveClaim(namespaces, admit(model, object, namespaces.cache.get(namespace)));
+    return liveClaim(namespaces, openNamespace(model, object, namespaces.cache.get(namespace)));
   };
 }
 
-function admit(model: ModelDescriptor, object: ApiObject, entry: Entry | undefined): Entry {
+function openNamespace(model: ModelDescriptor, object: ApiObject, entry: Entry | undefined): Entry {
   const { name, namespace = '' } = object.metadata;
   if (entry === undefined) throw notFound(namespaceKind, namespace);
   if (entry.deletion === undefined) return entry;

@@ -24,12 +24,10 @@ import { largeAnswers } from './response/large-answers.ts';
 import { metricsRoute, noteResourcePath, RequestObserver } from './observe-requests.ts';
 import { openApiRoutes } from './pages/open-api-routes.ts';
 import { originGuard } from './guards/origin-guard.ts';
-import { queryEncoding } from './request/query-encoding.ts';
-import { allOf } from './request/query.ts';
+import { allOf, queryEncoding } from './request/query.ts';
 import { RefusalLog } from './request/refusal-log.ts';
 import { refuseImpersonation } from './guards/impersonation.ts';
 import { releaseBodies } from './request/release-bodies.ts';
-import { requestId } from './request/request-id.ts';
 import { pathNotFound, refuseMethod } from './request/path-errors.ts';
 import type { ResourceHandler } from './objects/resource-handler.ts';
 import { parseResourcePath } from './request/resource-path.ts';
@@ -89,6 +87,19 @@ export function createApp(parts: AppParts): Koa {
   // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
   return app;
+}
+
+const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Every request has an id: the client's Audit-Id when it is well formed, else a new one. It ties an answer to the log. */
+function requestId(makeId: () => string): Middleware {
+  return function assignRequestId(context, next): Promise<void> {
+    const given = context.get('Audit-Id');
+    const id = requestIdForm.test(given) ? given : makeId();
+    context.state['requestId'] = id;
+    context.set('Audit-Id', id);
+    return next();
+  };
 }
 
 /** The hot path: a lookup in a table, no route per kind. */

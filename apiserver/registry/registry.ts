@@ -2,82 +2,63 @@ import {
   applyJsonPatch,
   applyMergePatch,
   formatKey,
-  generateName,
   isApiError,
   isNotFound,
   keyOf,
+  reasonOf,
 } from '@homeostat/controller-runtime/api';
-import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
-import { isBroken } from '../index/broken-entry.ts';
+import type { ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
 import type { BodySource } from '../decode/body-codec.ts';
-import { storeErrorCodeOf } from '../store/store-error.ts';
-import { afterwards, oneStep, runSteps } from '../turns/steps.ts';
-import type { Steps } from '../turns/steps.ts';
-import { admitWrite } from './writes/admit-write.ts';
-import { brokenObject } from './object/broken-object.ts';
+import { oneStep, runSteps } from '../turns/steps.ts';
 import { proposeBrokenDelete, proposeReplacement } from './rules/broken-rules.ts';
-import { proposeDelete } from './rules/delete-rules.ts';
+import type { CreateProposal, DeleteProposal, NextState } from './rules/proposal.ts';
 import { KeyedMutex } from './writes/keyed-mutex.ts';
-import { decodeObject, withRevision } from './object/object-codec.ts';
-import { lockOf, operationOf, refusalOf } from './writes/operation.ts';
-import type { Refusal } from './writes/operation.ts';
-import type { Proposals, Propose } from './rules/change-proposals.ts';
-import { isLost, prepareWrite } from './writes/prepare-write.ts';
-import type { Change, PreparedWrite } from './writes/prepare-write.ts';
-import type { Proposal } from './rules/proposal.ts';
-import type { RegistryOptions } from './registry-options.ts';
+import { Committer } from './writes/committer.ts';
+import type { RegistryOptions } from './writes/registry-options.ts';
 import type { Resource } from './kinds/resource.ts';
-import { alreadyExists, conflict, formerLeader, notFound, storeUnavailable } from './object/resource-errors.ts';
-import { formatTime } from './object/time.ts';
-import { tracedEntries } from './writes/traced-entries.ts';
+import { alreadyExists, conflict } from './object/resource-errors.ts';
 import { proposeApplied, proposeApply } from './rules/apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './rules/write-rules.ts';
-import { emptyWarnings } from './rules/write-request.ts';
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './writes/write-options.ts';
-import type { CreateRequest, Decision, WriteRequest } from './rules/write-request.ts';
-import { deletionAnswer, resultOf, storedAnswer, writtenAs } from './writes/write-result.ts';
-import type { Stored, WriteResult, Written } from './writes/write-result.ts';
+import { WritePlanner } from './writes/write-plan.ts';
+import type { Change, WritePlan } from './writes/write-plan.ts';
+import { deletionAnswer, storedAnswer, writtenAs } from './writes/write-result.ts';
+import type { WriteResult } from './writes/write-result.ts';
 
 /** Names drawn for a generateName before giving up. */
 const maxNameDraws = 8;
 
-/** Decisions on a state that another replica changed meanwhile, before the client is asked to try again. */
+/** Plans on a state that another replica changed meanwhile, before the client is asked to try again. */
 const maxRaces = 16;
 
-/** The field manager of writes that name none. Kubernetes' name. */
-const unknownManager = 'unknown';
+const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
 
 export type { RegistryOptions };
 
-/** What a write comes to: a change to commit, or an answer without one. */
-type Verdict =
-  | { readonly kind: 'commit'; readonly change: PreparedWrite; readonly warnings: readonly string[] }
-  | { readonly kind: 'answer'; readonly result: WriteResult }
-  | { readonly kind: 'taken' };
-
-interface Admission {
-  readonly options: WriteOptions;
-  readonly warnings: string[];
-  /** Each step in a turn of its own. */
-  readonly isLong: boolean;
-  readonly stored?: Entry;
-  readonly lock?: string;
+/** What is carried out: the plan is made again when the state that it was made on has passed. */
+interface Work {
+  readonly resource: Resource;
+  readonly name: string;
+  readonly dryRun: boolean | undefined;
+  readonly plan: () => WritePlan | Promise<WritePlan>;
 }
 
-/** Bytes from which on a stored object is worked on in steps: it takes milliseconds to read. */
-const largeObject = 64 * 1024;
-
 /**
- * Every write of every kind goes through here: the rules decide on the stored object, one commit makes it durable, and
- * index and feed follow before the answer. Rejects with ApiError only; what else is thrown is a bug.
+ * Every write of every kind goes through here: it is planned on the stored object ({@link WritePlanner}), one commit makes
+ * it durable, and index and feed follow before the answer ({@link Committer}). Rejects with ApiError only; what else is
+ * thrown is a bug.
  */
 export class Registry {
   readonly #options: RegistryOptions;
+  readonly #planner: WritePlanner;
+  readonly #committer: Committer;
   readonly #locks = new KeyedMutex();
 
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.#planner = new WritePlanner(options);
+    this.#committer = new Committer(options);
   }
 
   /** True while no write is under way. */
@@ -90,47 +71,45 @@ export class Registry {
     const reached = this.#options.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
     resource.checkServed();
-    return resource.show(this.#stored(resource, key));
+    return resource.show(this.#planner.stored(resource, key));
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
-    if (resource.whenWritable() !== undefined) await resource.whenWritable();
+    const ready = resource.whenWritable();
+    if (ready !== undefined) await ready;
+    const isLong = body.isLarge === true || resource.takesLong;
     for (let draws = 1; ; draws += 1) {
-      const warnings = emptyWarnings(options);
-      let drawn = false;
-      const request = this.#createRequest(options, warnings, { onDraw: () => (drawn = true) });
-      const isLong = body.isLarge === true || resource.takesLong;
+      const request = this.#planner.createRequest(options, isLong);
       const proposed = runSteps(proposeCreate(resource.rules, body, request), isLong);
       const proposal = proposed instanceof Promise ? await proposed : proposed;
-      const result = await this.#create(resource, proposal, { options, warnings, isLong });
-      if (result !== undefined) return result;
-      if (!drawn || draws === maxNameDraws) throw this.#alreadyExists(resource, keyOf(proposal.object));
+      try {
+        return await this.#createNamed(resource, proposal, options);
+      } catch (error) {
+        if (!proposal.isNameDrawn || draws === maxNameDraws || reasonOf(error) !== 'AlreadyExists') throw error;
+      }
     }
   }
 
   /** Server-side apply: of an object that is absent, its creation; a subresource's object has to be there (404). */
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
+    const { rules } = resource;
     const { force = false, onContested } = options;
-    const told = onContested === undefined ? {} : { onContested };
     const isLarge = body.isLarge === true || resource.takesLong;
+    const propose: Change['propose'] = (stored, request) =>
+      proposeApply(rules, stored, body, { force, onContested, ...request });
     for (let race = 0; race < maxRaces; race += 1) {
       try {
-        return await this.#change(
-          resource,
-          key,
-          { ...options, isLarge },
-          {
-            propose: (stored, request) => proposeApply(resource.rules, stored, body, { force, ...request, ...told }),
-          },
-        );
+        return await this.#change(resource, { key, options, isLarge, propose });
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
-      const warnings = emptyWarnings(options);
-      const request = this.#createRequest(options, warnings, { key });
-      const proposal = await runSteps(proposeApplied(resource.rules, body, request), isLarge);
-      const created = await this.#create(resource, proposal, { options, warnings, isLong: isLarge });
-      if (created !== undefined) return created;
+      const request = this.#planner.createRequest(options, isLarge, key);
+      const proposal = await runSteps(proposeApplied(rules, body, request), isLarge);
+      try {
+        return await this.#createNamed(resource, proposal, options);
+      } catch (error) {
+        if (reasonOf(error) !== 'AlreadyExists') throw error;
+      }
     }
     throw conflict(resource.model, key.name);
   }
@@ -138,17 +117,16 @@ export class Registry {
   /** PUT of the object or of a subresource; 404 when absent, no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
     const { rules } = resource;
-    const replace: Propose = (stored, request) =>
-      proposeReplacement(rules, stored, body, { ...request, uid: this.#options.uuid(), draw: (base) => base });
-    return this.#change(
-      resource,
+    const propose: Change['propose'] = (stored, request) => proposeUpdate(rules, stored, body, request);
+    const proposeBroken: Change['propose'] = (stored, request) =>
+      proposeReplacement(rules, stored, body, { ...request, ...this.#planner.newIdentity() });
+    return this.#change(resource, {
       key,
-      { ...options, isLarge: body.isLarge === true },
-      {
-        propose: (stored, request) => proposeUpdate(rules, stored, body, request),
-        ...(options.subresource === undefined ? { ofBroken: replace } : {}),
-      },
-    );
+      options,
+      isLarge: body.isLarge === true,
+      propose,
+      proposeBroken: options.subresource === undefined ? proposeBroken : undefined,
+    });
   }
 
   patch(resource: Resource, key: ObjectKey, patch: PatchBody, options: WriteOptions): Promise<WriteResult> {
@@ -156,245 +134,109 @@ export class Registry {
       checkPreconditions(resource.model, stored, options.preconditions ?? {});
       return patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
     };
-    const propose: Propose = (stored, request) => proposePatch(resource.rules, stored, () => patched(stored), request);
-    return this.#change(resource, key, { ...options, isLarge: patch.isLarge === true }, { propose });
+    const propose: Change['propose'] = (stored, request) =>
+      proposePatch(resource.rules, stored, () => patched(stored), request);
+    return this.#change(resource, { key, options, isLarge: patch.isLarge === true, propose });
   }
 
   async delete(resource: Resource, key: ObjectKey, options: WriteOptions): Promise<WriteResult> {
     const { storage } = resource;
     const { rules } = storage;
+    const { preconditions = {}, propagationPolicy: policy } = options;
     const checked = (stored: ApiObject): ApiObject => {
-      checkPreconditions(storage.model, stored, options.preconditions ?? {});
+      checkPreconditions(storage.model, stored, preconditions);
       return stored;
     };
-    const written = await this.#change(storage, key, options, {
-      propose: (stored, { now }) =>
-        oneStep(() => proposeDelete(rules, checked(stored), { now, policy: options.propagationPolicy })),
-      ofBroken: (stored, request) =>
+    const written = await this.#change(storage, {
+      key,
+      options,
+      isLarge: false,
+      propose: (stored, request) =>
+        oneStep((): DeleteProposal => ({ verb: 'delete', request, object: checked(stored), policy })),
+      proposeBroken: (stored, request) =>
         oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
     });
-    // What is gone is not shown: it must go whether or not it can be converted.
+    // A deleted object is not shown, so that it can be deleted whether or not it can be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
   }
 
-  #stored(resource: Resource, key: ObjectKey): Entry {
-    const { cache, model, keyPrefix } = resource;
-    const entry = cache.get(formatKey(key));
-    if (entry !== undefined) return entry;
-    const broken = cache.broken.get(formatKey(key));
-    if (broken === undefined) throw notFound(model, key.name);
-    const { problem } = broken;
-    this.#options.logger.warn(
-      { key: keyPrefix + broken.key, problem },
-      'a request needs an object that cannot be read',
+  /** @throws ApiError AlreadyExists where the name is taken */
+  async #createNamed(resource: Resource, proposal: CreateProposal, options: CreateOptions): Promise<WriteResult> {
+    const { request } = proposal;
+    const key = formatKey(keyOf(proposal.object));
+    const lock = resource.keyPrefix + key;
+    const hooks = this.#planner.hooksOf(resource);
+    const asked = { resource, proposal, stored: undefined, options, warnings: request.warnings };
+    const decided =
+      hooks === undefined
+        ? this.#planner.decide(resource, proposal)
+        : this.#locks.run(lock, () => this.#planner.decideAfter(hooks, asked));
+    const next = (decided instanceof Promise ? await decided : decided) as NextState;
+    return this.#locks.run(lock, () =>
+      this.#carryOut({
+        resource,
+        name: next.object.metadata.name,
+        dryRun: options.dryRun,
+        plan: () => this.#planner.planCreate(resource, next, { key, options, request }),
+      }),
     );
-    throw brokenObject(model, broken);
   }
 
-  #request(options: WriteOptions, warnings: string[], key?: ObjectKey): WriteRequest {
-    return {
-      fieldValidation: options.fieldValidation ?? 'Warn',
-      now: formatTime(this.#options.clock.now()),
-      warn: (message) => warnings.push(message),
-      writer: options.writer ?? 'user',
-      serviceDomain: this.#options.serviceDomain,
-      fieldManager: options.fieldManager ?? unknownManager,
-      ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
-      ...key,
-    };
-  }
-
-  #createRequest(
-    options: CreateOptions,
-    warnings: string[],
-    { key, onDraw }: { readonly key?: ObjectKey; readonly onDraw?: () => void },
-  ): CreateRequest {
-    const { namespace } = options;
-    return {
-      uid: this.#options.uuid(),
-      draw: (base) => {
-        onDraw?.();
-        return generateName(base, this.#options.random);
-      },
-      ...this.#request(options, warnings, key),
-      ...(namespace === undefined ? {} : { namespace }),
-    };
-  }
-
-  /** undefined: the name is taken. */
-  async #create(
-    resource: Resource,
-    proposal: Proposal<ApiObject>,
-    { options, warnings, isLong }: Pick<Admission, 'options' | 'warnings' | 'isLong'>,
-  ): Promise<WriteResult | undefined> {
-    const lock = lockOf(resource, formatKey(keyOf(proposal.object)));
-    const admitted = this.#admit(resource, proposal, { options, warnings, isLong, lock });
-    const object = admitted instanceof Promise ? await admitted : admitted;
-    return this.#locks.run(lock, async () => {
-      const created = await this.#commitNew(resource, object, { ...options, isLong });
-      return created === undefined ? undefined : { outcome: 'created', warnings, ...created };
+  #change(resource: Resource, change: Change): Promise<WriteResult> {
+    const { key, options } = change;
+    return this.#locks.run(resource.keyPrefix + formatKey(key), async () => {
+      const ready = resource.whenWritable();
+      if (ready !== undefined) await ready;
+      return this.#carryOut({
+        resource,
+        name: key.name,
+        dryRun: options.dryRun,
+        plan: () => this.#planner.planChange(resource, change),
+      });
     });
   }
 
-  async #commitNew(
-    resource: Resource,
-    object: ApiObject,
-    { dryRun = false, leader, isLong }: WriteOptions & Pick<Admission, 'isLong'>,
-  ): Promise<Stored | undefined> {
-    const key = formatKey(keyOf(object));
+  /** Plan and commit; planned again when another replica was faster. */
+  async #carryOut(work: Work): Promise<WriteResult> {
+    const { resource, name, dryRun = false } = work;
     for (let race = 0; race < maxRaces; race += 1) {
-      const verdict = await this.#decide(resource, dryRun, () => {
-        const requires = this.#options.admit?.(resource, object) ?? [];
-        if (resource.cache.get(key) !== undefined || resource.cache.broken.has(key)) return { kind: 'taken' };
-        const prepared = runSteps(this.#prepare(resource, { op: 'create', object, leader, requires }), isLong);
-        return afterwards(prepared, (change): Verdict => ({ kind: 'commit', change, warnings: [] }));
-      });
-      if (verdict.kind !== 'commit') return undefined;
-      const written = await this.#commit(resource, verdict.change, dryRun);
-      if (typeof written !== 'string') return storedAnswer(verdict.change, written);
-      if (written !== 'generation' && written !== 'requires') return undefined;
+      const planned = this.#options.revisions.mayLag ? this.#planOnLatest(work) : work.plan();
+      const plan = planned instanceof Promise ? await planned : planned;
+      if (plan.kind === 'refused') throw plan.error;
+      if (plan.kind === 'unchanged') return plan.result;
+      const { write, warnings } = plan;
+      const written = dryRun
+        ? writtenAs(write.data, write.stored?.revision)
+        : await this.#committer.commit(resource, write);
+      if (written === 'exists')
+        throw alreadyExists(resource.model, name, resource.cache.get(write.key)?.deletion !== undefined);
+      if (typeof written === 'string') continue;
+      return { outcome: outcomes[write.op], warnings, ...storedAnswer(write, written) };
     }
-    throw conflict(resource.model, object.metadata.name);
-  }
-
-  #alreadyExists(resource: Resource, key: ObjectKey): ApiError {
-    const entry = resource.cache.get(formatKey(key));
-    return alreadyExists(resource.model, key.name, entry?.deletion !== undefined);
-  }
-
-  /** Reads, decides, commits; decides again when another replica was faster. */
-  async #change(
-    resource: Resource,
-    key: ObjectKey,
-    options: WriteOptions & { readonly isLarge?: boolean },
-    { propose, ofBroken }: Proposals,
-  ): Promise<WriteResult> {
-    const { dryRun = false, leader } = options;
-    const decideNow = (): Verdict | Promise<Verdict> => {
-      const warnings = emptyWarnings(options);
-      const request = this.#request(options, warnings, key);
-      const broken = ofBroken && resource.cache.broken.get(formatKey(key));
-      const entry = broken ?? this.#stored(resource, key);
-      const isLong = options.isLarge === true || entry.bytes.length > largeObject || resource.takesLong;
-      const shown = resource.show(entry);
-      const stored = decodeObject(shown.bytes);
-      const unchanged = (): Verdict => ({
-        kind: 'answer',
-        result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) },
-      });
-      const conclude = (decision: Decision): Verdict | Promise<Verdict> => {
-        if (decision.kind === 'none') return unchanged();
-        const op = decision.kind === 'remove' ? 'delete' : 'update';
-        const prepared = this.#prepare(resource, { op, object: decision.object, stored: entry, leader });
-        return afterwards(runSteps(prepared, isLong), (change): Verdict => {
-          // A removal is one, whatever is left of the object.
-          const isNothing = op === 'update' && resource.view !== undefined && isLost(change);
-          return isNothing ? unchanged() : { kind: 'commit', change, warnings };
-        });
-      };
-      const proposed = runSteps((broken ? ofBroken : propose)(stored, request), isLong);
-      const admission = { options, warnings, isLong, ...(broken ? {} : { stored: entry }) };
-      const decided = afterwards(proposed, (proposal) => this.#admit(resource, proposal, admission));
-      return afterwards(decided, conclude);
-    };
-    return this.#locks.run(lockOf(resource, formatKey(key)), async () => {
-      if (resource.whenWritable() !== undefined) await resource.whenWritable();
-      for (let race = 0; race < maxRaces; race += 1) {
-        const verdict = await this.#decide(resource, dryRun, decideNow);
-        if (verdict.kind === 'answer') return verdict.result;
-        if (verdict.kind === 'taken') break;
-        const { change, warnings } = verdict;
-        const written = await this.#commit(resource, change, dryRun);
-        if (typeof written === 'string') continue;
-        const outcome = change.op === 'delete' ? 'removed' : 'stored';
-        return { outcome, warnings, ...storedAnswer(change, written) };
-      }
-      throw conflict(resource.model, key.name);
-    });
+    throw conflict(resource.model, name);
   }
 
   /**
-   * A commit finds out by itself that it was decided on a state of the past. What is answered without one, an error
-   * included, is not: where memory may be behind, it is decided again on all that is acknowledged.
+   * A commit finds out by itself that it was planned on a state of the past. What is answered without one is planned on all
+   * that is acknowledged, errors included, since memory may be behind.
    */
-  async #decide(resource: Resource, dryRun: boolean, decide: () => Verdict | Promise<Verdict>): Promise<Verdict> {
-    const { revisions } = this.#options;
-    if (!revisions.mayLag) return decide();
+  async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     if (!dryRun) {
-      try {
-        const verdict = await decide();
-        if (verdict.kind === 'commit') return verdict;
-      } catch (error) {
-        // A hook that does not answer has not decided on anything.
-        if (!isApiError(error) || error.reason === 'Timeout') throw error;
-      }
+      const first = await planOrRefusal(plan);
+      // A hook that does not answer has not decided anything.
+      if (first.kind === 'commit' || (first.kind === 'refused' && first.error.reason === 'Timeout')) return first;
     }
-    await revisions.reach(undefined);
+    await this.#options.revisions.reach(undefined);
     resource.checkServed();
-    return decide();
-  }
-
-  /** What becomes of a proposal; at once where no hooks have a say in it. Others wait, where a lock is given. */
-  #admit<R>(resource: Resource, proposal: Proposal<R>, admission: Admission): R | Promise<R> {
-    const { options, warnings, isLong, stored, lock } = admission;
-    const hooks = this.#options.hooksOf?.(resource.keyPrefix);
-    // Hooks cannot judge the deletion of an object that cannot be read.
-    const isBlind = proposal.verb === 'delete' && stored === undefined;
-    if (hooks === undefined || isBlind) return runSteps(proposal.conclude(proposal.object), isLong);
-    const { dryRun = false, subresource } = options;
-    // Plugins may be plain JavaScript.
-    const warn = (message: unknown): void => void warnings.push(String(message));
-    const write = { resource, dryRun, subresource, warn, isLong, ...(stored === undefined ? {} : { stored }) };
-    const admit = async (): Promise<R> => admitWrite(proposal, hooks, { write, around: this.#options });
-    return lock === undefined ? admit() : this.#locks.run(lock, admit);
-  }
-
-  #prepare(resource: Resource, change: Change): Steps<PreparedWrite> {
-    return prepareWrite(resource, change, (err) => {
-      const { kind, group } = resource.model;
-      const bug = { kind, group, owner: resource.owner, index: err.index, err };
-      this.#options.logger.warn(bug, 'index function failed');
-    });
-  }
-
-  /** The stored object, or the conflict that requires a new decision. */
-  async #commit(resource: Resource, change: PreparedWrite, dryRun: boolean): Promise<Written | Refusal> {
-    const { data, values } = change;
-    if (dryRun) return writtenAs(data, change.stored?.revision);
-    const { commits, revisions, onCommit, leaders } = this.#options;
-    const { storage } = resource;
-    const operation = operationOf(storage, change, leaders.claimOf);
-    const createEntry = tracedEntries();
-    let written: Written | undefined;
-    storage.beginCommit();
-    try {
-      const outcome = await commits.submit(operation, (revision) => {
-        written = { bytes: withRevision(data, revision), revision };
-        // It may have been read back already, among the changes of others.
-        if (revision <= revisions.current) return;
-        const entry = createEntry(change.object, { bytes: written.bytes, revision, values });
-        storage.apply({ op: change.op, entry, previous: replacedBy(change) });
-        onCommit(revision, data.length);
-      });
-      if (written !== undefined) return written;
-      const refusal = refusalOf(resource, change, outcome);
-      if (refusal === 'generation') await this.#options.onOldGeneration(storage);
-      // Memory has every change before this commit by now, the one that released the claim included.
-      if (refusal === 'requires' && change.leader !== undefined && !leaders.isLeading(change.leader)) {
-        throw formerLeader(resource.model, change.object.metadata.name, change.leader);
-      }
-      return refusal;
-    } catch (error) {
-      if (storeErrorCodeOf(error) === undefined) throw error;
-      this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');
-      throw storeUnavailable(error);
-    } finally {
-      storage.endCommit();
-    }
+    return plan();
   }
 }
 
-/** What cannot be read comes into being with its replacement, and goes with its deletion. */
-function replacedBy({ op, stored }: PreparedWrite): Entry | undefined {
-  return op !== 'delete' && stored !== undefined && isBroken(stored) ? undefined : stored;
+async function planOrRefusal(plan: Work['plan']): Promise<WritePlan> {
+  try {
+    return await plan();
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    return { kind: 'refused', error };
+  }
 }

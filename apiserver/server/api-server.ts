@@ -153,7 +153,7 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
   const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
-  const rules = { admit: createAdmission(table), leaders: leaderRules(table), hooksOf };
+  const rules = { requiredClaims: createAdmission(table), leaders: leaderRules(table), hooksOf };
   const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
   const lister = new Lister({ revisions, epoch });
   const handlers = createHandlers(settings, { registry, lister, revisions });

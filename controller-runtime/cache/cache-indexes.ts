@@ -15,12 +15,12 @@ export class CacheIndexes<T extends ApiObject> {
   readonly #indexes = new Map<string, CacheIndex<T>>();
   readonly #report: (error: unknown, index: string) => void;
 
-  /** `report` hears of what index functions throw, and of objects that cannot be read. Must not throw. */
+  /** `report` is called with what index functions throw, and for objects that cannot be read. Must not throw. */
   constructor(report: (error: unknown, index: string) => void) {
     this.#report = report;
   }
 
-  /** There is none: nobody need read an object for them. */
+  /** There are no indexes, so that no object has to be read for them. */
   get isEmpty(): boolean {
     return this.#indexes.size === 0;
   }

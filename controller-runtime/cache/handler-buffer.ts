@@ -9,7 +9,7 @@ const deliveriesPerTurn = 100;
 const coalesceAbove = 10_000;
 
 export interface HandlerBufferOptions {
-  /** Hears of what a handler throws (or rejects with). Must not throw. */
+  /** Called with what a handler throws or rejects with. Must not throw. */
   readonly report: (error: unknown) => void;
   /** Called once, by {@link HandlerBuffer.remove}. */
   readonly onRemove?: () => void;
@@ -17,7 +17,7 @@ export interface HandlerBufferOptions {
 
 /**
  * The events of one handler, delivered in order and one at a time, beginning in a later microtask than their `push`.
- * A handler that answers with a promise gets its next event when that has settled. Beyond 10,000 waiting events the
+ * A handler that returns a promise gets its next event when that has settled. Beyond 10,000 waiting events the
  * buffer drops intermediate states of objects, so that its size is bounded by the number of objects.
  */
 export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
@@ -98,7 +98,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     }
   }
 
-  /** An object whose last state could not be read has been told to nobody yet. */
+  /** An object whose last state could not be read has not been delivered yet. */
   #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
     const { object } = event;
     let previous: T;

@@ -18,7 +18,7 @@ export type ObjectEvent<T extends ApiObject> =
   | { readonly kind: 'update'; readonly key: string; readonly previous: T; readonly object: T }
   | { readonly kind: 'delete'; readonly key: string; readonly object: T };
 
-/** Of an object that is there now. */
+/** The event for an object that exists now. */
 export function additionOf<T extends ApiObject>(
   state: KeyedObject<T>,
   { initial }: { readonly initial: boolean },
@@ -33,7 +33,7 @@ export function additionOf<T extends ApiObject>(
   };
 }
 
-/** Of an object that was changed. */
+/** The event for an object that was changed. */
 export function updateOf<T extends ApiObject>(previous: KeyedObject<T>, state: KeyedObject<T>): ObjectEvent<T> {
   return {
     kind: 'update',
@@ -47,7 +47,7 @@ export function updateOf<T extends ApiObject>(previous: KeyedObject<T>, state: K
   };
 }
 
-/** Of an object that is gone. */
+/** The event for an object that was deleted. */
 export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEvent<T> {
   return {
     kind: 'delete',
@@ -86,7 +86,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // Whoever they are delivered to is told why.
+    // The handler that gets them is told why.
     return [first, last];
   }
 }

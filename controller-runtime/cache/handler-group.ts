@@ -6,7 +6,7 @@ import type { ObjectEvent } from './handler-event.ts';
 
 export interface HandlerGroupOptions<T extends ApiObject> {
   readonly clock: Clock;
-  /** Hears of what handlers throw. Must not throw. */
+  /** Called with what handlers throw. Must not throw. */
   readonly report: (error: unknown) => void;
   /** The objects that are there now: as additions that say `initial`, or as updates to what they are. */
   readonly present: (as: 'initial' | 'resync') => Iterable<ObjectEvent<T>>;
@@ -15,7 +15,7 @@ export interface HandlerGroupOptions<T extends ApiObject> {
 interface Member<T extends ApiObject> {
   readonly buffer: HandlerBuffer<T>;
   readonly resyncMs: number | undefined;
-  /** It knows of the objects, and is to hear of changes. */
+  /** It has all present objects, and gets their changes from now on. */
   isTold: boolean;
   timer: object | undefined;
 }
@@ -40,7 +40,7 @@ export class HandlerGroup<T extends ApiObject> {
     return buffer;
   }
 
-  /** From now on what is present is complete. */
+  /** Call it when the present objects are complete. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;

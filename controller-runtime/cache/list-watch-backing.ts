@@ -36,7 +36,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     this.#scopes = namespaces.map((namespace) => ({ namespace, revision: '0', isListed: false }));
   }
 
-  /** Of several namespaces the one that is furthest behind. */
+  /** The revision of the list or watch; with several namespaces, of the one that lags furthest behind. */
   get revision(): string {
     return this.#scopes
       .map(({ revision }) => revision)
@@ -103,7 +103,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     this.#objects.set(key, object);
     if (previous === undefined) return sink.added({ key, object });
     if (previous.metadata.uid === object.metadata.uid) return sink.updated({ key, object: previous }, { key, object });
-    // Deleted and made again while nobody looked: another object, not another state.
+    // Deleted and created again between two lists: another object, not another state of this one.
     sink.deleted({ key, object: previous });
     return sink.added({ key, object });
   }

@@ -5,7 +5,7 @@ import type { InformerOptions } from '../client/informer.ts';
 /** What an informer keeps of an object, frozen. */
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
-/** The shape that options ask for. `report` hears of a transform that fails; the object is kept whole then. */
+/** The shape that options ask for. `report` is called when a transform fails; the object is then kept whole. */
 export function createShape<T extends ApiObject>(
   { metadataOnly = false, transform }: InformerOptions<T>,
   report: (error: unknown) => void,

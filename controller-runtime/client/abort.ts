@@ -1,5 +1,5 @@
 /**
- * Aborts the controller when the signal does; answers how to undo that. Not AbortSignal.any: on Node 20 each signal
+ * Aborts the controller when the signal aborts; returns a function that ends this link. Not AbortSignal.any: on Node 20 each signal
  * that it derives stays referenced by its source for as long as that lives.
  */
 export function linkAbort(controller: AbortController, signal: AbortSignal | undefined): () => void {

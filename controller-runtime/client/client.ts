@@ -33,7 +33,7 @@ export interface WriteOptions extends NamespaceOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** At most 128 printable characters. */
   readonly fieldManager?: string;
-  /** As which leader: refused (Conflict, see `isFormerLeader`) unless that holds its lease when the write is committed. */
+  /** The leader that writes: refused (Conflict, see `isFormerLeader`) unless it holds its lease when the write is committed. */
   readonly leader?: LeaderEpoch;
 }
 
@@ -85,7 +85,7 @@ export interface PatchOptions extends WriteOptions {
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** As whom: what it applied last and does not apply now is removed. At most 128 printable characters. */
+  /** The owner of the applied fields: a field that it applied before and does not apply now is removed. At most 128 printable characters. */
   readonly fieldManager: string;
   /** Take fields that others own, and that should have another value, instead of rejecting with Conflict. */
   readonly force?: boolean;

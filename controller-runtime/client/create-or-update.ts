@@ -3,7 +3,7 @@ import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, WriteOptions } from './client.ts';
 import { isLostRace } from './retryable-errors.ts';
 
-/** Each further attempt means that somebody else wrote in between; who loses eight times in a row should be told. */
+/** Each further attempt means that another client wrote in between. After eight lost races in a row the caller gets the error. */
 const maxAttempts = 8;
 
 /** What {@link createOrUpdate} is to do. */
@@ -77,7 +77,7 @@ function asJson(object: unknown): { readonly metadata?: Readonly<Record<string, 
   return { ...json, metadata };
 }
 
-/** Somebody deleted the object after it was read: a lost race like any other. */
+/** Another client deleted the object after it was read: a lost race like any other. */
 function conflictWhenAbsent(error: unknown): never {
   if (isNotFound(error)) throw new ApiError('Conflict', 'the object was deleted meanwhile', { cause: error });
   throw error;

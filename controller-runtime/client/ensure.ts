@@ -27,7 +27,7 @@ export async function ensureObject<T extends ApiObject>(
   return object;
 }
 
-/** As JSON: without undefined, which a patch would take for a value. */
+/** Converts to JSON: drops undefined, which a patch would take for a value. */
 function patchOf(desired: object): object {
   const json = JSON.parse(JSON.stringify(desired)) as { readonly metadata?: Readonly<Record<string, unknown>> };
   const { version: _version, resourceVersion: _revision, ...metadata } = json.metadata ?? {};

@@ -12,7 +12,7 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
    */
   readonly metadataOnly?: boolean;
   /**
-   * What is kept of an object: fields that nobody reads need not be stored. Called with each state, which is frozen and
+   * Returns what the cache keeps of an object: unused fields need not be stored. Called with each state, which is frozen and
    * not to be changed; must be pure, and keep name, namespace, uid and resourceVersion. When it throws or keeps them not,
    * that is reported, and the object is kept whole. Informers with different functions are different caches.
    */
@@ -21,7 +21,7 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
 
 /**
  * Learns of changes of one kind. Calls come in order, one at a time, each handler from a buffer of its own: a slow one
- * holds back nobody, one that throws is reported and goes on with the next event. Objects are frozen and shared.
+ * does not delay the others, and one that throws is reported and gets the next event. Objects are frozen and shared.
  */
 export interface InformerHandler<T extends ApiObject> {
   /** `initial`: the object was there before the handler. */
@@ -48,7 +48,7 @@ export interface HandlerRegistration {
   remove(): void;
 }
 
-/** A cache of one kind (or of a selection of it) that follows the server. It is empty while nobody runs it. */
+/** A cache of one kind (or of a selection of it) that follows the server. It is empty until it is run. */
 export interface Informer<T extends ApiObject> {
   /** Reads the cache; undefined when absent. */
   get(key: ObjectKey): T | undefined;

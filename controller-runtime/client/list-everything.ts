@@ -1,7 +1,7 @@
 import type { ApiObject, Model } from '../api/index.ts';
 import type { Client, ListOptions } from './client.ts';
 
-/** Large enough that a small kind is one request, small enough that no answer blocks the event loop for long. */
+/** Large enough that a small kind is one request, small enough that no response blocks the event loop for long. */
 const chunkSize = 1000;
 
 export interface Listed<T extends ApiObject> {

@@ -8,7 +8,7 @@ export function isTransient(error: unknown): boolean {
   return !isApiError(error) || error.code === 429 || error.code >= 500;
 }
 
-/** Somebody else was faster: reading anew and trying again may succeed, as it never does for a former leader. */
+/** Another writer was faster: reading the object again and retrying may succeed. For a former leader it never does. */
 export function isLostRace(error: unknown): boolean {
   return isAlreadyExists(error) || (isConflict(error) && !isFormerLeader(error));
 }

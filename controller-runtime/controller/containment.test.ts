@@ -31,7 +31,7 @@ describe("a controller whose author's code", () => {
     harness = undefined;
   });
 
-  it('maps to what is no key reports it, and loses that event alone', async () => {
+  it('returns a value that is not a key from a mapping: it is reported, and only that event is lost', async () => {
     const keys: unknown[] = [{ name: undefined }, 7, 'home/ada', ['ada']];
     const at = await startWith({ watches: [on(Team, () => [keys.shift() as string])] });
     const count = keys.length;
@@ -40,7 +40,7 @@ describe("a controller whose author's code", () => {
     }
     await at.idle();
     expect(at.lines('error')).to.have.length(count);
-    for (const { fields } of at.lines('error')) expect(String(fields['err'])).to.contain('no key of a Person');
+    for (const { fields } of at.lines('error')) expect(String(fields['err'])).to.contain('not a key of a Person');
     keys.push('ada');
     await at.client.create(Team, { metadata: { name: 'last' }, spec: { text: '' } });
     await at.idle();

@@ -5,7 +5,7 @@ import { parseDuration, type Duration } from '../controller/definition/parse-dur
 export interface LeaderElectionOptions {
   /** Name of the Lease; all that have the same compete. A DNS subdomain. */
   readonly name: string;
-  /** Of the Lease; it has to be there. Default `default`. */
+  /** Namespace of the Lease; it must exist. Default `default`. */
   readonly namespace?: string;
   /**
    * Who runs, as `spec.holderIdentity` has it: no other process may have it at the same time. A later one that has it
@@ -18,7 +18,7 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineMs?: Duration;
   /** Between two attempts; those that wait add up to 1.2 of it at random. 1.2 of it are less than the deadline. Default 2 s. */
   readonly retryPeriodMs?: Duration;
-  /** Told when this process becomes, or is no longer, the leader; for metrics. What it throws is logged. */
+  /** Called when this process becomes the leader, and when it stops being the leader; for metrics. What it throws is logged. */
   readonly observe?: (status: { readonly name: string; readonly isLeader: boolean }) => void;
 }
 
@@ -32,7 +32,7 @@ export interface ElectionSettings {
   readonly observe: NonNullable<LeaderElectionOptions['observe']>;
 }
 
-/** As long as a name. */
+/** The longest name of an object. */
 const maxIdentityLength = 253;
 
 /** client-go's: who waits comes after 1 to 2.2 retry periods. */
@@ -41,7 +41,7 @@ export const jitterFactor = 1.2;
 /** Kubernetes' limit on an int32 of seconds is no limit; a day is more than anybody waits for. */
 const maxLeaseDurationMs = 86_400_000;
 
-/** With every default. Throws RangeError that names the option. */
+/** Fills in the defaults. Throws RangeError that names the option. */
 export function electionSettings(options: LeaderElectionOptions, uuid: () => string): ElectionSettings {
   const { name, namespace = 'default', identity = uuid(), observe = () => {} } = options;
   const leaseDurationMs = parseDuration(options.leaseDurationMs ?? '15s');

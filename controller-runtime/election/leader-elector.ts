@@ -21,12 +21,12 @@ interface Observed {
   readonly lease: Lease;
   /** What others renew: a change of anything else does not count. */
   readonly record: string;
-  /** By this process's clock, when the record was first seen so. Nobody's timestamps are trusted. */
+  /** When the record was first seen, by this process's clock. Timestamps of other processes are not trusted. */
   readonly atMs: number;
 }
 
 /**
- * One candidate of an election, by client-go's rules: whoever finds the lease unheld, or unchanged for its duration,
+ * One candidate of an election, by client-go's rules: a candidate that finds the lease unheld, or unchanged for its duration,
  * takes it, under a precondition on its revision. Lives once: {@link acquire}, {@link hold}, {@link release}.
  */
 export class LeaderElector {
@@ -42,13 +42,13 @@ export class LeaderElector {
     this.#parts = parts;
   }
 
-  /** Who held the lease when it was last seen; undefined when nobody did, or nobody has looked. */
+  /** The holder of the lease when it was last read; undefined when it had none, or was never read. */
   get holder(): string | undefined {
     const holder = this.#observed?.lease.spec?.holderIdentity;
     return holder === '' ? undefined : holder;
   }
 
-  /** The lease should have been renewed, or given up, by now: whoever holds it here stands still. */
+  /** The lease should have been renewed or released by now: its holder in this process is blocked. */
   get isOverdue(): boolean {
     const isHeld = this.#term?.signal.aborted === false;
     return isHeld && this.#parts.clock.monotonicMs() > this.#renewedMs + this.#settings.leaseDurationMs;
@@ -136,7 +136,7 @@ export class LeaderElector {
     return this.#write(lease, this.#heldSpec(lease.spec), signal);
   }
 
-  /** The usual case, without a look before; undefined when somebody changed the lease. */
+  /** The usual case, without reading the lease first; undefined when another process has changed the lease. */
   async #renew(signal: AbortSignal): Promise<Lease | undefined> {
     const lease = this.#observed?.lease;
     if (lease === undefined) return undefined;
@@ -152,7 +152,7 @@ export class LeaderElector {
   }
 
   /**
-   * Whether the term goes on with a lease that somebody changed; ends it otherwise. What was done while another held the
+   * Whether the term goes on with a lease that another client changed; ends the term otherwise. What was done while another held the
    * lease is not known here; left as it is, it is the next one's at once.
    */
   #goesOn(term: Term, lease: Lease): boolean {
@@ -164,7 +164,7 @@ export class LeaderElector {
     return !term.signal.aborted;
   }
 
-  /** Nobody holds it, or whoever does was not seen to renew it for its duration. */
+  /** It has no holder, or its holder has not renewed it for its duration. */
   #isFree({ spec: { holderIdentity = '', leaseDurationSeconds } = {} }: Lease): boolean {
     if (holderIdentity === '') return true;
     const { leaseDurationMs } = this.#settings;

@@ -1,7 +1,7 @@
 import { defineModel, type ApiObject, type ModelDescriptor } from '../api/index.ts';
 
 export interface LeaseSpec {
-  /** Empty, or absent: nobody. */
+  /** Empty or absent: the lease has no holder. */
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
   readonly acquireTime?: string | null;

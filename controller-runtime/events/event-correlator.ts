@@ -17,7 +17,7 @@ export interface Occurrence {
   /** One word, in UpperCamelCase. */
   readonly reason: string;
   readonly message: string;
-  /** Of the run in which it happened. */
+  /** The id of the run that recorded it. */
   readonly reconcileID?: string;
 }
 
@@ -93,7 +93,8 @@ export class EventCorrelator {
     similar.lastMs = nowMs;
     similar.messages.add(message);
     const { size } = similar.messages;
-    if (size >= maxSimilar) similar.messages.delete(similar.messages.values().next().value as string);
+    const [oldest] = similar.messages;
+    if (size >= maxSimilar && oldest !== undefined) similar.messages.delete(oldest);
     return size;
   }
 
@@ -128,7 +129,8 @@ class BoundedMap<V> {
     const value = this.#entries.get(key) ?? create();
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size > this.#maxSize) this.#entries.delete(this.#entries.keys().next().value as string);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > this.#maxSize && oldest !== undefined) this.#entries.delete(oldest);
     return value;
   }
 }

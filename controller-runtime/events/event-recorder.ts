@@ -5,7 +5,7 @@ import { sleep } from '../clock/sleep.ts';
 import { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
 import { eventModel } from './event-model.ts';
 
-/** `Warning` for what somebody may have to see to. */
+/** `Warning` for what may need a person's attention. */
 export type EventType = 'Normal' | 'Warning';
 
 /** Tells the people who look after an object what became of it: `kubectl describe` and `kubectl events` show it. */
@@ -20,7 +20,7 @@ export interface EventRecorder {
 
 export interface EventWriterParts {
   readonly client: Client;
-  /** Who reports: the controller's name. */
+  /** Name of the reporting controller. */
   readonly component: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -109,7 +109,7 @@ export class EventWriter implements EventRecorder {
       await this.#write(event);
     }
     this.#dropped = 0;
-    // In the turn that found nothing more: what comes next must begin anew.
+    // In the same turn that found the list empty: the next event must start a new run.
     this.#writing = undefined;
   }
 
@@ -131,7 +131,7 @@ export class EventWriter implements EventRecorder {
     }
   }
 
-  /** An event that is gone, or was never written, begins anew. */
+  /** An event that was deleted, or never written, is created. */
   async #send(event: CorrelatedEvent): Promise<void> {
     const { client, component } = this.#parts;
     const { name, count, message, object } = event;

@@ -11,7 +11,7 @@ export interface KeyState {
   /** When it is due, milliseconds since 1970: of a delayed key, or of one being processed that will be delayed. */
   readonly nextTime?: number;
   readonly lastError?: string;
-  /** Of the coming run; of the present one while it is processed. */
+  /** Reasons of the next run; of the present run while the key is being processed. */
   readonly reasons: readonly Reason[];
 }
 

@@ -27,20 +27,20 @@ export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
 export class QueueEntry {
   readonly key: string;
   state: EntryState = 'idle';
-  /** Of the coming run: the highest that any add since the last `get` asked for; undefined while none did. */
+  /** Priority of the next run: the highest that an add since the last `get` asked for; undefined if none did. */
   priority: number | undefined = undefined;
-  /** Of the coming run. */
+  /** Reasons of the next run. */
   reasons: readonly Reason[] = noReasons;
   /** One of them tells of a change. Kept apart, since the list of reasons may be full. */
   changed = false;
   /** Runs in a row that called for another after a back-off. */
   attempts = 0;
-  /** Those of them that count towards the retry limit. */
+  /** The retries that count towards the limit. */
   failures = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */
   dueMs = 0;
-  /** Monotonic time at which it became ready; kept where somebody observes the queue. */
+  /** Monotonic time at which it became ready; kept only if the queue has an observer. */
   readyMs = 0;
   /** Ties of dueMs go first in, first out. */
   order = 0;

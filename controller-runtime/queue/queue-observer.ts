@@ -1,4 +1,4 @@
-/** Hears of what a queue does, in its hot path: be quick, and do not throw. */
+/** Called on the queue's hot path: must be quick, and must not throw. */
 export interface QueueObserver {
   /** A key became ready. */
   added(): void;

@@ -28,7 +28,7 @@ export interface WorkQueueOptions {
   readonly backoff?: BackoffOptions;
   /** Retries after which a failing key is parked. Default: no limit. */
   readonly retryLimit?: number;
-  /** Default: nobody. */
+  /** Default: none. */
   readonly observer?: QueueObserver;
 }
 
@@ -182,7 +182,7 @@ export class WorkQueue {
     this.#releaseDrains();
   }
 
-  /** As shutdown; resolves when no run is under way any more, or when `shutdown` is called after it. */
+  /** Like `shutdown`; resolves when no run is under way, or when `shutdown` is called afterwards. */
   async shutdownWithDrain(): Promise<void> {
     this.#close();
     if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));

@@ -36,8 +36,8 @@ export class Histogram {
   observe(value: number): void {
     const { buckets, counts } = this;
     let bucket = 0;
-    while (bucket < buckets.length && value > (buckets[bucket] as number)) bucket += 1;
-    counts[bucket] = (counts[bucket] as number) + 1;
+    while (value > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
+    counts[bucket] = (counts[bucket] ?? 0) + 1;
     this.#sum += value;
   }
 }

@@ -35,7 +35,7 @@ export function formatSeries(name: string, labels: string, series: Counter | Gau
   let text = '';
   for (const [position, count] of counts.entries()) {
     total += count;
-    const bound = position < buckets.length ? formatNumber(buckets[position] as number) : '+Inf';
+    const bound = formatNumber(buckets[position] ?? Number.POSITIVE_INFINITY);
     text += formatSample(`${name}_bucket`, `${labels === '' ? '' : `${labels},`}le="${bound}"`, total);
   }
   return text + formatSample(`${name}_sum`, labels, sum) + formatSample(`${name}_count`, labels, total);

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from './instruments.ts';
 import { checkMetricNames, formatHeader, formatLabels, formatSample, formatSeries } from './metric-text.ts';
 
 export interface MetricOptions {
-  /** As Prometheus has it: letters, digits, `_`, with its unit at the end. */
+  /** As Prometheus names metrics: letters, digits and `_`, with the unit at the end. */
   readonly name: string;
   readonly help: string;
   /** Names of the labels, whose values {@link Family.of} takes in this order. Default none. */
@@ -35,7 +35,7 @@ interface Definition {
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: readonly string[];
-  /** By their labels as text. */
+  /** Keyed by their labels as text. */
   readonly series: Map<string, Counter | Gauge | Histogram>;
   readonly sources: Set<() => string>;
 }
@@ -63,12 +63,12 @@ export class Metrics {
     return this.#family(this.#define(options, 'counter'), () => new Counter());
   }
 
-  /** As {@link Metrics.counter}. */
+  /** Like {@link Metrics.counter}. */
   gauge(options: MetricOptions): Family<Gauge> {
     return this.#family(this.#define(options, 'gauge'), () => new Gauge());
   }
 
-  /** As {@link Metrics.counter}. */
+  /** Like {@link Metrics.counter}. */
   histogram(options: HistogramOptions): Family<Histogram> {
     return this.#family(this.#define(options, 'histogram'), () => new Histogram(options.buckets));
   }

@@ -24,13 +24,13 @@ function installedApi(): TraceApi | undefined {
 export type { Span } from '@opentelemetry/api';
 
 export interface SpanOptions {
-  /** Of low cardinality: what is done, never to which object. */
+  /** Has low cardinality: it names what is done, never the object. */
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
   readonly attributes?: Attributes;
   /** Begins a trace that points to these spans, given by their traceparent; absent: a child of the present span. */
   readonly causes?: readonly string[];
-  /** Of a request: the span becomes a child of the one that they name. */
+  /** Headers of a request: the span becomes a child of the span that they name. */
   readonly headers?: object;
 }
 

@@ -9,7 +9,7 @@ export interface EventuallyOptions {
 const pollMs = 3;
 
 /**
- * Asks until the condition answers something truthy, and answers that. A condition that throws or rejects does not hold
+ * Calls the condition until it returns something truthy, and resolves with that. A condition that throws or rejects does not hold
  * yet; what it threw last is the cause of the time-out's error. `await eventually(() => expect(list).to.have.length(2))`
  * works, since an assertion is truthy; a block without `return` never holds.
  */

@@ -10,14 +10,14 @@ export interface RecordedRequest {
 export type Fault =
   /** It never reaches the server, as when the connection is refused. */
   | { readonly kind: 'refuse' }
-  /** The server never sees it; this answer comes in its place. */
+  /** The server never gets it; this response comes instead. */
   | {
       readonly kind: 'answer';
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: unknown;
     }
-  /** It reaches the server, but its answer is lost. */
+  /** It reaches the server, but its response is lost. */
   | { readonly kind: 'loseAnswer' }
   /** It is sent when the promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
@@ -31,7 +31,7 @@ export interface FaultInjectingFetch {
   readonly requests: readonly RecordedRequest[];
   /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
   inject(fault: Fault, matches?: (request: RecordedRequest) => boolean): void;
-  /** Breaks the bodies that are being read, watches above all; answers how many. */
+  /** Breaks the bodies that are being read, mostly watches; returns how many. */
   cutAll(): number;
 }
 

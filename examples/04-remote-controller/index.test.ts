@@ -50,7 +50,7 @@ class WorkerProcess {
   }
 }
 
-describe('example 04: remote controller', () => {
+describe('example 04: remote controller [slow]', () => {
   let server: TestServer;
   let workers: WorkerProcess[];
   let leader: WorkerProcess;

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runCommand } from './commands/run-command.fixture.ts';
 import { hostVersion } from './text/host-version.ts';
 import { makeFolder, makePlugin, removeFolders } from './package/plugin-folder.fixture.ts';
 import { pluginKind } from './objects/plugin-kind.ts';
@@ -55,7 +56,31 @@ class Command {
   }
 }
 
-describe('homeostat', () => {
+describe('the command line of homeostat', () => {
+  it('prints its version and its help', async () => {
+    expect(await runCommand(['--version'])).to.deep.equal({ code: 0, stdout: `${hostVersion()}\n`, stderr: '' });
+    const help = await runCommand(['serve', '--help']);
+    expect(help.code).to.equal(0);
+    for (const text of ['--database <url>', '--service-domain', 'HOMEOSTAT_LOG_LEVEL', 'SIGTERM'])
+      expect(help.stdout).to.include(text);
+  });
+
+  for (const [args, text] of [
+    [['serve', '--bogus'], "unknown option '--bogus'"],
+    [['serve', '--port'], 'argument missing'],
+    [['serve', 'extra'], 'too many arguments'],
+    [['fly'], "unknown command 'fly'"],
+    [[], 'Usage: homeostat'],
+  ] as const) {
+    it(`exits with 2 for: ${args.join(' ')}`, async () => {
+      const { code, stdout, stderr } = await runCommand(args);
+      expect([code, stdout]).to.deep.equal([2, '']);
+      expect(stderr).to.include(text);
+    });
+  }
+});
+
+describe('homeostat in a process of its own [slow]', () => {
   const running: Command[] = [];
 
   function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Command {
@@ -76,26 +101,11 @@ describe('homeostat', () => {
     await removeFolders();
   });
 
-  it('prints its version and its help', async () => {
-    const version = run(['--version']);
-    expect(await version.exited).to.equal(0);
-    expect(version.stdout).to.equal(`${hostVersion()}\n`);
-    const help = run(['serve', '--help']);
-    expect(await help.exited).to.equal(0);
-    for (const text of ['--database <url>', '--service-domain', 'HOMEOSTAT_LOG_LEVEL', 'SIGTERM'])
-      expect(help.stdout).to.include(text);
-  });
-
   for (const [args, text] of [
-    [['serve', '--bogus'], "unknown option '--bogus'"],
-    [['serve', '--port'], 'argument missing'],
     [['serve', '--port', 'abc'], '--port: must be a whole number from 0 to 65535, not "abc"'],
     [['serve', '--database', 'oracle:x'], '--database: there is no driver for oracle:'],
     [['serve', '--token', 'short'], '--token: must be 16 to 1024 printable ASCII characters'],
     [['serve', '--host', '0.0.0.0'], '--host: "0.0.0.0" is not a loopback address'],
-    [['serve', 'extra'], 'too many arguments'],
-    [['fly'], "unknown command 'fly'"],
-    [[], 'Usage: homeostat'],
   ] as const) {
     it(`exits with 2 for: ${args.join(' ')}`, async () => {
       const command = run(args);
@@ -285,7 +295,7 @@ describe('homeostat', () => {
     const main = "export default { start() { void Promise.reject(new Error('forgotten')); } };";
     const command = serve('--plugin', await makePlugin('rejects', main));
     const { url } = await command.line('ready');
-    expect(await command.line('nobody handled a rejection')).to.include({ plugin: 'rejects', level: 'error' });
+    expect(await command.line('unhandled rejection')).to.include({ plugin: 'rejects', level: 'error' });
     expect((await fetch(`${String(url)}/livez`)).status).to.equal(200);
   });
 
@@ -304,7 +314,7 @@ describe('homeostat', () => {
       await makePlugin('good', 'export default {};'),
     );
     const url = String((await command.line('ready'))['url']);
-    expect(await command.line('nobody caught an exception of a plugin: it is stopped')).to.include({
+    expect(await command.line('uncaught exception of a plugin: stopping the plugin')).to.include({
       plugin: 'throws',
     });
     const client = createClient(url);
@@ -328,7 +338,7 @@ describe('homeostat', () => {
     const main = "export default { start() { setImmediate(() => { throw 'without a stack'; }); } };";
     const command = serve('--plugin', await makePlugin('throws', main));
     expect(await command.exited).to.equal(1);
-    await command.line('nobody caught an exception: stopping');
+    await command.line('uncaught exception: stopping');
     await command.line('stopped');
   });
 

@@ -16,7 +16,7 @@ export interface CliEnvironment {
 }
 
 /**
- * Runs a command line (without `node` and the script) and answers the exit code: 0 after an orderly stop, 1 when the
+ * Runs a command line (without `node` and the script) and returns the exit code: 0 after an orderly stop, 1 when the
  * command failed or an exception escaped, 2 for what was given wrong. Loads the server only for a command that needs it.
  */
 export async function runCli(argv: readonly string[], { environment, exit }: CliEnvironment): Promise<number> {
@@ -194,7 +194,7 @@ function flagOf(name: string, { value, kind, description }: ServeOption): Option
   return option.argParser<readonly string[] | undefined>((item, items) => [...(items ?? []), item]);
 }
 
-/** By the options' own names; commander's are in camel case. */
+/** Returns the values by the options' own names; commander's names are in camel case. */
 function flagsOf(command: Command): Flags {
   return Object.fromEntries(
     command.options.map((option) => [

@@ -1,6 +1,38 @@
-// All that the author of a plugin needs, from one import. It loads no server and no database driver.
-export { admit } from './sdk/admit.ts';
+/**
+ * Everything that the author of a plugin needs, from one import. It loads no server and no database driver.
+ *
+ * Twenty names come first. Most plugins need no others:
+ *
+ * - A plugin: {@link definePlugin}, or a class that extends {@link BasePlugin}.
+ * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and {@link Schema}; its indexes,
+ *   {@link IndexSpec} and {@link simpleAttribute}; several versions of it, {@link defineVersions}.
+ * - A controller: {@link controller}, which {@link on | on(Model, map)} enqueues for other objects, and which gives up with
+ *   {@link terminal}; {@link createOrUpdate} and {@link setCondition} help it to write.
+ * - Rules of writes: {@link admit}, and {@link invalid} to refuse one.
+ * - Errors: {@link ApiError} and {@link isNotFound}.
+ * - Endpoints: {@link route} and {@link ServerResponse}.
+ *
+ * @packageDocumentation
+ */
 export { BasePlugin, definePlugin } from './sdk/plugin.ts';
+export {
+  AbstractExtension,
+  ApiError,
+  defineModel,
+  defineVersions,
+  GVK,
+  IndexSpec,
+  invalid,
+  isNotFound,
+  Schema,
+  setCondition,
+  simpleAttribute,
+} from '@homeostat/controller-runtime/api';
+export { controller, createOrUpdate, on, terminal } from '@homeostat/controller-runtime';
+export { admit } from './sdk/admit.ts';
+export { route, ServerResponse } from '@homeostat/apiserver/endpoints';
+
+// The other names of plugins.
 export { defineExtensionPoint } from './sdk/extension-point.ts';
 export type {
   Contribution,
@@ -49,8 +81,6 @@ export {
   PutMapping,
   RequestMapping,
   RestController,
-  route,
-  ServerResponse,
   userGroup,
 } from '@homeostat/apiserver/endpoints';
 export type {
@@ -66,31 +96,20 @@ export type {
   ServerRequest,
 } from '@homeostat/apiserver/endpoints';
 export {
-  AbstractExtension,
-  ApiError,
   apiVersionOf,
-  defineModel,
-  defineVersions,
   descriptorOf,
   formatKey,
-  GVK,
   IndexAttributeFactory,
-  IndexSpec,
-  invalid,
   isAlreadyExists,
   isApiError,
   isConflict,
   isExpired,
   isInvalid,
-  isNotFound,
   keyOf,
   ModelError,
   multiValueAttribute,
   parseKey,
   reasonOf,
-  Schema,
-  setCondition,
-  simpleAttribute,
 } from '@homeostat/controller-runtime/api';
 export type {
   ApiErrorOptions,
@@ -133,17 +152,14 @@ export {
   addFinalizer,
   and,
   annotationsChanged,
-  controller,
   controllerFor,
   controllerOf,
   controllerReferenceTo,
   createClient,
-  createOrUpdate,
   generationChanged,
   isTerminal,
   labelsChanged,
   not,
-  on,
   or,
   ownerReferenceTo,
   poll,
@@ -153,7 +169,6 @@ export {
   resourceVersionChanged,
   setOwnerReference,
   source,
-  terminal,
 } from '@homeostat/controller-runtime';
 export type {
   BackoffOptions,

@@ -22,12 +22,12 @@ const recordings = JSON.parse(
 const deviations: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
   'PATCH application/strategic-merge-patch+json': {
     status: 200,
-    why: 'taken as a merge patch: it is the default of client-node',
+    why: 'treated as a merge patch, the default of client-node',
   },
   'PUT without resourceVersion': { status: 200, why: 'an update without a precondition is unconditional' },
   [`GET ${demoPersons}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
   'GET /readyz': { status: 200, why: 'the recorded server was not ready' },
-  'POST after Foreground': { status: 201, why: 'what the first recording left behind is not here' },
+  'POST after Foreground': { status: 201, why: 'objects of the first recording do not exist here' },
 };
 
 function isCutOff(body: string): boolean {

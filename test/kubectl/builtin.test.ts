@@ -6,7 +6,7 @@ import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const events = '/api/v1/namespaces/default/events';
 
-describe('kubectl and the built-in kinds', () => {
+describe('kubectl and the built-in kinds [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

@@ -6,7 +6,7 @@ import { skipWithoutKubectl } from '../support/kubectl.ts';
 import { Person, person } from '../support/models.ts';
 import { SecureServer, token } from '../support/secure-server.ts';
 
-describe('kubectl with the kubeconfig that homeostat writes [compat credentials]', () => {
+describe('kubectl with the kubeconfig that homeostat writes [compat credentials] [slow]', () => {
   let server: SecureServer;
 
   before(async function find() {

@@ -5,7 +5,7 @@ import { newWidget, widgetDefinition, widgetDefinitionName, widgetVersion } from
 const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
 const subresources = { status: {}, scale };
 
-describe('kubectl and CustomResourceDefinitions', () => {
+describe('kubectl and CustomResourceDefinitions [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
 
-describe('kubectl about the server', () => {
+describe('kubectl about the server [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

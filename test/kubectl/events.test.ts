@@ -6,7 +6,7 @@ import { demoPerson } from '../support/demo-person.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
 import { letter } from '../support/models.ts';
 
-describe('events of controllers in kubectl', () => {
+describe('events of controllers in kubectl [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

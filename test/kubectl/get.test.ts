@@ -7,7 +7,7 @@ bob    20            20s
 ann    30            3m20s
 `;
 
-describe('kubectl get', () => {
+describe('kubectl get [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

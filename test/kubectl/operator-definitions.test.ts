@@ -100,7 +100,7 @@ const definitions: readonly Definition[] = [
   },
 ];
 
-describe('kubectl and definitions as operators bring them [compat definitions]', () => {
+describe('kubectl and definitions as operators bring them [compat definitions] [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

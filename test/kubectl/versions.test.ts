@@ -4,7 +4,7 @@ import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const warning = 'Warning: shop.example.com/v1 Gadget is deprecated; use shop.example.com/v2 Gadget\n';
 
-describe('kubectl and kinds in several versions', () => {
+describe('kubectl and kinds in several versions [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

@@ -7,7 +7,7 @@ function lines(count: number): RegExp {
   return new RegExp(`^(.*\\n){${count}}`);
 }
 
-describe('kubectl watches', () => {
+describe('kubectl watches [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

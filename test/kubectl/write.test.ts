@@ -5,7 +5,7 @@ import { KubectlSetup } from '../support/kubectl-setup.ts';
 
 const ref = 'person.demo.example.com';
 
-describe('kubectl writes', () => {
+describe('kubectl writes [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

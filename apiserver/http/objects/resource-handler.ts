@@ -15,19 +15,18 @@ import type { ObjectView } from '../../views/object-view.ts';
 import type { Format } from '../request/accept.ts';
 import type { AnswerMemory } from '../response/answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from '../request/write-options.ts';
+import type { ReadOptions } from '../request/write-options.ts';
 import { readListOptions } from '../request/list-options.ts';
 import { listPieces, sendPieces, sendStoredList, sendYamlPieces, yamlPieces } from '../response/list-stream.ts';
 import { messageOf } from '../../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from '../request/path-errors.ts';
-import { readAppliedBody, readObjectBody } from '../request/object-body.ts';
+import { mediaTypeOf, readAppliedBody, readObjectBody, typedBody } from '../request/object-body.ts';
 import { applyType, patchTypes, readPatch } from '../request/patch-body.ts';
 import { readPreconditionsHeader } from '../request/own-headers.ts';
 import { firstOf } from '../request/query.ts';
-import { mediaTypeOf } from '../request/request-body.ts';
 import { isWatchRequest } from '../request/request-verb.ts';
 import { readView } from '../request/requested-view.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
-import { typedBody } from '../request/typed-body.ts';
 import { subresourcesOf, verbsOf } from '../request/verbs.ts';
 import { sendBytes, setWarnings, setYaml } from '../response/responses.ts';
 import { ScaleHandler } from './scale-handler.ts';
@@ -131,62 +130,60 @@ export class ResourceHandler {
 
   async #create(call: Call): Promise<void> {
     const { context, path, resource } = call;
-    const options = readWriteOptions(context, 'CreateOptions');
-    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
-    const written = await withWarnings(context, options, (warned) =>
-      this.#parts.registry.create(resource, body, withNamespace(path, warned)),
+    const options = readWriteOptions(context, 'CreateOptions', { namespace: path.namespace });
+    const body = typedBody(
+      resource,
+      await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
     );
+    const written = await warned(context, options, this.#parts.registry.create(resource, body, options));
     context.status = 201;
     context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
     await this.#answer(call, written);
   }
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
-    const options = withSubresource(call.path, readWriteOptions(call.context, 'UpdateOptions'));
-    const { context, resource } = call;
-    const body = typedBody(resource, await readObjectBody(context, this.#parts.bodies, messageOf(resource.model)));
-    const written = await withWarnings(context, options, (warned) =>
-      this.#parts.registry.update(resource, key, body, warned),
+    const { context, path, resource } = call;
+    const options = readWriteOptions(context, 'UpdateOptions', writtenPart(path));
+    const body = typedBody(
+      resource,
+      await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
     );
+    const written = await warned(context, options, this.#parts.registry.update(resource, key, body, options));
     await this.#answer(call, written);
   }
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
-    if (mediaTypeOf(call.context) === applyType) return this.#apply(call, key);
-    const read = { ...readWriteOptions(call.context, 'PatchOptions'), ...readPreconditionsHeader(call.context) };
-    const options = withSubresource(call.path, read);
-    const patch = await readPatch(call.context, this.#parts.bodies, objectPatchTypes);
-    const written = await withWarnings(call.context, options, (warned) =>
-      this.#parts.registry.patch(call.resource, key, patch, warned),
-    );
+    const { context, path, resource } = call;
+    if (mediaTypeOf(context) === applyType) return this.#apply(call, key);
+    const read = readWriteOptions(context, 'PatchOptions', writtenPart(path));
+    const options = { preconditions: readPreconditionsHeader(context), ...read };
+    const patch = await readPatch(context, this.#parts.bodies, objectPatchTypes);
+    const written = await warned(context, options, this.#parts.registry.patch(resource, key, patch, options));
     await this.#answer(call, written);
   }
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
-    const options = withSubresource(call.path, readApplyOptions(call.context));
-    const body = await readAppliedBody(call.context, this.#parts.bodies);
-    const written = await withWarnings(call.context, options, (warned) =>
-      this.#parts.registry.apply(call.resource, key, body, warned),
-    );
-    if (written.outcome === 'created') call.context.status = 201;
+    const { context, path, resource } = call;
+    const options = readApplyOptions(context, writtenPart(path));
+    const body = await readAppliedBody(context, this.#parts.bodies);
+    const written = await warned(context, options, this.#parts.registry.apply(resource, key, body, options));
+    if (written.outcome === 'created') context.status = 201;
     await this.#answer(call, written);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {
-    const options = await readDeleteOptions(call.context, this.#parts.bodies);
-    const written = await withWarnings(call.context, options, (warned) =>
-      this.#parts.registry.delete(call.resource, key, warned),
-    );
+    const { context, resource } = call;
+    const options = await readDeleteOptions(context, this.#parts.bodies);
+    const written = await warned(context, options, this.#parts.registry.delete(resource, key, options));
     if (!isHidden(written)) return this.#answer(call, written);
-    setWarnings(call.context, written.warnings);
-    const status = deleted(call.resource, written);
-    sendBytes(call.context, Buffer.from(JSON.stringify(status)), call.format);
+    setWarnings(context, written.warnings);
+    sendBytes(context, Buffer.from(JSON.stringify(deleted(resource, written))), call.format);
   }
 
   async #deleteCollection(call: Call): Promise<void> {
     const { context, path, resource } = call;
     if (!verbsOf(resource.model).includes('deletecollection')) throw methodNotAllowed(context, resource.model);
-    const options = await readDeleteOptions(context, this.#parts.bodies);
+    const { warnings: _unread, ...options } = await readDeleteOptions(context, this.#parts.bodies);
     const request = withNamespace(path, readListOptions(context.query));
     const list = await this.#parts.lister.list(resource, request);
     const { entries } = list;
@@ -221,15 +218,14 @@ export class ResourceHandler {
   }
 }
 
-/** Runs a write. The response to a refused write has the warnings of the write as well, as with Kubernetes. */
-async function withWarnings<T extends WriteOptions>(
+/** Waits for a write. The response to a refused write has the warnings of the write as well, as with Kubernetes. */
+async function warned(
   context: Context,
-  options: T,
-  write: (options: T & WriteOptions) => Promise<WriteResult>,
+  { warnings }: ReadOptions<WriteOptions>,
+  write: Promise<WriteResult>,
 ): Promise<WriteResult> {
-  const warnings: string[] = [];
   try {
-    return await write({ ...options, warnings });
+    return await write;
   } catch (error) {
     setWarnings(context, warnings);
     throw error;
@@ -272,9 +268,9 @@ function withNamespace<T extends object>(path: ResourcePath, options: T): T & { 
   return path.namespace === undefined ? options : { ...options, namespace: path.namespace };
 }
 
-function withSubresource<T extends WriteOptions>(path: ResourcePath, options: T): T & WriteOptions {
-  const { subresource } = path;
-  return subresource === 'status' || subresource === 'finalize' ? { ...options, subresource } : options;
+/** The part of an object that a path writes. */
+function writtenPart({ subresource }: ResourcePath): Pick<WriteOptions, 'subresource'> {
+  return { subresource: subresource === 'status' || subresource === 'finalize' ? subresource : undefined };
 }
 
 function hasSubresource({ model }: Resource, name: string): boolean {

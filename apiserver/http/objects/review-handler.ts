@@ -11,10 +11,9 @@ import type { Users } from '../../reviews/users.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import { negotiate } from '../request/accept.ts';
 import { methodNotAllowed } from '../request/path-errors.ts';
-import { readObjectBody } from '../request/object-body.ts';
+import { readObjectBody, typedBody } from '../request/object-body.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
 import { sendBytes } from '../response/responses.ts';
-import { typedBody } from '../request/typed-body.ts';
 import { readWriteOptions } from '../request/write-options.ts';
 
 interface ReviewBody {
@@ -44,7 +43,7 @@ export class ReviewHandler {
     if (context.method !== 'POST') throw methodNotAllowed(context, model);
     const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem']);
     readWriteOptions(context, 'CreateOptions');
-    const sent = await readObjectBody(context, this.#bodies, messageOf(model));
+    const sent = await readObjectBody(context, this.#bodies, () => messageOf(model));
     const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
     const { spec = {}, metadata = {} } = readReview(model, body);
     const status = answerReview(model, spec, { users: this.#users, namespace: path.namespace });

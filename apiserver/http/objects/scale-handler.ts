@@ -78,7 +78,7 @@ export class ScaleHandler {
 
   async #write(call: ScaleCall, request: ScaleRequest, kind: 'UpdateOptions' | 'PatchOptions'): Promise<void> {
     const { context, resource, key, paths } = call;
-    const options = { ...readWriteOptions(context, kind), subresource: 'scale' } as const;
+    const options = readWriteOptions(context, kind, { subresource: 'scale' });
     const written = await this.#registry.patch(
       resource,
       key,

@@ -1,26 +1,33 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import { builtinKinds } from '../../builtin/builtin-kinds.ts';
 import type { BodyCodec, BodySource } from '../../decode/body-codec.ts';
+import { readContentType } from '../../decode/content-type.ts';
 import type { BodyFormat } from '../../decode/decode-body.ts';
 import { isBlank } from '../../decode/is-blank.ts';
 import { readBody } from '../../decode/read-body.ts';
 import { protobufType } from '../../protobuf/decode-object.ts';
 import type { Message } from '../../protobuf/message.ts';
-import { mediaTypeOf } from './request-body.ts';
+import type { Resource } from '../../registry/kinds/resource.ts';
+import { reviewKinds } from '../../reviews/review-kinds.ts';
 
 const objectTypes = ['application/json', 'application/yaml'];
 
 /**
- * The request's object, in JSON or YAML, and in protobuf where the kind has a `message`. A missing Content-Type is JSON,
+ * The request's object, in JSON or YAML, and in protobuf where `findMessage` finds the kind's message. A missing Content-Type is JSON,
  * since `kubectl replace --raw` sends none.
  */
-export async function readObjectBody(context: Context, bodies: BodyCodec, message?: Message): Promise<BodySource> {
+export async function readObjectBody(
+  context: Context,
+  bodies: BodyCodec,
+  findMessage: () => Message | undefined = () => undefined,
+): Promise<BodySource> {
   const type = mediaTypeOf(context);
-  const isProtobuf = type === protobufType && message !== undefined;
-  if (!isProtobuf && type !== '' && !objectTypes.includes(type)) {
-    throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
-  }
-  return receiveBody(context, bodies, isProtobuf ? message : textFormatOf(context));
+  if (type === '' || objectTypes.includes(type)) return receiveBody(context, bodies, textFormatOf(type));
+  const message = findMessage();
+  if (message !== undefined && type === protobufType) return receiveBody(context, bodies, message);
+  throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
 }
 
 /** The request's body in a format that is known. */
@@ -35,18 +42,54 @@ export async function readAppliedBody(context: Context, bodies: BodyCodec): Prom
 
 /** A body of which nothing is known yet, JSON unless it says that it is YAML or protobuf; undefined when it is empty. */
 export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
-  const isProtobuf = mediaTypeOf(context) === protobufType;
+  const type = mediaTypeOf(context);
+  const isProtobuf = type === protobufType;
   const bytes = await readBody(context, bodies.memory);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;
-  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(context), context.res);
+  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(type), context.res);
   return body();
 }
 
-function textFormatOf(context: Context): BodyFormat {
-  return mediaTypeOf(context) === 'application/yaml' ? 'yaml' : 'json';
+function textFormatOf(type: string): BodyFormat {
+  return type === 'application/yaml' ? 'yaml' : 'json';
 }
 
 export function unsupported(accepted: readonly string[]): ApiError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
   return new ApiError('UnsupportedMediaType', message);
+}
+
+/** Media type without parameters, lower case; '' when there is none. A charset other than UTF-8 is a 415. */
+export function mediaTypeOf(context: Context): string {
+  return readContentType(context.get('Content-Type'));
+}
+
+/** Kinds for which stock clients have types of their own. */
+const typedKinds: ReadonlySet<string> = new Set([
+  ...builtinKinds.map(nameOf),
+  ...reviewKinds.map(nameOf),
+  nameOf({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }),
+]);
+
+/**
+ * The body of a write, of a built-in kind completed by the path as in Kubernetes: typed clients leave apiVersion and kind out,
+ * which there are said by the method that is called. Everybody else's objects have to say what they are.
+ */
+export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
+  if (!typedKinds.has(nameOf(model))) return body;
+  const completed = (): unknown => {
+    const object = body();
+    if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;
+    return { ...object, ...absentOf(object, { apiVersion, kind: model.kind }) };
+  };
+  return Object.assign(completed, { isLarge: body.isLarge === true });
+}
+
+function absentOf(object: object, type: Readonly<Record<string, string>>): object {
+  const given: Readonly<Record<string, unknown>> = { ...object };
+  return Object.fromEntries(Object.entries(type).filter(([field]) => (given[field] ?? '') === ''));
+}
+
+function nameOf({ group, kind }: Pick<ModelDescriptor, 'group' | 'kind'>): string {
+  return `${kind}.${group}`;
 }

@@ -11,19 +11,17 @@ import { quote } from './query.ts';
 
 type WithHeaders = Pick<Context, 'headers'>;
 
-/** The leader that a request writes as. Throws ApiError BadRequest for a header that cannot be parsed. */
-export function readLeader(context: WithHeaders): { readonly leader?: LeaderEpoch } {
+/** As which leader a request writes. Throws ApiError BadRequest for a header that cannot be read. */
+export function readLeader(context: WithHeaders): LeaderEpoch | undefined {
   const form = '<namespace>/<name>/<uid>/<transitions> of a Lease';
-  const leader = readHeader(context, leaderHeader, { title: 'Homeostat-Leader', parse: parseLeaderEpoch, form });
-  return leader === undefined ? {} : { leader };
+  return readHeader(context, leaderHeader, { title: 'Homeostat-Leader', parse: parseLeaderEpoch, form });
 }
 
 /** The preconditions of a PATCH. Throws ApiError BadRequest for a header that cannot be read. */
-export function readPreconditionsHeader(context: WithHeaders): { readonly preconditions?: Preconditions } {
+export function readPreconditionsHeader(context: WithHeaders): Preconditions | undefined {
   const form = 'uid=<uid>, resourceVersion=<revision>, or both with & between them';
   const title = 'Homeostat-Preconditions';
-  const preconditions = readHeader(context, preconditionsHeader, { title, parse: parsePreconditions, form });
-  return preconditions === undefined ? {} : { preconditions };
+  return readHeader(context, preconditionsHeader, { title, parse: parsePreconditions, form });
 }
 
 interface HeaderForm<T> {

@@ -2,8 +2,7 @@ import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import type { PatchBody } from '../../registry/writes/write-options.ts';
-import { receiveBody, unsupported } from './object-body.ts';
-import { mediaTypeOf } from './request-body.ts';
+import { mediaTypeOf, receiveBody, unsupported } from './object-body.ts';
 
 const strategicType = 'application/strategic-merge-patch+json';
 

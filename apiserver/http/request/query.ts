@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { CauseReason } from '@homeostat/controller-runtime/api';
+import type { Middleware } from 'koa';
 import { invalidOptions } from '../../registry/object/resource-errors.ts';
 
 /** Parameters as koa parses them: a repeated one is an array. */
@@ -68,4 +69,31 @@ export function refuse(options: string, field: string, cause: { reason: CauseRea
 /** A value of a client's, quoted and cut: messages are for people, not echoes. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+}
+
+/**
+ * Refuses a query that is not percent-encoded UTF-8 (400). A lenient parser keeps `%zz` as text, and a mistyped
+ * `fieldSelector=name!=%zz` would then select every object, on DELETE as well.
+ */
+export function queryEncoding(): Middleware {
+  return function checkQueryEncoding(context, next) {
+    const { querystring } = context;
+    if (querystring.includes('%') && !isDecodable(querystring)) throw malformed(querystring);
+    return next();
+  };
+}
+
+function malformed(querystring: string): ApiError {
+  const pair = querystring.split('&').find((each) => !isDecodable(each)) ?? querystring;
+  const message = `the query parameter ${quote(pair)} is not valid percent-encoded UTF-8; write "%" as "%25"`;
+  return new ApiError('BadRequest', message);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

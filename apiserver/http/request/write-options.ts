@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { maxManagerBytes } from '../../apply/read-managed-fields.ts';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import { deleteOptionsMessage } from '../../protobuf/object-messages.ts';
-import type { ApplyOptions, WriteOptions } from '../../registry/writes/write-options.ts';
+import type { ApplyOptions, CreateOptions, WriteOptions } from '../../registry/writes/write-options.ts';
 import { checkFieldManager, requireFieldManager } from '../../registry/rules/check-field-manager.ts';
 import type { OptionsKind } from '../../registry/rules/check-field-manager.ts';
 import { readPropagationPolicy } from '../../registry/rules/propagation-policy.ts';
@@ -12,49 +12,51 @@ import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
+/** What the path says of a write. */
+type Place = Pick<CreateOptions, 'namespace' | 'subresource'>;
+
+/** Options with a list that the write fills with the warnings of its response. */
+export type ReadOptions<T extends WriteOptions = CreateOptions> = T & { readonly warnings: string[] };
+
 /** dryRun, fieldValidation, fieldManager and force, judged as the real server does (422). */
-export function readWriteOptions(context: Context, options: OptionsKind): WriteOptions {
-  const { query, headers } = context;
-  const read = readCommonOptions(query, options);
-  if (options === 'PatchOptions' && firstOf(query, 'force') !== undefined) {
-    throw refuse(options, 'force', {
-      reason: 'FieldValueForbidden',
-      message: 'Forbidden: may not be specified for non-apply patch',
-    });
-  }
-  const fieldManager = read.fieldManager ?? managerOfAgent(headers['user-agent']);
-  return { ...read, ...readLeader(context), ...(fieldManager === '' ? {} : { fieldManager }) };
+export function readWriteOptions(context: Context, options: OptionsKind, place: Place = {}): ReadOptions {
+  const read = readOptions(context, options, place);
+  if (options !== 'PatchOptions' || firstOf(context.query, 'force') === undefined) return read;
+  throw refuse(options, 'force', {
+    reason: 'FieldValueForbidden',
+    message: 'Forbidden: may not be specified for non-apply patch',
+  });
 }
 
 /** The same for server-side apply, which has to say who applies. */
-export function readApplyOptions(context: Context): ApplyOptions {
+export function readApplyOptions(context: Context, place: Place): ReadOptions<ApplyOptions> {
   const { query } = context;
   const options = 'PatchOptions';
-  const read = readCommonOptions(query, options);
-  const fieldManager = requireFieldManager(read.fieldManager);
-  return { ...read, ...readLeader(context), fieldManager, force: booleanOf(query, 'force', options) ?? false };
+  const read = readOptions(context, options, place);
+  const fieldManager = requireFieldManager(firstOf(query, 'fieldManager'));
+  return { ...read, fieldManager, force: booleanOf(query, 'force', options) ?? false };
 }
 
-function readCommonOptions(query: Query, options: OptionsKind): WriteOptions {
+function readOptions(context: Context, options: OptionsKind, { namespace, subresource }: Place): ReadOptions {
+  const { query } = context;
   const dryRun = readDryRun(allOf(query, 'dryRun'), options);
   const fieldValidation = choiceOf(query, {
     name: 'fieldValidation',
     supported: ['Ignore', 'Warn', 'Strict'],
     options,
   });
-  const fieldManager = firstOf(query, 'fieldManager');
-  if (fieldManager !== undefined) checkFieldManager(fieldManager, options);
-  return {
-    dryRun,
-    ...(fieldValidation === undefined ? {} : { fieldValidation }),
-    ...(fieldManager === undefined ? {} : { fieldManager }),
-  };
+  const given = firstOf(query, 'fieldManager');
+  if (given !== undefined) checkFieldManager(given, options);
+  const fieldManager = given ?? managerOfAgent(context.headers['user-agent']);
+  return { dryRun, fieldValidation, fieldManager, leader: readLeader(context), namespace, subresource, warnings: [] };
 }
 
-/** The program's name, as a User-Agent begins with it (`kubectl/v1.32.5 …`); what cannot be printed is left out. */
-function managerOfAgent(agent = ''): string {
+/** The program's name, as a User-Agent begins with it (`kubectl/v1.32.5 …`), without what cannot be printed; undefined where nothing is left. */
+function managerOfAgent(agent: string | undefined): string | undefined {
+  if (agent === undefined) return undefined;
   const slash = agent.indexOf('/');
-  return (slash < 0 ? agent : agent.slice(0, slash)).replace(/[^\x20-\x7e]/g, '').slice(0, maxManagerBytes);
+  const name = slash < 0 ? agent : agent.slice(0, slash);
+  return name.replace(/[^\x20-\x7e]/g, '').slice(0, maxManagerBytes) || undefined;
 }
 
 function readDryRun(values: readonly string[], options: OptionsKind): boolean {
@@ -72,7 +74,7 @@ interface DeleteBody {
 }
 
 /** DeleteOptions, from the body and the query; of a propagation policy in both, the body's. */
-export async function readDeleteOptions(context: Context, bodies: BodyCodec): Promise<WriteOptions> {
+export async function readDeleteOptions(context: Context, bodies: BodyCodec): Promise<ReadOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
   const body = deleteBody(await readOptionalBody(context, bodies, deleteOptionsMessage));
@@ -80,12 +82,12 @@ export async function readDeleteOptions(context: Context, bodies: BodyCodec): Pr
   const propagationPolicy = readPropagationPolicy(policy, readOrphanDependents(body.orphanDependents, query));
   // Both count: who asks for a dry run in either place must not lose an object.
   const dryRun = [...readBodyDryRun(body.dryRun), ...allOf(query, 'dryRun')];
-  const preconditions = readPreconditions(body.preconditions);
   return {
+    preconditions: readPreconditions(body.preconditions),
     dryRun: readDryRun(dryRun, options),
-    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
-    ...readLeader(context),
-    ...(preconditions === undefined ? {} : { preconditions }),
+    propagationPolicy,
+    leader: readLeader(context),
+    warnings: [],
   };
 }
 

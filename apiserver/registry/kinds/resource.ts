@@ -59,7 +59,8 @@ interface Other {
 export class Resource {
   /** The same kind in the version that its objects are stored in; mostly this very resource. */
   readonly storage: Resource;
-  readonly #view: VersionView | undefined;
+  /** What becomes of an object of this version when it is stored; undefined where that is the object itself. */
+  readonly view: VersionView | undefined;
   readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
   readonly owner: string;
@@ -71,7 +72,8 @@ export class Resource {
   /** The generation of the unique indexes when other processes may have different ones; each write carries it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
-  #rules: Rules;
+  /** Changed by {@link replaceRules} alone. */
+  rules: Rules;
   #convertStored: ConvertStored;
   #commits = 0;
   #isClosed = false;
@@ -80,7 +82,7 @@ export class Resource {
 
   constructor(parts: ResourceParts, other?: Other) {
     this.storage = other?.storage ?? this;
-    this.#view = other?.view;
+    this.view = other?.view;
     this.#convertStored = parts.convertStored;
     this.#versions = new Map(
       parts.versions.map(({ version, rules }) => {
@@ -88,7 +90,7 @@ export class Resource {
         return [rules.model.version, new Resource({ ...parts, rules, versions: [] }, { storage: this, view })];
       }),
     );
-    this.#rules = this.#amongVersions(parts.rules);
+    this.rules = this.#amongVersions(parts.rules);
     this.apiVersion = apiVersionOf(parts.rules.model);
     this.owner = parts.owner;
     this.keyPrefix = keyPrefixOf(parts.rules.model);
@@ -99,17 +101,14 @@ export class Resource {
     this.#indexNumbers = parts.indexNumbers;
   }
 
-  get rules(): Rules {
-    return this.#rules;
-  }
-
   get model(): ModelDescriptor {
-    return this.#rules.model;
+    return this.rules.model;
   }
 
   /** Each answer warns of this. */
   get deprecation(): string | undefined {
-    return deprecationOf(this.model, this.storage.model);
+    const { model } = this;
+    return (model.deprecated ?? false) === false ? undefined : deprecationOf(model, this.storage.model);
   }
 
   get convertStored(): ConvertStored {
@@ -128,31 +127,26 @@ export class Resource {
 
   /** Other rules from the next write on, of models with the same names and indexes. Objects stay as they are stored. */
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
-    this.#rules = this.#amongVersions(rules);
-    this.#view?.replaceRules(rules);
+    this.rules = this.#amongVersions(rules);
+    this.view?.replaceRules(rules);
     this.#convertStored = storedObjectConverter(rules);
     for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
   }
 
   /** A stored object as this version has it. @throws ApiError InternalError when it cannot be converted. */
   show(entry: Entry): Entry {
-    return this.#view === undefined ? entry : this.#view.show(entry);
+    return this.view === undefined ? entry : this.view.show(entry);
   }
 
   /** The same for many. Others get their turn meanwhile. */
   async showAll(entries: readonly Entry[]): Promise<readonly Entry[]> {
-    if (this.#view === undefined) return entries;
+    if (this.view === undefined) return entries;
     const shown: Entry[] = [];
     for (const entry of entries) {
-      shown.push(this.#view.show(entry));
+      shown.push(this.view.show(entry));
       if (shown.length % shownPerTurn === 0) await nextTurn();
     }
     return shown;
-  }
-
-  /** What becomes of an object of this version when it is stored; undefined where that is the object itself. */
-  get view(): VersionView | undefined {
-    return this.#view;
   }
 
   /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
@@ -165,13 +159,13 @@ export class Resource {
 
   /** Objects may take long to judge, however small they are. */
   get takesLong(): boolean {
-    return this.#rules.judge !== undefined;
+    return this.rules.judge !== undefined;
   }
 
   /** Undefined once writes can be judged at once; else resolves when they can: the patterns of a schema are compiled before the first. */
   whenWritable(): Promise<void> | undefined {
-    const own = this.#rules.schema.whenReady();
-    const stored = this.#view === undefined ? undefined : this.storage.whenWritable();
+    const own = this.rules.schema.whenReady();
+    const stored = this.view === undefined ? undefined : this.storage.whenWritable();
     if (own === undefined || stored === undefined) return own ?? stored;
     return Promise.all([own, stored]).then(() => undefined);
   }
@@ -266,7 +260,7 @@ export class Resource {
 
   /** Where there are others, who owns a field in one of them loses it by a write in this one. */
   #amongVersions(rules: Rules): Rules {
-    if (this.#view === undefined && this.#versions.size === 0) return rules;
+    if (this.view === undefined && this.#versions.size === 0) return rules;
     const { storage } = this;
     return {
       ...rules,

@@ -13,17 +13,17 @@ import { withoutNulls } from '../../apply/without-nulls.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { admittedFields, managerOf } from './field-management.ts';
 import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
-import type { Proposal } from './proposal.ts';
+import type { CreateProposal, UpdateProposal } from './proposal.ts';
 import { readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict } from '../object/resource-errors.ts';
 import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
-import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
+import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
   /** Take fields that others own. */
   readonly force: boolean;
   /** Leave them as they are instead of a 409; told which, each time the write is decided. */
-  readonly onContested?: (contested: readonly FieldCause[]) => void;
+  readonly onContested: ((contested: readonly FieldCause[]) => void) | undefined;
 }
 
 /** Owns the fields that an object without known owners held at its first apply. Kubernetes' name. */
@@ -35,7 +35,7 @@ export function* proposeApply(
   stored: ApiObject,
   body: () => unknown,
   request: ApplyRequest,
-): Steps<Proposal<Decision>> {
+): Steps<UpdateProposal> {
   const draft = yield* readApplied(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const { shape } = rules.schema;
@@ -45,7 +45,7 @@ export function* proposeApply(
   const live = { content, managedFields: knownFields(rules, stored, request) };
   const wanted = appliedContent(rules, draft, request);
   const write = { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) };
-  yield;
+  if (request.isLong) yield;
   const full = yield* applyFields(live, wanted, write);
   const applied =
     request.onContested === undefined || full.conflicts === undefined
@@ -59,7 +59,7 @@ export function* proposeApply(
     const annotations = renewLastApplied(next.metadata.annotations, draft);
     next.metadata = { ...next.metadata, ...(annotations === undefined ? {} : { annotations }) };
   }
-  yield;
+  if (request.isLong) yield;
   return yield* proposeNext(rules, stored, {
     draft: next,
     request,
@@ -75,7 +75,7 @@ export function* proposeApply(
 }
 
 /** Server-side apply to an object that is not there. */
-export function* proposeApplied(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+export function* proposeApplied(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
   const draft = yield* readApplied(rules, body, request);
   const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;
   if (uid !== undefined && uid !== '') {
@@ -83,12 +83,12 @@ export function* proposeApplied(rules: Rules, body: () => unknown, request: Crea
     throw conflict(rules.model, metadata.name, why);
   }
   const content = appliedContent(rules, draft, request);
-  yield;
+  if (request.isLong) yield;
   const fields = appliedFieldsOf(content, rules.schema.shape);
-  yield;
+  if (request.isLong) yield;
   const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
   const managedFields = isEmptySet(fields) ? [] : [entry];
-  return yield* proposeCreate(rules, () => ({ ...draft, metadata }), { managedFields, ...request });
+  return yield* proposeCreate(rules, () => ({ ...draft, metadata }), { ...request, managedFields });
 }
 
 function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
@@ -103,7 +103,7 @@ function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest):
   const draft = yield* readNamedDraft(rules, body, request);
   if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   pruneDraft(rules, draft, request);
-  yield;
+  if (request.isLong) yield;
   return draft;
 }
 

@@ -1,9 +1,8 @@
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../../turns/steps.ts';
-import { proposeDelete } from './delete-rules.ts';
-import type { Proposal } from './proposal.ts';
+import type { CreateProposal, DeleteProposal } from './proposal.ts';
 import { requireName } from './read-draft.ts';
-import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
+import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 import { checkPreconditions, proposeCreate } from './write-rules.ts';
 
 /** What the server can take for the uid of an object that is replaced. */
@@ -18,9 +17,9 @@ export function* proposeReplacement(
   stored: ApiObject,
   body: () => unknown,
   request: CreateRequest,
-): Steps<Proposal<Decision>> {
+): Steps<CreateProposal> {
   const sentBody = body();
-  yield;
+  if (request.isLong) yield;
   const metadata = metadataOf(sentBody);
   requireName({ metadata } as Draft, request);
   const { uid: sent, resourceVersion, version: _version, ...rest } = metadata;
@@ -28,10 +27,7 @@ export function* proposeReplacement(
   checkPreconditions(rules.model, withUid(stored, uid), textsIn({ uid: sent, resourceVersion }));
   const draft = { ...(sentBody as object), metadata: rest };
   const proposal = yield* proposeCreate(rules, () => draft, { ...request, uid });
-  const conclude = function* (admitted: ApiObject): Steps<Decision> {
-    return { kind: 'write', object: yield* proposal.conclude(admitted) };
-  };
-  return { ...proposal, conclude };
+  return { ...proposal, op: 'update' };
 }
 
 /** DELETE of such an object: it goes at once, since its finalizers are not known. Only what its kind holds stays, declared deleted. */
@@ -39,12 +35,12 @@ export function proposeBrokenDelete(
   rules: Rules,
   stored: ApiObject,
   request: WriteRequest & { readonly uid: string },
-): Proposal<Decision> {
+): DeleteProposal {
   const { now } = request;
   const uid = uidOf(stored) ?? request.uid;
   const metadata = { ...stored.metadata, uid, version: 0, generation: 0, creationTimestamp: now };
   const object = rules.strategy?.completeNew({ ...stored, metadata }) ?? stored;
-  return proposeDelete(rules, object, { now, policy: 'Background' });
+  return { verb: 'delete', request, object, policy: 'Background' };
 }
 
 type Sent = Readonly<Partial<Record<keyof ObjectMeta, unknown>>>;

@@ -1,45 +1,33 @@
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { policyOf, propagationFinalizers } from '../../index/propagation.ts';
 import type { PropagationPolicy } from '../../index/propagation.ts';
-import { oneStep } from '../../turns/steps.ts';
-import type { Proposal } from './proposal.ts';
+import type { DeleteProposal, NextState } from './proposal.ts';
 import { isHeld } from './write-rules.ts';
-import type { Decision, Rules } from './write-request.ts';
-
-interface Deletion {
-  /** Server time, RFC 3339 with whole seconds. */
-  readonly now: string;
-  /** What the request asks for, if anything. */
-  readonly policy: PropagationPolicy | undefined;
-}
+import type { Rules } from './write-request.ts';
 
 /**
  * DELETE: removed at once when nothing holds it, else declared deleted. What becomes of the dependents is the request's to
  * say, then that of the finalizers that are there; a later request may say something else. Otherwise a second DELETE
  * changes nothing.
  */
-export function proposeDelete(rules: Rules, stored: ApiObject, deletion: Deletion): Proposal<Decision> {
-  return { verb: 'delete', object: stored, conclude: () => oneStep(() => decideDelete(rules, stored, deletion)) };
-}
-
-function decideDelete(rules: Rules, stored: ApiObject, { now, policy }: Deletion): Decision {
+export function decideDelete(rules: Rules, { object: stored, policy, request }: DeleteProposal): NextState | undefined {
   rules.strategy?.checkDelete(stored);
   const object = withPolicy(stored, policy);
-  if (!isHeld(rules, object)) return { kind: 'remove', object };
+  if (!isHeld(rules, object)) return { op: 'delete', object };
   const isDeclared = stored.metadata.deletionTimestamp !== undefined;
-  if (isDeclared && object === stored) return { kind: 'none' };
+  if (isDeclared && object === stored) return undefined;
   const metadata = { ...object.metadata, version: stored.metadata.version + 1 };
-  if (isDeclared) return { kind: 'write', object: { ...object, metadata } };
+  if (isDeclared) return { op: 'update', object: { ...object, metadata } };
   const declared: ApiObject = {
     ...object,
     metadata: {
       ...metadata,
       generation: stored.metadata.generation + 1,
-      deletionTimestamp: now,
+      deletionTimestamp: request.now,
       deletionGracePeriodSeconds: 0,
     },
   };
-  return { kind: 'write', object: rules.strategy?.declareDeleted(declared) ?? declared };
+  return { op: 'update', object: rules.strategy?.declareDeleted(declared) ?? declared };
 }
 
 /** The stored object itself when its finalizers are those of the policy already. */

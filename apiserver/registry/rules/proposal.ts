@@ -1,11 +1,42 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import type { Steps } from '../../turns/steps.ts';
+import type { PropagationPolicy } from '../../index/propagation.ts';
+import type { FieldManagement } from './field-management.ts';
+import type { CreateRequest, Draft, WriteRequest } from './write-request.ts';
 
-/** What a write wants, before hooks have had their say in it and the rules have judged it. */
-export interface Proposal<R> {
-  readonly verb: 'create' | 'update' | 'delete';
-  /** The next state, shaped; of a deletion the stored one. The proposal's own. */
+/** The state that a write asks for, before hooks and rules have judged it. */
+export type Proposal = CreateProposal | UpdateProposal | DeleteProposal;
+
+export interface CreateProposal {
+  readonly verb: 'create';
+  /** `update` where the new object replaces one that cannot be read. */
+  readonly op: 'create' | 'update';
+  readonly request: CreateRequest;
+  /** The next state, shaped by the schema. The proposal's own. */
+  readonly object: Draft;
+  /** The server chose the name, from generateName. */
+  readonly isNameDrawn: boolean;
+}
+
+export interface UpdateProposal {
+  readonly verb: 'update';
+  readonly request: WriteRequest;
+  /** The next state, shaped by the schema. The proposal's own. */
+  readonly object: Draft;
+  readonly stored: ApiObject;
+  readonly manage: FieldManagement;
+}
+
+export interface DeleteProposal {
+  readonly verb: 'delete';
+  readonly request: Pick<WriteRequest, 'now' | 'isLong'>;
+  /** The stored state. */
   readonly object: ApiObject;
-  /** What becomes of it. Called with the object itself, or with what hooks made of it. @throws ApiError */
-  conclude(object: ApiObject): Steps<R>;
+  /** What the request asks to be done with dependents, if anything. */
+  readonly policy: PropagationPolicy | undefined;
+}
+
+/** The state that a write leads to, by all rules, and the operation of the store that makes it so. */
+export interface NextState {
+  readonly op: 'create' | 'update' | 'delete';
+  readonly object: ApiObject;
 }

@@ -75,7 +75,7 @@ export function requireName(draft: Draft, request: WriteRequest): void {
 /** Reads the body of an object that names itself. The body is parsed in a step of its own. */
 export function* readNamedDraft(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
   const value = body();
-  yield;
+  if (request.isLong) yield;
   const draft = readDraft(rules, value, request);
   requireName(draft, request);
   return draft;

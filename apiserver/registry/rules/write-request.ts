@@ -15,9 +15,9 @@ export interface Rules {
   readonly validateModel: ModelValidator | undefined;
   /** The same of a built-in kind whose objects may take long to judge. */
   readonly judge?: JudgedRules | undefined;
-  /** The strategy of a built-in kind that has rules of its own. */
+  /** Of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
-  /** For a kind with several versions: returns the changes of a write as another version names them. */
+  /** Of a kind that has several versions: what a write in this one changed in another. */
   readonly changesIn?: (states: States, apiVersion: string) => FieldChanges | undefined;
 }
 
@@ -26,39 +26,29 @@ export type Subresource = 'status' | 'finalize' | 'scale';
 
 /** What a write was asked to do besides its object. */
 export interface WriteRequest extends LabelKeyRules {
-  /** From the path; absent for a creation, whose body names the object. */
-  readonly name?: string;
-  /** From the path; absent for Cluster-scoped kinds. */
-  readonly namespace?: string;
+  /** From the path; undefined for a creation, whose body names the object. */
+  readonly name: string | undefined;
+  /** From the path; undefined for Cluster-scoped kinds. */
+  readonly namespace: string | undefined;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
   /** Server time, RFC 3339 with whole seconds. */
   readonly now: string;
-  /** Collects warnings for the answer. */
-  readonly warn: (message: string) => void;
-  readonly subresource?: Subresource;
-  /** The field manager of the write, as in managedFields. */
+  /** The warnings of the response; the write adds its own. */
+  readonly warnings: string[];
+  readonly subresource: Subresource | undefined;
+  /** Who writes, as managedFields have it. */
   readonly fieldManager: string;
+  /** The write may take milliseconds: each of its steps runs in a turn of its own. Others run without a pause. */
+  readonly isLong: boolean;
 }
 
 /** The fields of an object, before its types are known to be right. */
 export type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
 
-/** What a write amounts to. `none`: nothing changes, and the stored object is the answer. */
-export type Decision =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'write'; readonly object: ApiObject }
-  | { readonly kind: 'remove'; readonly object: ApiObject };
-
 export interface CreateRequest extends WriteRequest {
   readonly uid: string;
   /** A name for a generateName. */
   readonly draw: (base: string) => string;
-  /** The owners of the fields when the creator does not own all of them (server-side apply). */
-  readonly managedFields?: ManagedFields;
-}
-
-/** Returns the list for the warnings of one decision. A write that is decided again does not repeat earlier warnings. */
-export function emptyWarnings({ warnings = [] }: { readonly warnings?: string[] }): string[] {
-  warnings.length = 0;
-  return warnings;
+  /** Who owns what, where that is not all the creator's (server-side apply). */
+  readonly managedFields: ManagedFields | undefined;
 }

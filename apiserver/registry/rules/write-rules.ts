@@ -5,18 +5,11 @@ import { unknownFieldMessage } from '../../schema/pruner.ts';
 import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from '../object/label-keys.ts';
-import type { Proposal } from './proposal.ts';
+import type { CreateProposal, NextState, UpdateProposal } from './proposal.ts';
 import { readDraft, readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from '../object/resource-errors.ts';
 import type { Steps } from '../../turns/steps.ts';
-import type { CreateRequest, Decision, Draft, Rules, WriteRequest } from './write-request.ts';
-
-/** Defaults, pruning with warnings: the shape of what will be stored. Works in place. */
-function* shapeDraft(rules: Rules, draft: Draft, request: WriteRequest): Steps<void> {
-  rules.schema.applyDefaults(draft);
-  yield;
-  pruneDraft(rules, draft, request);
-}
+import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** Removes what the schema does not know, or refuses it (400), as the request has it. */
 export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
@@ -30,20 +23,23 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
       unknown.map((field) => ({ reason: 'FieldValueInvalid', field, message: unknownFieldMessage(field) })),
     );
   }
-  for (const path of unknown) request.warn(unknownFieldMessage(path));
+  for (const path of unknown) request.warnings.push(unknownFieldMessage(path));
 }
 
-/** Schema and metadata rules; every violation at once (422). */
-function* validateObject(
-  rules: Rules,
-  object: ApiObject,
-  write: { request: WriteRequest; stored?: ApiObject },
-): Steps<void> {
-  const judged = yield* rules.schema.judge(object);
+interface Judged {
+  readonly request: WriteRequest;
+  /** What its schema has against the object. */
+  readonly judged: readonly FieldCause[];
+  readonly stored?: ApiObject;
+}
+
+/** Rules of schema and metadata. @throws ApiError Invalid that names every violation */
+function checkObject(rules: Rules, object: ApiObject, { request, judged, stored }: Judged): void {
+  const { labels } = object.metadata;
   const causes = [
     ...validateMetadata(object.metadata, rules.model),
-    ...labelKeyCauses(object.metadata.labels, write.stored?.metadata.labels, write.request),
-    ...newCauses(judged, object, write.stored),
+    ...(labels === undefined ? [] : labelKeyCauses(labels, stored?.metadata.labels, request)),
+    ...newCauses(judged, object, stored),
   ];
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
@@ -59,25 +55,30 @@ function newCauses(
   return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
 }
 
-/** The rules of the model itself, for an object that is valid otherwise. */
-function* judgeByModel({ validateModel, judge }: Rules, next: ApiObject, stored: ApiObject | undefined): Steps<void> {
-  validateModel?.(next, stored);
-  if (judge !== undefined) yield* judge(next, stored);
-}
-
 /** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
-export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<Proposal<ApiObject>> {
+export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
   const value = body();
-  yield;
+  if (request.isLong) yield;
   const draft = readDraft(rules, value, request);
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== '') {
     throw badRequest('metadata.resourceVersion: must not be set on objects to be created');
   }
   if (rules.model.subresources.includes('status')) delete draft.status;
-  yield* shapeDraft(rules, draft, request);
-  const { name, generateName = '', namespace: _namespace, ...given } = draft.metadata;
-  draft.metadata = {
-    name: name !== undefined && name !== '' ? name : generateName === '' ? '' : request.draw(generateName),
+  rules.schema.applyDefaults(draft);
+  if (request.isLong) yield;
+  pruneDraft(rules, draft, request);
+  const given: Partial<ObjectMeta> = draft.metadata;
+  const { name = '', generateName = '' } = given;
+  const isNameDrawn = name === '' && generateName !== '';
+  draft.metadata = newMetadata(draft.metadata, isNameDrawn ? request.draw(generateName) : name, request);
+  const object = rules.strategy === undefined ? draft : { ...rules.strategy.completeNew(draft) };
+  return { verb: 'create', op: 'create', request, object, isNameDrawn };
+}
+
+function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): ObjectMeta {
+  const { generateName = '' } = given;
+  return {
+    name,
     ...(generateName === '' ? {} : { generateName }),
     ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
     uid: request.uid,
@@ -87,37 +88,29 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
     creationTimestamp: request.now,
     ...authorFields(given),
   };
-  const proposed = rules.strategy === undefined ? draft : { ...rules.strategy.completeNew(draft) };
-  return {
-    verb: 'create',
-    object: proposed,
-    conclude: (admitted) =>
-      finishNew(rules, { proposed, object: acceptAdmitted(rules, proposed, { admitted }) }, request),
-  };
 }
 
-/** Before hooks, and after them. */
-interface Admitted {
-  readonly proposed: Draft;
-  readonly object: Draft;
-}
-
-function* finishNew(rules: Rules, { proposed, object }: Admitted, request: CreateRequest): Steps<ApiObject> {
-  yield* validateObject(rules, object, { request });
-  yield;
+/** What becomes of a creation that hooks, where the kind has some, made `admitted` of. @throws ApiError */
+export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
+  const { op, request, object: proposed } = proposal;
+  const object = acceptAdmitted(rules, proposed, { admitted });
+  const judged = request.isLong ? yield* rules.schema.judge(object) : rules.schema.validate(object);
+  checkObject(rules, object, { request, judged });
+  if (request.isLong) yield;
   const { managedFields } = request;
   const entries =
     managedFields === undefined
       ? creatorsFields(rules, object, request)
       : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
   setManagedFields(object, entries);
-  yield* judgeByModel(rules, object, undefined);
-  return object;
+  rules.validateModel?.(object, undefined);
+  if (rules.judge !== undefined) yield* rules.judge(object, undefined);
+  return { op, object };
 }
 
 /**
- * Applies defaults and prunes what hooks returned, without warnings to the client, which has not sent these fields. The
- * server's metadata, and the fields that this path does not write, stay as they were.
+ * What hooks made of an object, shaped anew, without a word to the client, which has not sent it. The server's metadata, and
+ * what this path does not write, are what they were.
  */
 function acceptAdmitted(
   rules: Rules,
@@ -159,7 +152,7 @@ export function* proposeUpdate(
   stored: ApiObject,
   body: () => unknown,
   request: WriteRequest,
-): Steps<Proposal<Decision>> {
+): Steps<UpdateProposal> {
   const draft = yield* readNamedDraft(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
@@ -172,7 +165,7 @@ export function* proposePatch(
   stored: ApiObject,
   body: () => unknown,
   request: WriteRequest,
-): Steps<Proposal<Decision>> {
+): Steps<UpdateProposal> {
   const draft = yield* readNamedDraft(rules, body, request);
   const { uid, ...revisions } = draft.metadata;
   // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
@@ -215,38 +208,41 @@ interface Next {
 }
 
 /** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
-export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<Proposal<Decision>> {
-  const { subresource } = next.request;
-  const proposed = nextObject(rules, stored, next);
-  yield* shapeDraft(rules, proposed, next.request);
-  proposed.metadata = nextMetadata(stored, proposed);
-  return {
-    verb: 'update',
-    object: proposed,
-    conclude: (admitted) => {
-      const object = acceptAdmitted(rules, proposed, { admitted, subresource });
-      return decideNext(rules, stored, { proposed, object, ...next });
-    },
-  };
+export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<UpdateProposal> {
+  const { request, manage } = next;
+  const object = nextObject(rules, stored, next);
+  rules.schema.applyDefaults(object);
+  if (request.isLong) yield;
+  pruneDraft(rules, object, request);
+  object.metadata = nextMetadata(stored, object);
+  return { verb: 'update', request, object, stored, manage };
 }
 
-function* decideNext(rules: Rules, stored: ApiObject, next: Next & Admitted): Steps<Decision> {
-  const { request, proposed, object } = next;
+/** What becomes of a change that hooks, where the kind has some, made `admitted` of; undefined: nothing. @throws ApiError */
+export function* decideUpdate(
+  rules: Rules,
+  { request, object: proposed, stored, manage }: UpdateProposal,
+  admitted: ApiObject,
+): Steps<NextState | undefined> {
+  const object = acceptAdmitted(rules, proposed, { admitted, subresource: request.subresource });
   const isSame = deepEqual(stored, object);
-  const managed = next.manage.entries(stored);
+  const managed = manage.entries(stored);
   // No entries are stored as no list.
-  if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return { kind: 'none' };
-  yield* validateObject(rules, object, { request, stored });
-  yield;
+  if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
+  const judged = request.isLong ? yield* rules.schema.judge(object) : rules.schema.validate(object);
+  checkObject(rules, object, { request, judged, stored });
+  if (request.isLong) yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };
-  setManagedFields(object, isSame ? managed : next.manage.afterChange(managed, states));
-  yield;
+  setManagedFields(object, isSame ? managed : manage.afterChange(managed, states));
+  if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  const gone = changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed);
-  // A deleted object is not stored, so deletion must succeed even if the object is invalid.
-  if (!gone) yield* judgeByModel(rules, changed, stored);
-  return { kind: gone ? 'remove' : 'write', object: changed };
+  // A removed object is not stored. It is not judged by the model, so that nothing keeps it from being removed.
+  if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
+    return { op: 'delete', object: changed };
+  rules.validateModel?.(changed, stored);
+  if (rules.judge !== undefined) yield* rules.judge(changed, stored);
+  return { op: 'update', object: changed };
 }
 
 function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {

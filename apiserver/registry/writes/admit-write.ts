@@ -7,7 +7,6 @@ import type { HookName, MountedHooks } from '../../admission/call-hook.ts';
 import { objectLimits } from '../../limits/body-limits.ts';
 import { copyAsJsonObject } from '../../decode/json-copy.ts';
 import type { Entry } from '../../index/entry.ts';
-import { runSteps } from '../../turns/steps.ts';
 import { project } from '../kinds/other-versions.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import type { Proposal } from '../rules/proposal.ts';
@@ -21,16 +20,16 @@ const maxCauses = 100;
 const hookNames = { create: 'onCreate', update: 'onUpdate', delete: 'onDelete' } as const;
 
 /** A write that hooks have a say in. */
-export interface AdmittedWrite {
+export interface HookedWrite {
+  readonly verb: Proposal['verb'];
   /** In the version of the request. */
   readonly resource: Resource;
-  /** What is changed or deleted; undefined for a creation. */
-  readonly stored?: Entry;
+  /** The entry that is changed or deleted; undefined for a creation. */
+  readonly stored: Entry | undefined;
   readonly dryRun: boolean;
   readonly subresource: Subresource | undefined;
-  readonly warn: (message: string) => void;
-  /** Each step in a turn of its own. */
-  readonly isLong: boolean;
+  /** The warnings of the response; hooks add theirs. */
+  readonly warnings: string[];
 }
 
 interface Surroundings {
@@ -38,62 +37,68 @@ interface Surroundings {
   readonly logger: Logger;
 }
 
+/** What hooks need besides the object. */
+export interface HookContext {
+  readonly write: HookedWrite;
+  readonly around: Surroundings;
+}
+
+/** What hooks made of a proposed object. */
+export interface Admitted {
+  readonly object: ApiObject;
+  /** The bug of a hook, after which no other hook was called. The write fails; only a refusal by the rules comes first. */
+  readonly failure?: unknown;
+}
+
 /**
- * What becomes of a proposal that hooks have had their say in, one after the other. Where a hook fails over an object that
- * the rules refuse anyhow, that refusal is the answer: what a client sends wrong is no bug of a plugin.
- * @throws ApiError
+ * Calls the hooks of a kind on a proposed object, one after the other, each with the object of the one before.
+ * @throws ApiError with which a hook refuses the write
  */
-export async function admitWrite<R>(
-  proposal: Proposal<R>,
+export async function admitWrite(
+  proposed: ApiObject,
   hooks: readonly MountedHooks[],
-  { write, around }: { readonly write: AdmittedWrite; readonly around: Surroundings },
-): Promise<R> {
-  const { object } = proposal;
-  let admitted = object;
+  { write, around }: HookContext,
+): Promise<Admitted> {
+  const name = hookNames[write.verb];
+  let object = proposed;
   for (const mounted of hooks) {
-    const name = hookNames[proposal.verb];
     if (mounted.hooks[name] === undefined) continue;
     try {
-      admitted = await admitBy(mounted, name, { write, object: admitted, clock: around.clock });
-    } catch (error) {
-      const isBug = !isApiError(error) || error.reason === 'InternalError';
-      const about = { write, object };
-      if (isBug) await concludeFirst({ ...proposal, object: admitted }, error, { ...about, logger: around.logger });
-      logFailure(error, { ...about, logger: around.logger });
-      throw asApiError(error, { ...about, verb: proposal.verb });
+      object = await admitBy(mounted, name, { write, object, clock: around.clock });
+    } catch (failure) {
+      if (!isApiError(failure) || failure.reason === 'InternalError') return { object, failure };
+      if (failure.reason === 'Timeout')
+        around.logger.warn({ ...nameOf(write, proposed), err: failure }, 'a hook passed its deadline');
+      throw failure;
     }
   }
-  return runSteps(proposal.conclude(admitted), write.isLong);
+  return { object };
 }
 
-interface About {
-  readonly write: AdmittedWrite;
-  readonly object: ApiObject;
+/** The rules refuse the object, whatever the hook that failed would make of it: a client's mistake is no bug of a plugin. */
+export function logHiddenFailure(err: unknown, object: ApiObject, { write, around: { logger } }: HookContext): void {
+  logger.debug({ ...nameOf(write, object), err }, 'a hook failed over an object that is refused anyhow');
 }
 
-/** Whether the object is wrong by itself. @throws ApiError that says so; the log has the failure. */
-async function concludeFirst<R>(
-  proposal: Proposal<R>,
-  err: unknown,
-  { logger, ...about }: About & Pick<Surroundings, 'logger'>,
-): Promise<void> {
-  try {
-    await runSteps(proposal.conclude(proposal.object), about.write.isLong);
-  } catch (error) {
-    logger.debug({ ...nameOf(about), err }, 'a hook failed over an object that is refused anyhow');
-    throw error;
-  }
+/** Logs a bug of a hook, and returns what the client is told of it. */
+export function failedHook(failure: unknown, object: ApiObject, { write, around: { logger } }: HookContext): ApiError {
+  const named = nameOf(write, object);
+  if (failure instanceof HookFailure) {
+    const { plugin, hook, cause: err } = failure;
+    logger.error({ ...named, plugin, hook, err }, 'a hook failed');
+  } else if (!isApiError(failure)) logger.error({ ...named, err: failure }, 'admission failed');
+  return hookError(failure, object, write);
 }
 
 interface HookRun {
-  readonly write: AdmittedWrite;
+  readonly write: HookedWrite;
   readonly object: ApiObject;
   readonly clock: Clock;
 }
 
 /** What the hooks of one plugin make of the object; the object itself when they change nothing. */
 async function admitBy(mounted: MountedHooks, name: HookName, { write, object, clock }: HookRun): Promise<ApiObject> {
-  const { resource, stored, dryRun, subresource, warn } = write;
+  const { resource, stored, dryRun, subresource, warnings } = write;
   const target = resource.storage.inVersion(mounted.model.version);
   if (target === undefined) throw new Error(`${apiVersionOf(mounted.model)} is no version of ${resource.model.kind}`);
   const old = stored === undefined ? undefined : freezeDeep(decodeObject(target.show(stored).bytes));
@@ -103,7 +108,8 @@ async function admitBy(mounted: MountedHooks, name: HookName, { write, object, c
   const subject = {
     object: shown as Draft<ApiObject>,
     dryRun,
-    warn,
+    // Plugins may be plain JavaScript.
+    warn: (message: unknown): void => void warnings.push(String(message)),
     ...(old === undefined || isDeletion ? {} : { old }),
     ...(subresource === 'status' || subresource === 'scale' ? { subresource } : {}),
   };
@@ -191,31 +197,18 @@ function clipped({ reason, message, field }: FieldCause): FieldCause {
   return { reason, message: clip(message), ...(field === undefined ? {} : { field: clip(field) }) };
 }
 
-/** 500 without inner text for what is a hook's bug; an object that cannot be converted for it is refused, as in any write. */
-function asApiError(
-  error: unknown,
-  { write, object, verb }: About & { readonly verb: Proposal<unknown>['verb'] },
-): ApiError {
-  if (isApiError(error)) {
-    if (error.reason !== 'InternalError' || verb === 'delete') return error;
-    const causes = [{ reason: 'FieldValueInvalid', message: error.message }] as const;
-    return invalid(write.resource.model, object.metadata.name, causes);
+/** 500 without inner text for a hook's bug; an object that cannot be converted for a hook is refused, as in any write. */
+function hookError(failure: unknown, object: ApiObject, { resource, verb }: HookedWrite): ApiError {
+  if (isApiError(failure)) {
+    if (verb === 'delete') return failure;
+    const causes = [{ reason: 'FieldValueInvalid', message: failure.message }] as const;
+    return invalid(resource.model, object.metadata.name, causes);
   }
-  const message = error instanceof HookFailure ? error.message : 'admission failed';
-  return new ApiError('InternalError', `Internal error occurred: ${message}; nothing was stored`, { cause: error });
+  const message = failure instanceof HookFailure ? failure.message : 'admission failed';
+  return new ApiError('InternalError', `Internal error occurred: ${message}; nothing was stored`, { cause: failure });
 }
 
-/** A refusal is the plugin's affair; that it failed, or has not answered, is its author's. */
-function logFailure(error: unknown, { logger, ...about }: About & Pick<Surroundings, 'logger'>): void {
-  const named = nameOf(about);
-  if (error instanceof HookFailure) {
-    const { plugin, hook, cause: err } = error;
-    logger.error({ ...named, plugin, hook, err }, 'a hook failed');
-  } else if (!isApiError(error)) logger.error({ ...named, err: error }, 'admission failed');
-  else if (error.reason === 'Timeout') logger.warn({ ...named, err: error }, 'a hook passed its deadline');
-}
-
-function nameOf({ write, object }: About): object {
-  const { kind, group } = write.resource.model;
-  return { kind, group, name: object.metadata.name };
+function nameOf({ resource }: HookedWrite, { metadata }: ApiObject): object {
+  const { kind, group } = resource.model;
+  return { kind, group, name: metadata.name };
 }

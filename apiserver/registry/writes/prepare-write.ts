@@ -1,4 +1,4 @@
-import { deepEqual, formatKey, isApiError, keyOf, validateMetadata } from '@homeostat/controller-runtime/api';
+import { deepEqual, isApiError, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
 import type { Entry } from '../../index/entry.ts';
@@ -9,24 +9,29 @@ import { checkCounts } from '../../limits/count-nodes.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { checkObjectSize, decodeObject, encodeObject } from '../object/object-codec.ts';
 import type { Resource } from '../kinds/resource.ts';
+import type { NextState } from '../rules/proposal.ts';
 import { duplicateValue, invalid } from '../object/resource-errors.ts';
 
-export interface Change {
-  readonly op: Operation['op'];
-  /** In the version of the request. */
-  readonly object: ApiObject;
-  readonly stored?: Entry;
+/** What of a write its rules do not decide. */
+export interface WriteContext {
+  /** The object as `formatKey` names it. */
+  readonly key: string;
+  /** The entry that is changed or deleted; undefined for a creation. */
+  readonly stored: Entry | undefined;
   readonly leader: LeaderEpoch | undefined;
   /** Claims that must exist when a creation is committed. */
-  readonly requires?: readonly RequiredClaim[];
+  readonly requires: readonly RequiredClaim[];
+  readonly isLong: boolean;
+  readonly onIndexBug: (error: IndexValueError) => void;
 }
 
-/** A change with all that its commit holds. */
+/** A write with everything that its commit needs. */
 export interface PreparedWrite {
   readonly op: Operation['op'];
-  /** The object in the storage version. */
+  readonly key: string;
+  /** As it is stored. */
   readonly object: ApiObject;
-  readonly stored?: Entry;
+  readonly stored: Entry | undefined;
   readonly leader: LeaderEpoch | undefined;
   readonly requires: readonly RequiredClaim[];
   readonly data: Buffer;
@@ -38,19 +43,22 @@ export interface PreparedWrite {
 /** @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a value that is another's. */
 export function* prepareWrite(
   resource: Resource,
-  change: Change,
-  onIndexBug: (error: IndexValueError) => void,
+  next: NextState,
+  { key, stored, leader, requires, isLong, onIndexBug }: WriteContext,
 ): Steps<PreparedWrite> {
-  const { op, stored, leader, requires = [] } = change;
+  const { op } = next;
   const { object, answer } =
-    resource.view === undefined ? { object: change.object, answer: undefined } : yield* storedForm(resource, change);
-  if (resource.view !== undefined) yield;
+    resource.view === undefined
+      ? { object: next.object, answer: undefined }
+      : yield* storedForm(resource, next, stored);
+  if (isLong && resource.view !== undefined) yield;
   const data = encodeObject(object);
   checkObjectSize(data);
   if (op !== 'delete' && isGrowing(data, stored)) checkCounts(withoutManagers(object), objectLimits);
-  yield;
-  const values = op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, onIndexBug);
-  return { op, object, answer, leader, requires, data, values, ...(stored === undefined ? {} : { stored }) };
+  if (isLong) yield;
+  const values =
+    op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, { key, onIndexBug });
+  return { op, key, object, answer, stored, leader, requires, data, values };
 }
 
 /** Smaller objects cannot pass the limits of counts; one that passed them before may become smaller. */
@@ -76,7 +84,7 @@ function contentOf({ metadata, ...fields }: ApiObject): object {
 
 type Forms = Pick<PreparedWrite, 'object' | 'answer'>;
 
-function* storedForm(resource: Resource, { op, object, stored }: Change): Steps<Forms> {
+function* storedForm(resource: Resource, { op, object }: NextState, stored: Entry | undefined): Steps<Forms> {
   try {
     if (op === 'delete') return { object: convertedForm(resource, object), answer: object };
     return yield* checkedForm(resource, object, stored);
@@ -115,19 +123,16 @@ function inVersion<T extends { readonly message: string }>(cause: T, version: st
   return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
 }
 
-/**
- * The index values of the next state. A value that another object holds in a unique index is refused here and at the
- * commit.
- */
+/** Of the next state; a value that another object holds under a unique index is refused here and in the commit. */
 function indexValues(
   { model, cache }: Resource,
   object: ApiObject,
-  onIndexBug: (error: IndexValueError) => void,
+  { key, onIndexBug }: { readonly key: string; readonly onIndexBug: (error: IndexValueError) => void },
 ): Entry['values'] {
   const { name } = object.metadata;
   try {
     const values = cache.draft(object);
-    const taken = cache.uniqueHolder(values, formatKey(keyOf(object)));
+    const taken = cache.uniqueHolder(values, key);
     if (taken !== undefined) throw duplicateValue(model, name, taken);
     return values;
   } catch (error) {

@@ -4,39 +4,39 @@ import type { Writer } from '../object/label-keys.ts';
 import type { Subresource } from '../rules/write-request.ts';
 
 export interface WriteOptions {
-  readonly dryRun?: boolean;
-  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  readonly subresource?: Subresource;
+  readonly dryRun?: boolean | undefined;
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined;
+  readonly subresource?: Subresource | undefined;
   /** What the stored object must have for a deletion or a patch (409 otherwise). */
-  readonly preconditions?: Preconditions;
+  readonly preconditions?: Preconditions | undefined;
   /** What a deletion does with dependents. Default: what the object's finalizers say, or Background. */
-  readonly propagationPolicy?: PropagationPolicy;
+  readonly propagationPolicy?: PropagationPolicy | undefined;
   /** Decides which label keys may be written. Default `user`. */
-  readonly writer?: Writer;
-  /** The field manager, as in metadata.managedFields. Default `unknown`. */
-  readonly fieldManager?: string;
+  readonly writer?: Writer | undefined;
+  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
+  readonly fieldManager?: string | undefined;
   /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
-  readonly warnings?: string[];
-  /** The leader that writes: the commit is refused (409, FormerLeader) unless it holds its lease then. Default none. */
-  readonly leader?: LeaderEpoch;
+  readonly warnings?: string[] | undefined;
+  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
+  readonly leader?: LeaderEpoch | undefined;
 }
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** Take fields that others own instead of a 409. */
-  readonly force?: boolean;
+  readonly force?: boolean | undefined;
   /** Leave them as they are instead; told which. */
-  readonly onContested?: (contested: readonly FieldCause[]) => void;
+  readonly onContested?: ((contested: readonly FieldCause[]) => void) | undefined;
 }
 
 export interface CreateOptions extends WriteOptions {
   /** From the path; Namespaced kinds only. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }
 
 export type PatchBody = (
   { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown }
 ) & {
-  /** The same as in `BodySource`. */
+  /** As `BodySource` has it. */
   readonly isLarge?: boolean;
 };

@@ -84,25 +84,30 @@ function refersAtOnce(schema: JsonSchema): boolean {
 }
 
 describe('Explainer', () => {
-  it('and the interpreted check find a violation exactly where the compiled check refuses', () => {
-    let refused = 0;
-    fc.assert(
-      fc.property(schemas, fc.array(values, { minLength: 4, maxLength: 8 }), (schema, candidates) => {
-        fc.pre(!refersAtOnce(schema));
-        const parts = { components: { Self: schema }, patterns: new LinearPatterns() };
-        const node = new SchemaNodes(parts.components).of(schema);
-        const isValid = compileGate(schema, parts);
-        const interpreted = new InterpretedGate(node, parts.patterns);
-        const explainer = new Explainer(node, parts.patterns);
-        for (const value of candidates) {
-          const valid = isValid(value);
-          if (!valid) refused += 1;
-          expect(interpreted.accepts(value), JSON.stringify({ schema, value })).to.equal(valid);
-          expect(explainer.explain(value).length === 0, JSON.stringify({ schema, value })).to.equal(valid);
-        }
-      }),
-      { numRuns: 150 },
-    );
-    expect(refused).to.be.above(50);
-  });
+  for (const [numRuns, tier] of [
+    [30, ''],
+    [150, ' [slow]'],
+  ] as const) {
+    it(`and the interpreted check find a violation exactly where the compiled check refuses${tier}`, () => {
+      let refused = 0;
+      fc.assert(
+        fc.property(schemas, fc.array(values, { minLength: 4, maxLength: 8 }), (schema, candidates) => {
+          fc.pre(!refersAtOnce(schema));
+          const parts = { components: { Self: schema }, patterns: new LinearPatterns() };
+          const node = new SchemaNodes(parts.components).of(schema);
+          const isValid = compileGate(schema, parts);
+          const interpreted = new InterpretedGate(node, parts.patterns);
+          const explainer = new Explainer(node, parts.patterns);
+          for (const value of candidates) {
+            const valid = isValid(value);
+            if (!valid) refused += 1;
+            expect(interpreted.accepts(value), JSON.stringify({ schema, value })).to.equal(valid);
+            expect(explainer.explain(value).length === 0, JSON.stringify({ schema, value })).to.equal(valid);
+          }
+        }),
+        { numRuns },
+      );
+      expect(refused).to.be.above(numRuns / 3);
+    });
+  }
 });

@@ -107,7 +107,7 @@ describe('a validator', () => {
     ['long texts', () => ({ pattern: '^b' }), () => 'a'.repeat(10_000)],
   ];
   for (const [what, branch, item] of expensive) {
-    it(`counts the work of ${what}`, () => {
+    it(`counts the work of ${what} [slow]`, () => {
       const validator = validatorOf({ type: 'array', items: { anyOf: times(2000, branch) } });
       const causes = validator.violations(times(1000, item));
       expect(messageOf(causes)).to.match(/too complex to be checked|at least one schema/);

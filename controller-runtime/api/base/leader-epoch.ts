@@ -6,7 +6,7 @@ export interface LeaderEpoch {
   readonly namespace: string;
   /** metadata.name of the Lease. */
   readonly name: string;
-  /** metadata.uid of the Lease: one that was deleted and made anew is another. */
+  /** metadata.uid of the Lease: a Lease that was deleted and created again is another one. */
   readonly uid: string;
   /** spec.leaseTransitions. */
   readonly transitions: number;

@@ -22,12 +22,12 @@ export class ClassComponents {
     this.#add(root, root.name);
   }
 
-  /** By schema name. */
+  /** The schemas by their names. */
   get components(): Readonly<Record<string, JsonSchema>> {
     return this.#components;
   }
 
-  /** Adds a class once, and answers its name. It is known before its fields are read: that ends self-reference. */
+  /** Adds a class once, and returns its name. The name is known before the fields are read, so that a class may refer to itself. */
   #add(cls: AnyClass, where: string): string {
     const name = schemaNameOf(cls);
     const known = this.#classes.get(name);

@@ -11,7 +11,7 @@ export interface VersionOptions<S extends ApiObject, V extends ApiObject> extend
 /**
  * A kind in several versions: `storage` is the one that objects are stored, indexed and claimed unique in, and each of the
  * others says how its objects become those. Register the result in place of `storage`; all versions come and go with it.
- * Objects that were stored in one of the others are read as well, and stored anew when they are written.
+ * Objects that are stored in one of the others can be read as well; the next write stores them in the new version.
  * The rules are checked at registration.
  */
 export function defineVersions<S extends ApiObject, const V extends readonly ApiObject[]>(

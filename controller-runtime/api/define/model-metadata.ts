@@ -19,7 +19,7 @@ function defineMetadataSymbol(): symbol {
 export interface ClassDeclaration {
   gvk?: GvkOptions;
   schema?: SchemaAttributes;
-  /** By name, in the order of the source. */
+  /** The fields by name, in the order of the source. */
   readonly fields: Map<string, SchemaAttributes>;
 }
 
@@ -45,7 +45,7 @@ export function readDeclaration(cls: AnyClass): ClassDeclaration | undefined {
   return metadata !== null && Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
 }
 
-/** Fields of the class and of its base classes, the base's first; a field that is declared anew takes the new attributes. */
+/** Fields of the class and of its base classes, the base's first; a field that a subclass declares again has the new attributes. */
 export function readFields(cls: AnyClass): ReadonlyMap<string, SchemaAttributes> {
   const fields = new Map<string, SchemaAttributes>();
   for (const ancestor of ancestorsOf(cls).toReversed()) {

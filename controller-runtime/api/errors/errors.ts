@@ -86,7 +86,7 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /**
- * For the `catch` of a read or a deletion: what is not there is undefined, as client-go's IgnoreNotFound has it.
+ * For the `catch` of a read or a deletion: returns undefined for NotFound, like client-go's IgnoreNotFound.
  * @throws any other error, as it came.
  */
 export function ignoreNotFound(error: unknown): undefined {
@@ -100,7 +100,7 @@ export function isConflict(error: unknown): boolean {
 
 /** A write of a leader whose term is over (409, cause FormerLeader): nothing was written, and nothing else will be. */
 export function isFormerLeader(error: unknown): boolean {
-  return isConflict(error) && (error as ApiError).causes.some(({ reason }) => reason === 'FormerLeader');
+  return isApiError(error) && isConflict(error) && error.causes.some(({ reason }) => reason === 'FormerLeader');
 }
 
 export function isAlreadyExists(error: unknown): boolean {

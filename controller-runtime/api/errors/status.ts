@@ -46,7 +46,7 @@ export interface FieldCause {
   readonly field?: string;
 }
 
-/** The object that answers every request that failed, and deletions that left nothing. */
+/** The response to every request that failed, and to deletions after which no object is left. */
 export interface Status {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';

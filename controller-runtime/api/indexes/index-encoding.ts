@@ -5,9 +5,9 @@ export type IndexedType = 'string' | 'date-time' | 'integer' | 'number' | 'boole
 
 /** Encodes the values of one type as strings whose code point order is the order of the values. */
 export interface IndexEncoding {
-  /** Of a field's value. @throws TypeError on another type, RangeError on what the type cannot hold. */
+  /** Encodes a field's value. @throws TypeError on another type, RangeError on a value that the type cannot hold. */
   readonly ofValue: (value: unknown) => string;
-  /** Of a selector's literal. @throws RangeError on what the type cannot hold. */
+  /** Encodes a selector's literal. @throws RangeError on a value that the type cannot hold. */
   readonly ofLiteral: (literal: string) => string;
 }
 

@@ -20,7 +20,7 @@ export interface ResourceOptions {
   readonly printerColumns?: readonly PrinterColumn[];
   /** False: objects may be stored in this version, and are not offered in it. Default true. */
   readonly served?: boolean;
-  /** True, or the warning that each answer in this version bears. Default false. */
+  /** True, or the text of the warning in each response in this version. Default false. */
   readonly deprecated?: boolean | string;
 }
 

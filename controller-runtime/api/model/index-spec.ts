@@ -2,7 +2,7 @@ import type { ApiObject } from '../object/object.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
 /**
- * What an index function answers for an object: its values, encoded as strings whose code point order is the sort
+ * What an index function returns for an object: its values, encoded as strings whose code point order is the sort
  * order. The empty list means "no value": not under the index, free of the unique rule, last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {

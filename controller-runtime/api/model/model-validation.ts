@@ -17,7 +17,7 @@ export interface FieldViolation {
  * stored, and with the stored one (undefined for a creation), both frozen, after schema and metadata have been found
  * valid; at every create, update, patch and status write that changes something and leaves the object there.
  * Answers the violations (422 Invalid), nothing or an empty list when there are none. Synchronous. May throw an ApiError
- * Invalid instead; anything else that it throws or answers is a bug of its own, which refuses the write as well.
+ * Invalid instead; anything else that it throws or returns is a bug in the hook, and refuses the write as well.
  */
 export type ModelValidation<T extends ApiObject = ApiObject> = {
   // A method, so that models of any type are models.

@@ -31,7 +31,7 @@ export interface ScaleSubresource {
   readonly specReplicasPath: string;
   /** Such as `.status.replicas`; below `.status`. */
   readonly statusReplicasPath: string;
-  /** Of the text of a label selector; below `.spec` or `.status`. Default none. */
+  /** Path of the text of a label selector; below `.spec` or `.status`. Default none. */
   readonly labelSelectorPath?: string;
 }
 
@@ -64,7 +64,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly validate?: ModelValidation<T>;
   /** False: objects may be stored in this version, and are not offered in it. Default true. */
   readonly served?: boolean;
-  /** Each answer in this version warns of it, in these words, or in Kubernetes'. Default false. */
+  /** Each response in this version carries a warning: this text, or for `true` the one of Kubernetes. Default false. */
   readonly deprecated?: boolean | string;
   /** Other versions of the kind, which this one is stored in. Default none. */
   readonly versions?: readonly ModelVersion<T>[];
@@ -73,14 +73,14 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
 }
 
 /**
- * What a conversion answers: the fields of an object. apiVersion and kind are the server's; of metadata, labels and
+ * What a conversion returns: the fields of an object. apiVersion and kind are the server's; of metadata, labels and
  * annotations may be other ones, and all else stays, as it does where metadata is left out.
  */
 export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
 
 /**
  * How objects of one version become those of the version that they are stored in (`S`), and back; both functions, or
- * neither: then only apiVersion changes. Each gets a deeply frozen object and answers synchronously; what it answers is
+ * neither: then only apiVersion changes. Each gets a deeply frozen object and returns synchronously; what it returns is
  * copied, given the defaults of its schema, and rid of what that does not know. One that throws refuses a write (422),
  * and fails a read (500), in the words of the error.
  */

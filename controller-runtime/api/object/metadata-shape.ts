@@ -52,7 +52,7 @@ export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys
 
 /**
  * Wrong JSON types inside an object's metadata (not inside the entries of managedFields), at most 100. The reader
- * answers them with 400, since rules can only be judged on the right types. Unknown fields are not looked at. A known
+ * refuses them with 400, since rules can only be judged on the right types. Unknown fields are not looked at. A known
  * field that is null counts as absent: stock clients send `creationTimestamp: null`.
  */
 export function metadataShapeErrors(metadata: unknown): FieldCause[] {

@@ -74,7 +74,7 @@ export function checkGenerateName(prefix: string, format: NameFormat): readonly 
 
 /**
  * A name made of a prefix: its first 58 characters and 5 random ones of `bcdfghjklmnpqrstvwxz2456789`
- * (27^5, 14 million: the caller draws again when the name is taken). `random` answers in [0, 1).
+ * (27^5, 14 million: the caller draws again when the name is taken). `random` returns a number in [0, 1).
  */
 export function generateName(base: string, random: () => number): string {
   let name = base.slice(0, maxGeneratedBaseLength);

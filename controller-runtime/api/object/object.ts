@@ -6,7 +6,7 @@ export interface OwnerReference {
   readonly uid: string;
   /** True on the one owner that manages the object: events of the object are events of this owner. */
   readonly controller?: boolean;
-  /** With foreground deletion the owner waits for this object to go first. */
+  /** When the owner is deleted in the foreground, it waits until this object is deleted. */
   readonly blockOwnerDeletion?: boolean;
 }
 

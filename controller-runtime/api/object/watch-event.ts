@@ -17,7 +17,7 @@ export type WatchEvent<T extends ApiObject = ApiObject> =
     }
   | { readonly type: 'ERROR'; readonly object: Status };
 
-/** One list answer: Kubernetes' list and the spec's page in one envelope. */
+/** The response to a list: Kubernetes' list and the spec's page in one envelope. */
 export interface ObjectList<T extends ApiObject = ApiObject> {
   readonly apiVersion: string;
   readonly kind: string;

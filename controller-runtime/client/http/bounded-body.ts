@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/index.ts';
 
-/** The bytes of an answer as they come; none when it has no body. Leaving the loop closes the connection. */
+/** The bytes of a response body as they arrive; none when there is no body. Leaving the loop closes the connection. */
 export function bodyOf(response: Response): AsyncIterable<Uint8Array> {
   // The DOM's type knows no iteration of streams; Node's streams have it, and so must those of an injected fetch.
   return (response.body ?? noBytes()) as AsyncIterable<Uint8Array>;

@@ -4,6 +4,7 @@ import {
   apiVersionOf,
   formatLeaderEpoch,
   formatPreconditions,
+  isApiError,
   isInvalid,
   leaderHeader,
   preconditionsHeader,
@@ -118,7 +119,7 @@ export class HttpClient implements Client {
   ): Promise<T | undefined> {
     const { namespace, dryRun, preconditions, propagationPolicy } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace });
-    // Where there is a body Kubernetes does not look at the query: dryRun goes into both, lest it be overlooked.
+    // Kubernetes ignores the query of a request that has a body, so that dryRun has to be in both.
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
@@ -183,8 +184,8 @@ function patchBody(patch: Patch, preconditions: Preconditions): object {
 
 /** kube-apiserver refuses a patch with the uid of another object as one of an immutable field (422). */
 function conflictOfUid(error: unknown): unknown {
-  if (!isInvalid(error)) return error;
-  const { message, causes, details } = error as ApiError;
+  if (!isApiError(error) || !isInvalid(error)) return error;
+  const { message, causes, details } = error;
   if (causes.length !== 1 || causes[0]?.field !== 'metadata.uid') return error;
   return new ApiError('Conflict', message, { details, cause: error });
 }

@@ -1,4 +1,4 @@
-import { ApiError, isApiError, reasonOf } from '../../api/index.ts';
+import { ApiError, isApiError } from '../../api/index.ts';
 import type { Clock, Logger } from '../../api/index.ts';
 import { sleep } from '../../clock/sleep.ts';
 import { traceHeaders } from '../../telemetry/tracing.ts';
@@ -20,7 +20,7 @@ export interface TransportOptions {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of each answer: its code, or `<error>`. */
+  /** Called for each response with its code, or with `<error>`. */
   readonly onAnswer?: (method: string, code: string) => void;
 }
 
@@ -40,7 +40,7 @@ export interface HttpRequest {
 }
 
 /**
- * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. No answer in time is
+ * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. No response in time is
  * Timeout, no connection ServiceUnavailable with the cause.
  */
 export class HttpTransport {
@@ -53,7 +53,7 @@ export class HttpTransport {
   }
 
   /**
-   * The answer's JSON value, never null and never a scalar. A 429 or 503 with Retry-After is tried again after that
+   * The JSON value of the response, never null and never a scalar. A 429 or 503 with Retry-After is tried again after that
    * time, whatever the method: such a server did nothing. Nothing else is tried again.
    */
   async send(request: HttpRequest): Promise<object> {
@@ -166,9 +166,9 @@ function parseAnswer(request: HttpRequest, text: string): object {
 }
 
 function retryDelayMs(error: unknown): number | undefined {
-  const reason = reasonOf(error);
+  if (!isApiError(error)) return undefined;
+  const { reason, retryAfterSeconds } = error;
   if (reason !== 'TooManyRequests' && reason !== 'ServiceUnavailable') return undefined;
-  const { retryAfterSeconds } = error as ApiError;
   if (retryAfterSeconds === undefined || retryAfterSeconds > maxRetryAfterSeconds) return undefined;
   return retryAfterSeconds * 1000;
 }

@@ -75,7 +75,7 @@ class KubeconfigFile {
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
   }
 
-  /** Of a file, whose path is relative to this one. */
+  /** The content of a file whose path is relative to this one. */
   content(fields: Fields, field: string): string | undefined {
     const value = this.text(fields, field);
     return value === undefined ? undefined : readFileSync(resolve(dirname(this.#path), value), 'utf8');

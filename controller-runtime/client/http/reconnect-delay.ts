@@ -9,7 +9,7 @@ const quietMs = 120_000;
 /**
  * How long to wait before the next attempt: 800 ms, doubled by each failure up to 30 s, of which a random part between
  * a half and the whole is taken, so that clients that failed together do not come back together. A server that takes
- * connections and breaks them is as hard to reach as one that takes none: only two minutes of quiet begin anew.
+ * connections and breaks them is as hard to reach as one that takes none: the delays restart from the shortest only after two minutes without a failure.
  */
 export class ReconnectDelay {
   readonly #clock: Clock;
@@ -17,13 +17,13 @@ export class ReconnectDelay {
   #failures = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `random` answers in [0, 1]. Default always 1: for what comes back alone. */
+  /** `random` returns a number in [0, 1]. Default always 1, for a client that reconnects alone. */
   constructor({ clock, random = () => 1 }: { readonly clock: Clock; readonly random?: () => number }) {
     this.#clock = clock;
     this.#random = random;
   }
 
-  /** Counts a failure; answers the milliseconds to wait. */
+  /** Counts a failure; returns the milliseconds to wait. */
   next(): number {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#failedAtMs > quietMs) this.#failures = 0;

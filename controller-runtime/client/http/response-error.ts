@@ -6,7 +6,7 @@ import { readText } from './bounded-body.ts';
 const maxErrorBytes = 1024 * 1024;
 
 /**
- * The error that an answer other than 2xx stands for: its Status, or, where the body is none (a proxy's page, say),
+ * The error for a response other than 2xx: its Status, or, if the body is none (a proxy's page, say),
  * an error by its code. The header Retry-After counts where the Status has no retryAfterSeconds.
  */
 export async function errorOfResponse(request: RequestLine, response: Response, clock: Clock): Promise<ApiError> {

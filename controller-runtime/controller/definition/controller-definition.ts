@@ -64,7 +64,7 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly retryLimit?: number;
   /**
    * Which changes of the controller's own kind matter; all must hold. Default: of the spec, labels, annotations,
-   * finalizers, and of a status that somebody else wrote. Additions, resyncs, and deletions always pass.
+   * finalizers, and of a status that another client wrote. Additions, resyncs, and deletions always pass.
    */
   readonly predicates?: readonly Predicate<T>[];
   /** A key that runs more often than this in a minute, its spec unchanged, is warned of; with changes, at ten times this. Default 100. */

@@ -117,7 +117,7 @@ describe('a source of keys', () => {
     await at.clock.advance(3_600_000);
     await at.idle();
     expect(runs).to.deep.equal(['bob']);
-    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('"home/ada" is no key of a Person');
+    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('"home/ada" is not a key of a Person');
     expect(at.lines('error')).to.have.length(4);
   });
 

@@ -33,7 +33,7 @@ export function source(name: string, keys: KeySource['keys']): KeySource {
 }
 
 /**
- * Asks for keys at once, and again each time the interval has passed since the last answer. Throws RangeError when the
+ * Asks for keys at once, and again each time the interval has passed since the last result. Throws RangeError when the
  * interval is no duration above 0.
  */
 export function poll(

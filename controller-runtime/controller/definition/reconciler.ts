@@ -27,7 +27,7 @@ export interface ReconcileRequest {
   readonly logger: Logger;
   /** Records what happens to objects, for people; its events bear the reconcileID. */
   readonly recorder: EventRecorder;
-  /** Of this run alone; a random UUID. */
+  /** Id of this run alone; a random UUID. */
   readonly reconcileID: string;
 }
 
@@ -44,7 +44,7 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
    */
   ensure<O extends ApiObject>(this: void, model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
   /**
-   * Merges into the object's status (RFC 7396: null removes) and answers the object as it then is. Adds
+   * Merges into the object's status (RFC 7396: null removes) and returns the object as it then is. Adds
    * `observedGeneration` when the status schema has it. Writes nothing when nothing differs. The uid is a
    * precondition: a namesake made meanwhile is Conflict. Rejects with TypeError when the model's schema has no status.
    */

@@ -24,9 +24,9 @@ describe('a key that a mapping or a source gives', () => {
       { name: 7 },
       { name: '' },
     ];
-    for (const key of bad) expect(() => workKey(key as string, person), String(key)).to.throw('no key of a Person');
+    for (const key of bad) expect(() => workKey(key as string, person), String(key)).to.throw('not a key of a Person');
     for (const key of ['ada', '/ada', 'home/', 'a/b/c', { name: 'ada' }]) {
-      expect(() => workKey(key, letter)).to.throw('no key of a Letter, which is <namespace>/<name>');
+      expect(() => workKey(key, letter)).to.throw('not a key of a Letter, which is <namespace>/<name>');
     }
   });
 });

@@ -3,7 +3,7 @@ import type { Counter, Histogram } from '../../telemetry/instruments.ts';
 import type { MetricOptions, Metrics } from '../../telemetry/metrics.ts';
 import type { Outcome } from '../run/outcome.ts';
 
-/** What is measured when somebody looks. */
+/** Values that are measured when metrics are read. */
 export interface QueueGauges {
   /** Keys that are ready. */
   readonly depth: () => number;

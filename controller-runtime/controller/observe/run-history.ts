@@ -4,7 +4,7 @@ import type { Reason } from '../../queue/reason.ts';
 export interface RunRecord {
   /** `name`, or `namespace/name`. */
   readonly key: string;
-  /** Of the run alone: in its log, its events and its span as well. */
+  /** Id of the run alone; also in its log, its events and its span. */
   readonly reconcileID: string;
   /** Why the key was in the queue. */
   readonly reasons: readonly Reason[];
@@ -20,7 +20,7 @@ export interface RunRecord {
   readonly error?: string;
 }
 
-/** Of one key. */
+/** Limit for one key. */
 const maxRuns = 10;
 /** The keys whose last run was longest ago are forgotten. */
 const maxKeys = 1000;
@@ -50,6 +50,6 @@ export class RunHistory {
   /** The last run of each key, the newest first. */
   last(limit: number): readonly RunRecord[] {
     const newest = [...this.#runs.values()].slice(-limit).reverse();
-    return newest.map((runs) => runs.at(-1) as RunRecord);
+    return newest.flatMap((runs) => runs.at(-1) ?? []);
   }
 }

@@ -32,7 +32,7 @@ export class CacheView {
   readonly #written = new Map<string, Written>();
   #sweepAbove = sweepAbove;
 
-  /** By cache id. What has no informer is not followed: nothing is held for it. */
+  /** `informers` by cache id. For a kind without an informer nothing is remembered. */
   constructor(informers: ReadonlyMap<string, Informer<ApiObject>>) {
     this.#informers = informers;
   }
@@ -64,7 +64,7 @@ export class CacheView {
     return found?.metadata.uid === object.metadata.uid ? (found as T) : object;
   }
 
-  /** Remembers the answer of a write, until the cache has it. */
+  /** Remembers the result of a write, until the cache has it. */
   record(object: ApiObject): void {
     const target = targetOf(object);
     const { uid, resourceVersion: revision } = object.metadata;
@@ -117,7 +117,7 @@ export class CacheView {
     return cached.metadata.uid !== uid && this.hasPassed(target, revision);
   }
 
-  /** Of the object as the cache has it; of one that it does not have, or cannot show, the cache's own. */
+  /** The revision of the object in the cache; the cache's own if it does not have the object, or cannot show it. */
   #revisionOf(target: Target): string | undefined {
     return this.#cached(target)?.metadata.resourceVersion ?? this.#informers.get(target.cacheId)?.resourceVersion;
   }

@@ -50,7 +50,7 @@ export class ConflictWaits {
     if (this.#targets.size === 0) return;
     const waiting = this.#byTarget.get(idOf(targetOf(object)));
     if (waiting === undefined) return;
-    // A copy, since onPassed may start a run that waits anew.
+    // A copy, since onPassed may start a run that waits again.
     for (const [key, { revision, priority }] of Array.from(waiting)) {
       if (compareRevisions(object.metadata.resourceVersion, revision) <= 0) continue;
       this.cancel(key);

@@ -18,7 +18,7 @@ import { targetIn, type CacheView } from './cache-view.ts';
 import { controllerReferenceTo, setOwnerReference } from '../definition/owner-references.ts';
 import { toJson } from './to-json.ts';
 
-/** Races lost to other writers of one dependent; each further one reads the object anew. */
+/** Races lost to other writers of one dependent; after each the object is read again. */
 const maxTries = 5;
 
 /** What is desired, as JSON. */

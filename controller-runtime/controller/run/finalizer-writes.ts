@@ -5,7 +5,7 @@ import { idOf, targetOf } from './cache-view.ts';
 import type { FinalizerChange } from './finalizers.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 
-/** Races lost to other writers; each further one reads the object anew. */
+/** Races lost to other writers; after each the object is read again. */
 const maxTries = 5;
 
 export interface FinalizerParts {
@@ -15,7 +15,7 @@ export interface FinalizerParts {
 }
 
 /**
- * Stores what `change` makes of the object's finalizers; answers the object as it then is, undefined when it is gone, or
+ * Stores what `change` makes of the object's finalizers; returns the object as it then is, undefined when it is gone, or
  * was declared deleted meanwhile. The list is replaced as a whole, so the write names the revision that it builds on, and a lost race is tried again.
  */
 export async function writeFinalizers(

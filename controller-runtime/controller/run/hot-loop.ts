@@ -31,7 +31,7 @@ export class HotLoopDetector {
     this.#limit = runsPerMinute;
   }
 
-  /** Counts a run; answers once a minute for a key that goes above a limit. */
+  /** Counts a run; returns a report once a minute for a key that exceeds a limit. */
   countRun(key: string, generation: number | undefined, nowMs: number): HotLoop | undefined {
     if (nowMs - this.#windowStartMs >= windowMs) {
       this.#counts = new Map();

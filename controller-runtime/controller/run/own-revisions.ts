@@ -9,13 +9,13 @@ interface KeyRevisions {
   seen: string;
   /** The object was seen to be gone, and no write has begun since. */
   isGone: boolean;
-  /** Events that came while a write was in flight: only its answer tells whose they are. */
+  /** Events that came while a write was in flight: only its response tells whose they are. */
   readonly undecided: { readonly revision: string; readonly ifForeign: () => void }[];
 }
 
 /**
- * Tells events of the controller's own writes from those of others. In process an event may come before the answer
- * to the write that caused it: the decision then waits for the answer.
+ * Tells events of the controller's own writes from those of others. In process an event may come before the response
+ * to the write that caused it: the decision then waits for the response.
  */
 export class OwnRevisions {
   readonly #keys = new Map<string, KeyRevisions>();
@@ -25,7 +25,7 @@ export class OwnRevisions {
     return this.#keys.size;
   }
 
-  /** Events that wait for a write's answer. */
+  /** Events that wait for the response to a write. */
   get undecided(): number {
     let count = 0;
     for (const state of this.#keys.values()) count += state.undecided.length;
@@ -33,7 +33,7 @@ export class OwnRevisions {
   }
 
   /**
-   * Runs a write of the object under this key. `revisionOf` answers the revision that the write made; undefined when
+   * Runs a write of the object under this key. `revisionOf` returns the revision that the write made; undefined when
    * it made none, or when others had a part in what came out.
    */
   async write<R>(key: string, send: () => Promise<R>, revisionOf: (result: R) => string | undefined): Promise<R> {

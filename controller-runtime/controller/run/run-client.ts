@@ -1,4 +1,4 @@
-import { applyMergePatch, deepEqual, formatKey, isConflict, parseKey } from '../../api/index.ts';
+import { applyMergePatch, deepEqual, formatKey, isApiError, isConflict, parseKey } from '../../api/index.ts';
 import type { ApiObject, Model, WatchEvent } from '../../api/index.ts';
 import { linkAbort } from '../../client/abort.ts';
 import type { Client, NamespaceOptions, Patch, RequestOptions, WatchOptions } from '../../client/client.ts';
@@ -40,7 +40,7 @@ interface Quiet {
   readonly resolve: () => void;
 }
 
-/** Whose client it is. */
+/** The run that a client belongs to. */
 export interface ClientOwner {
   /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
   lateError(): Error;
@@ -172,7 +172,7 @@ export class RunClient extends ForwardingClient {
       else this.#view.record(result);
       return result;
     } catch (error) {
-      if (isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error as object, source);
+      if (isApiError(error) && isConflict(error)) (this.#conflicts ??= new WeakMap()).set(error, source);
       throw error;
     } finally {
       this.#inFlight -= 1;

@@ -8,7 +8,7 @@ export interface StatusParts {
   readonly client: Client;
   readonly view: CacheView;
   readonly model: ModelDescriptor;
-  /** As the run was given it: its generation is the one that was observed. */
+  /** The object as the run got it: its generation is the observed one. */
   readonly object: ApiObject;
 }
 

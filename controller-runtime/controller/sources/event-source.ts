@@ -39,7 +39,7 @@ export class EventSource {
     this.#parts = parts;
   }
 
-  /** From now on, until `stop`. The present objects come first. */
+  /** Delivers events from now on, until `stop`. The present objects come first. */
   start(): void {
     const { definition } = this.#parts;
     const resync = definition.resyncMs === Infinity ? {} : { resyncMs: definition.resyncMs };

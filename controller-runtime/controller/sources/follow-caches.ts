@@ -45,7 +45,7 @@ const turnsBeforePolling = 100;
 const pollMs = 10;
 
 /**
- * Waits until a condition that tells nobody of itself holds. Answers whether it does: false when the limit is over,
+ * Waits for a condition that has no event, by polling. Returns whether it holds: false when the limit is over,
  * or the signal aborts.
  */
 export async function waitFor(

@@ -11,7 +11,7 @@ export class PendingStates {
   #states: readonly ApiObject[] = [];
   /** The highest of the events. */
   priority: number = -Infinity;
-  /** That of the last event. */
+  /** The reason of the last event. */
   reason: Reason = { type: 'mapping' };
 
   constructor(source: WatchSource) {

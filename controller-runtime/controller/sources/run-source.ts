@@ -6,7 +6,7 @@ import { childLogger } from './child-logger.ts';
 import type { KeySource, SourceContext } from '../definition/key-source.ts';
 
 export interface SourceParts {
-  /** Of the controller: its logger does not know the source yet. */
+  /** The controller's context: its logger does not know the source yet. */
   readonly context: SourceContext;
   /** Throws when it is given no key. */
   readonly enqueue: (key: string | ObjectKey) => void;
@@ -57,7 +57,7 @@ async function takeKeys(source: KeySource, context: SourceContext, enqueue: Sour
     try {
       enqueue(key);
     } catch (error) {
-      logger.error({ err: error }, 'the source gave a key that is none; it goes on');
+      logger.error({ err: error }, 'the source returned something that is not a key; it is skipped');
     }
     keys += 1;
     if (keys % keysPerTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));

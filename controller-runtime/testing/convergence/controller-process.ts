@@ -62,7 +62,7 @@ export class ControllerProcess {
       uuid,
       logger: { ...silentLogger, error: ({ err }) => (this.#lastError = err ?? this.#lastError) },
       metrics: new Metrics(),
-      // Whoever crashes finishes nothing.
+      // A process that crashes finishes nothing.
       graceMs: 0,
     });
     // In a turn of its own: the first request of a runnable may be where the process crashes.

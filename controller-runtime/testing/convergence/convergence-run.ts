@@ -17,7 +17,7 @@ export interface RunParts {
   readonly options: ConvergenceOptions;
   readonly startServer: StartServer;
   readonly plan: FaultPlan;
-  /** Of all chance in the run but for its faults. */
+  /** Seed of all chance in the run except its faults. */
   readonly seed: number;
 }
 
@@ -39,7 +39,7 @@ const longestStepMs = 1_000;
 const longestRetryMs = 60_000;
 /** What one part hands to another may take a few turns during which neither looks busy. */
 const idleTurns = 10;
-/** Who has been busy for so many turns waits for time to pass. */
+/** A process that is busy for more turns than this waits for time to pass. */
 const patientTurns = 60;
 
 /** Runs a scenario once, on a server of its own. Never rejects for what the scenario or the controllers do. */
@@ -184,7 +184,7 @@ class ConvergenceRun {
   }
 }
 
-/** Those of the controllers, and those that are named besides. */
+/** The models of the controllers, and those that are named besides. */
 function modelsOf({ controllers, models = [] }: ConvergenceOptions): readonly ModelDescriptor[] {
   const definitions = typeof controllers === 'function' ? controllers() : controllers;
   const byKind = new Map<string, ModelDescriptor>();

@@ -23,7 +23,7 @@ export interface DriverParts {
   readonly random: () => number;
   readonly uuid: () => string;
   readonly plan: FaultPlan;
-  /** By {@link kindIn}. */
+  /** Keyed by {@link kindIn}. */
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
@@ -34,7 +34,7 @@ interface Life {
   isDeposed: boolean;
   /** How it comes back when it has crashed. */
   restart: Restart;
-  /** By kind: how many changes its cache is to begin behind. */
+  /** How many changes the cache of each kind starts behind. */
   readonly behind: Map<string, number>;
 }
 
@@ -80,7 +80,7 @@ export class FaultDriver {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
 
-  /** Undefined while nobody is at work. */
+  /** Undefined while no process works. */
   get process(): ControllerProcess | undefined {
     return this.#life?.process;
   }

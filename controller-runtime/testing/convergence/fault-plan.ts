@@ -2,7 +2,7 @@ import type { ClientRequest } from '../fakes/intercepted-client.ts';
 
 /** How the controllers come back after a crash, or a change of leaders. */
 export interface Restart {
-  /** How long nobody is at work. */
+  /** How long no process works. */
   readonly afterMs: number;
   /** How many changes of its kind a cache lags behind at first; 0: it is up to date. */
   readonly changesBehind: number;
@@ -57,9 +57,9 @@ export const noFaults: FaultPlan = Object.freeze({ atWrite: new Map(), atRead: n
 const everyCache = ~0;
 
 export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0, behindBits: everyCache });
-/** A connection that breaks shows late. Long enough for all that does not wait for the answer, short against timeouts. */
+/** A connection that breaks shows late. Long enough for everything that does not wait for the response, short against timeouts. */
 const lateMs = 100;
-/** Who asks again and again reads without end. */
+/** A controller that polls reads without end. */
 const maxSweptReads = 100;
 /** It takes the watch along: the next tries are made with the caches of before. */
 const behindMs = 500;

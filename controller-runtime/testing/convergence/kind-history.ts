@@ -17,7 +17,7 @@ export class KindHistory {
     const history = new KindHistory(await client.list(model));
     const { resourceVersion } = history.#first.metadata;
     history.#followed = history.#follow(client.watch(model, { resourceVersion, signal }));
-    // Heard of by whoever awaits its end.
+    // The caller that awaits its end gets the error.
     history.#followed.catch(() => undefined);
     return history;
   }

@@ -1,7 +1,7 @@
 import { atOnce } from './fault-plan.ts';
 import type { FaultPlan, Restart } from './fault-plan.ts';
 
-/** Each plan that has one fault fewer, or one simpler fault: an immediate restart, an answer that comes at once. */
+/** Each plan that has one fault fewer, or one simpler fault: an immediate restart, a response that comes at once. */
 export function* smallerPlans(plan: FaultPlan): Generator<FaultPlan> {
   const { atWrite, atRead, atEvent } = plan;
   for (const smaller of smallerMaps(atWrite)) yield { ...plan, atWrite: smaller };

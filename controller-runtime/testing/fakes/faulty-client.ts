@@ -24,14 +24,14 @@ export interface FaultyClient {
   /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
   inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
   /**
-   * Breaks the watches that match (default all); answers how many. They are taken up where they were, after a back-off of
-   * about a second; with `expired` (410) their informers list anew, at once.
+   * Breaks the watches that match (default all); returns how many. They resume where they were, after a back-off of
+   * about a second; with `expired` (410) their informers list again, at once.
    */
   dropWatches(options?: { readonly expired?: boolean; readonly matches?: (request: ClientRequest) => boolean }): number;
-  /** Until the answer is called, caches stay as they are: the events of watches that match (default all) are held back. */
+  /** Holds back the events of watches that match (default all), so that caches do not change, until the returned function is called. */
   holdEvents(matches?: (request: ClientRequest) => boolean): () => void;
   /**
-   * Ends the process, as far as this client goes: requests of runs, those under way included, never have an answer, and
+   * Ends the process, as far as this client goes: requests of runs, including those under way, never settle, and
    * nothing is carried out any more.
    */
   crash(): void;

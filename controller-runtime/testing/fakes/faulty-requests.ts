@@ -9,13 +9,13 @@ import type { ClientRequest, Interceptor } from './intercepted-client.ts';
 export type ClientFault =
   /** It is not carried out, and rejects: with ServiceUnavailable (503), unless an error is given. */
   | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
-  /** It is not carried out, and rejects with Conflict (409), as when somebody else was faster. */
+  /** It is not carried out, and rejects with Conflict (409), as if another writer had been faster. */
   | { readonly kind: 'conflict'; readonly until?: Promise<unknown> }
   /** It is carried out, and rejects with ServiceUnavailable all the same. */
   | { readonly kind: 'loseAnswer'; readonly until?: Promise<unknown> }
   /** It is carried out when the promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
-  /** The process ends: this request, carried out or not, and all later ones of its runs never have an answer. */
+  /** The process ends: this request, carried out or not, and all later requests of its runs never settle. */
   | { readonly kind: 'crash'; readonly carriedOut: boolean };
 
 /** A request as it was made, and what came of it. */
@@ -30,11 +30,11 @@ export interface LoggedRequest extends ClientRequest {
 export interface FaultSource {
   readonly faultOf?: (request: ClientRequest) => ClientFault | undefined;
   readonly endBefore?: (request: ClientRequest, event: WatchEvent) => WatchEnd | undefined;
-  /** An answer in place of the server's. */
+  /** A response in place of the server's. */
   readonly answerOf?: (request: ClientRequest) => object | undefined;
-  /** Asked before a request and after it. True: the run that made it is over, and the request never settles. */
+  /** Called before and after a request. True: the run that made it is over, and the request never settles. */
   readonly isOver?: (request: ClientRequest) => boolean;
-  /** Told of the crash, once. */
+  /** Called once, at the crash. */
   readonly onCrash?: () => void;
 }
 
@@ -77,7 +77,7 @@ export class FaultyRequests implements Interceptor {
     };
   }
 
-  /** Requests without an answer, watches not among them. */
+  /** Requests without a response, not counting watches. */
   get underWay(): readonly ClientRequest[] {
     return [...this.#underWay];
   }

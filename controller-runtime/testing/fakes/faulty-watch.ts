@@ -10,7 +10,7 @@ export interface FaultyWatchParts<T extends ApiObject> {
   readonly signal: AbortSignal | undefined;
   /** Resolves, for each event, when it may be told. */
   readonly gate: () => Promise<void>;
-  /** Asked before each event, which then is not told when it answers something. */
+  /** Called before each event, which is withheld when this returns something. */
   readonly endBefore: (event: WatchEvent<T>) => WatchEnd | undefined;
 }
 

@@ -27,7 +27,7 @@ export class FollowedKinds {
     return replacing(client, { informer });
   }
 
-  /** By content, not by revision: that of an informer over HTTP moves only with changes of its own kind. */
+  /** Compares content, not revisions: the revision of an informer over HTTP moves only with changes of its own kind. */
   async haveCaughtUp(client: Pick<Client, 'list'>): Promise<boolean> {
     for (const { informer, model, selection } of this.#followed) {
       const { namespaces, transform: _transform, metadataOnly: _metadataOnly, ...selectors } = selection;

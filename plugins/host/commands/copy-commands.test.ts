@@ -12,6 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startTestServer } from '../testing/index.ts';
 import type { TestServer, TestServerOptions } from '../testing/index.ts';
+import { runCommand } from './run-command.fixture.ts';
+import type { Finished } from './run-command.fixture.ts';
 import { widgetModel } from '../widget.fixture.ts';
 
 const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
@@ -38,9 +40,7 @@ function start(args: readonly string[], environment: Readonly<Record<string, str
   return { child, ended };
 }
 
-function run(...args: readonly string[]): Promise<Ended> {
-  return start(args).ended;
-}
+const run = (...args: readonly string[]): Promise<Finished> => runCommand(args);
 
 describe('homeostat export and import', () => {
   let folder: string;
@@ -79,7 +79,7 @@ describe('homeostat export and import', () => {
     const { url, client } = await serve({ token });
     await client.create(Widget, { metadata: { name: 'w' } });
     const file = path('export.ndjson');
-    const exported = await start(['export', '--server', `${url}/`, '--output', file], { HOMEOSTAT_TOKEN: token }).ended;
+    const exported = await runCommand(['export', '--server', `${url}/`, '--output', file], { HOMEOSTAT_TOKEN: token });
     expect(exported).to.include({ code: 0, stdout: '' });
     const [, sha256 = ''] =
       /^exported 3 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
@@ -182,7 +182,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('are repeated after a kill -9: what was imported in part is neither served nor exported', async () => {
+  it('are repeated after a kill -9: what was imported in part is neither served nor exported [slow]', async () => {
     const source = await makeDatabase('source.db', 2999);
     const { stdout: text, stderr } = await run('export', '--database', source);
     const [, sha256 = ''] = /sha256 ([0-9a-f]{64})/.exec(stderr) ?? [];
@@ -201,7 +201,7 @@ describe('homeostat export and import', () => {
     expect((await importing.ended).code).to.equal(null);
     await second.close();
     for (const args of [['serve', '--port', '0', '--log-level', 'silent'], ['export']]) {
-      const refused = await run(...args, '--database', database);
+      const refused = await start([...args, '--database', database]).ended;
       expect(refused).to.include({ code: 1, stdout: '' });
       expect(refused.stderr).to.include('a part of an import that was not finished: run homeostat import again');
     }
@@ -260,7 +260,7 @@ describe('homeostat export and import', () => {
   });
 
   it('have a help', async () => {
-    const [exporting, importing] = await Promise.all([run('export', '--help'), run('import', '--help')]);
+    const [exporting, importing] = [await run('export', '--help'), await run('import', '--help')];
     for (const text of ['--server <url>', '--output <file>', 'HOMEOSTAT_DATABASE'])
       expect(exporting.stdout).to.include(text);
     for (const text of ['<file>', '- for stdin', 'until it is finished']) expect(importing.stdout).to.include(text);

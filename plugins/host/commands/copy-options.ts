@@ -3,7 +3,7 @@ import type { ConfigSources } from '../serve/config.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 
-/** Where `homeostat export` reads: from a server that runs, or from a database that nobody has open. */
+/** Where `homeostat export` reads: from a server that runs, or from a database that no process has open. */
 export type ExportOrigin = ServerAddress | { readonly database: string };
 
 /**

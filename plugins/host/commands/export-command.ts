@@ -9,7 +9,7 @@ import { piecesOf, refusalError, requestServer } from '../remote/request-server.
 import type { ServerAddress } from '../remote/request-server.ts';
 import { runCopy } from './run-copy.ts';
 
-/** Writes an export to `--output` or stdout, and answers the exit code. Where it is cut off or damaged, there is no file. */
+/** Writes an export to `--output` or stdout, and returns the exit code. If the export is cut off or damaged, no file is written. */
 export function runExport(sources: ConfigSources): Promise<number> {
   return runCopy('export', async (signal) => {
     const origin = readExportOrigin(sources);
@@ -41,7 +41,7 @@ async function* proved(
   reader.end();
 }
 
-/** Of the process, and so never ended. A reader that has gone fails the write. */
+/** The process's stdout, which is never ended. If its reader has gone, the write fails. */
 function toStdout(): Writable {
   process.stdout.on('error', () => undefined);
   return new Writable({
@@ -49,7 +49,7 @@ function toStdout(): Writable {
   });
 }
 
-/** `GET /export` of a server. Rejects with what the server says where it refuses, and when the answer is cut off. */
+/** `GET /export` of a server. Rejects with the server's message when it refuses, and when the response is cut off. */
 async function* readServerExport(
   address: ServerAddress,
   signal: AbortSignal,

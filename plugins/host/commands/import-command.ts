@@ -12,7 +12,7 @@ export interface RunImportOptions extends ConfigSources {
   readonly file: string;
 }
 
-/** Imports an export into an empty database, and answers the exit code: 0 only when both hold the same. */
+/** Imports an export into an empty database, and returns the exit code: 0 only when both hold the same. */
 export function runImport({ file, ...sources }: RunImportOptions): Promise<number> {
   return runCopy('import', async (signal) => {
     const database = readDatabase(sources);

@@ -9,7 +9,7 @@ import { errorText } from '../text/error-text.ts';
 export interface RunKubeconfigOptions extends ConfigSources {
   /** Absent: stdout. */
   readonly output?: string | undefined;
-  /** Of context, cluster and user. */
+  /** Name of context, cluster and user. */
   readonly name: string;
   /** The server's URL, where it is not what the configuration says. */
   readonly server?: string | undefined;
@@ -56,7 +56,7 @@ function formatKubeconfig({ name, url, ca, token }: Access): string {
   });
 }
 
-/** Where clients on this machine find the server; of all addresses of the machine, the first name that it answers to. */
+/** Where clients on this machine find the server; if it listens on all addresses: by the first of its host names, or at 127.0.0.1. */
 function urlOf({ tls, host, hostNames, port }: ServeConfig): URL {
   if (port === 0) {
     throw new ConfigError('port 0 is a free one, which the log of the server names: say --server <url>');
@@ -80,7 +80,7 @@ async function write(text: string, { output, force }: RunKubeconfigOptions): Pro
     return;
   }
   if (force) await rm(output, { force: true });
-  // It may hold the token, and somebody else's file is not to be written through.
+  // It may hold the token, which must not be written to a file of another user.
   await writeFile(output, text, { mode: 0o600, flag: 'wx' });
 }
 

@@ -7,15 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { makeFolder } from '../package/plugin-folder.fixture.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { pluginsDirPage } from '../serve/plugins-dir.ts';
+import { runCommand } from './run-command.fixture.ts';
+import type { Finished } from './run-command.fixture.ts';
 
 const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
 const token = 'correct-horse-battery-staple';
-
-export interface Finished {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export interface CommandOptions {
   /** Besides PATH and what names the server. */
@@ -63,21 +59,15 @@ export class PluginServer {
     return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name))).sort();
   }
 
-  /** `homeostat plugin …`, to its end. */
+  /** `homeostat plugin …`, to its end: in a process of its own where it needs another working directory. */
   command(args: readonly string[], { environment = {}, cwd }: CommandOptions = {}): Promise<Finished> {
-    const env = {
-      PATH: process.env['PATH'],
-      HOMEOSTAT_TOKEN: token,
-      HOMEOSTAT_PLUGINS_DIR: this.pluginsDir,
-      ...environment,
-    };
-    const options = { env, ...(cwd === undefined ? {} : { cwd }) };
+    const all = ['plugin', ...(args.includes('--server') ? args : [...args, '--server', this.server.url])];
+    const env = { HOMEOSTAT_TOKEN: token, HOMEOSTAT_PLUGINS_DIR: this.pluginsDir, ...environment };
+    if (cwd === undefined) return runCommand(all, env);
     return new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        [script, 'plugin', ...(args.includes('--server') ? args : [...args, '--server', this.server.url])],
-        options,
-        (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      const options = { env: { PATH: process.env['PATH'], ...env }, cwd };
+      execFile(process.execPath, [script, ...all], options, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
       );
     });
   }

@@ -1,10 +1,11 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, symlink, writeFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
 import { PluginServer } from './plugin-command.fixture.ts';
-import type { Finished } from './plugin-command.fixture.ts';
+import type { Finished } from './run-command.fixture.ts';
 import { makeFolder, makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { pluginsDirPage } from '../serve/plugins-dir.ts';
@@ -57,7 +58,7 @@ describe('homeostat plugin', () => {
     );
     expect(await plugin(['enable', 'demo'])).to.include({ code: 0, stdout: 'demo is Started\n' });
     expect(await plugin(['uninstall', 'demo'])).to.include({ code: 0, stdout: 'demo is Stopped\nuninstalled demo\n' });
-    expect(plugins.host.statuses()).to.deep.equal([]);
+    await eventually(() => plugins.host.statuses().length === 0);
     expect((await plugin(['list'])).stdout).to.equal('NAME  VERSION  ENABLED  PHASE  REASON\n');
     expect(await installed()).to.deep.equal([]);
   });

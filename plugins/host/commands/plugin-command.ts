@@ -26,13 +26,13 @@ export interface PluginCommand extends ConfigSources {
   readonly operand?: string;
 }
 
-/** As long as a start and a stop may take, both. */
+/** The longest time of a stop and a start together. */
 const waitMs = 65_000;
 
 /** How often is looked while it waits. */
 const pollMs = 100;
 
-/** Runs `homeostat plugin <verb>` and answers the exit code: 0, 1 when it failed, 2 for bad values. */
+/** Runs `homeostat plugin <verb>` and returns the exit code: 0, 1 when it failed, 2 for bad values. */
 export function runPlugin(command: PluginCommand): Promise<number> {
   return runCopy(`plugin ${command.verb}`, async (signal) => new PluginCommands(command, signal).run());
 }

@@ -5,7 +5,7 @@ import { errorText } from '../text/error-text.ts';
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Runs a command that copies, and answers the exit code: 0, 1 when it failed or a signal stopped it, 2 for bad values.
+ * Runs a command that copies, and returns the exit code: 0, 1 when it failed or a signal stopped it, 2 for bad values.
  * What went wrong is printed. The first signal aborts the work; a second one ends the process at once.
  */
 export async function runCopy(name: string, copy: (signal: AbortSignal) => Promise<void>): Promise<number> {
@@ -16,7 +16,7 @@ export async function runCopy(name: string, copy: (signal: AbortSignal) => Promi
     await copy(controller.signal);
     return 0;
   } catch (error) {
-    // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
+    // The server decides which URLs are valid; it throws RangeError for all others.
     const isUsage = error instanceof ConfigError || error instanceof RangeError;
     const problem = error instanceof RangeError ? `database: ${error.message}` : errorText(error);
     const cure = accessCure(error);

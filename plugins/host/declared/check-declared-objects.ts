@@ -24,7 +24,7 @@ export interface KnownObject {
 type DeclaredOfKind = Pick<KnownObject, 'declared' | 'model'>;
 
 export interface CheckedObjects {
-  /** Those that nothing is wrong with. */
+  /** The objects without a mistake. */
   readonly known: readonly KnownObject[];
   readonly mistakes: readonly DeclarationMistake[];
 }
@@ -59,7 +59,7 @@ export function mistakesOf(declared: DeclaredObject, error: unknown): readonly D
 }
 
 interface Tried {
-  /** As it would be stored; absent when it would not be, and when it is there already. */
+  /** The object as it would be stored; absent if it would be refused, or exists already. */
   readonly created?: ApiObject;
   readonly mistakes: readonly DeclarationMistake[];
 }

@@ -5,7 +5,7 @@ export interface DeclarationMistake {
   /** Both absent for a file that cannot be read at all. From 1. */
   readonly document?: number;
   readonly line?: number;
-  /** As the file has it; absent when it is about no single field. */
+  /** The path of the field in the file; absent if the mistake is not about a single field. */
   readonly field?: string;
   readonly message: string;
 }
@@ -20,7 +20,7 @@ export function declarationError(mistakes: readonly DeclarationMistake[]): Error
   return new Error([...told, ...more].join('; '));
 }
 
-/** With the place in front. */
+/** The message with its place in front. */
 export function formatMistake({ file, document, line, field, message }: DeclarationMistake): string {
   const place = document === undefined ? file : `${file}: document ${document}, line ${line ?? '?'}`;
   return field === undefined ? `${place}: ${message}` : `${place}: ${field}: ${message}`;

@@ -12,7 +12,7 @@ export interface DeclaredObject {
   /** The line of a field, or of the nearest one around it. */
   readonly lineOf: (field: string) => number;
   readonly gvk: GroupVersionKind;
-  /** As a request would send it, with apiVersion in either revision. */
+  /** The object as a request would send it, with apiVersion in either revision. */
   readonly object: NewObject<ApiObject>;
   /** It has no name, which is a mistake of its own; the one in `object` stands in, so that the rest can be judged. */
   readonly isUnnamed: boolean;
@@ -85,7 +85,7 @@ function badMetadata(metadata: unknown): readonly Mistake[] {
   return isMapping(metadata) ? badText('metadata.name', metadata['name']) : [['metadata', 'must be an object']];
 }
 
-/** undefined when nobody could say of what kind it is. */
+/** undefined when its kind cannot be determined. */
 function objectOf(
   value: Fields,
   revision: PluginManifest['revision'],

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { declarationsOf } from './declared-object.ts';
 import type { Declaration } from './declared-object.ts';
-import { errorText } from '../text/error-text.ts';
+import { errorText, hasCode } from '../text/error-text.ts';
 import { fileInside } from '../text/inside-folder.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { yamlLimits } from '../text/yaml-mapping.ts';
@@ -11,7 +11,7 @@ import { yamlLimits } from '../text/yaml-mapping.ts';
 /** The first is where this project's layout has them, the second where the spec does (2.9). Files below them are not read. */
 const folders = ['resources/extensions', 'src/main/resources/extensions'] as const;
 
-/** As large as the body of a request may be. */
+/** The limit for the body of a request. */
 const maxFileBytes = 3 * 1024 * 1024;
 
 /** Documents in one file. */
@@ -58,7 +58,7 @@ async function namesIn(path: string): Promise<readonly string[]> {
   try {
     return (await readdir(path)).sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }
@@ -71,7 +71,7 @@ async function readText(folder: string, file: string): Promise<string> {
   return decodeText(await readFile(path));
 }
 
-/** As a request's body: bytes that are no UTF-8 are refused, not replaced. */
+/** Decodes like the body of a request: bytes that are not UTF-8 are refused, not replaced. */
 function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -5,7 +5,7 @@ import type { RunServeOptions } from '../serve/serve.ts';
 import { Development } from './development.ts';
 
 export interface RunDevOptions extends RunServeOptions {
-  /** Of the plugin. */
+  /** The plugin's folder. */
   readonly folder: string;
 }
 

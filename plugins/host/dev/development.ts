@@ -30,7 +30,7 @@ export interface DevelopmentOptions {
 
 interface Parts extends Pick<DevelopmentOptions, 'print'> {
   readonly folder: string;
-  /** As it was at the start. */
+  /** The manifest at the start. */
   readonly manifest: PluginManifest;
   readonly compile: Compile | undefined;
   readonly watcher: FolderWatcher;
@@ -42,7 +42,7 @@ const source = /\.(?:[cm]?tsx?|json)$/;
 /** A plugin that is being written: compiles it, and reloads it when a file of its changes. Lives once: open, compile, run. */
 export class Development {
   readonly #parts: Parts;
-  /** Of the last version that started. */
+  /** The kinds of the last version that started. */
   #kinds: Kinds = new Map();
 
   private constructor(parts: Parts) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export interface FolderWatcherOptions {
   readonly folder: string;
-  /** Of a path relative to the folder, with `/`. Files and folders that it does not want are not looked at. */
+  /** Gets a path relative to the folder, with `/`. Files and folders for which it returns false are ignored. */
   readonly wants: (path: string, isFolder: boolean) => boolean;
   readonly clock: Clock;
 }
@@ -13,7 +13,7 @@ export interface FolderWatcherOptions {
 /** How often a folder is looked through. What changes twice within that is told once. */
 const pollMs = 250;
 
-/** A plugin has hundreds of files; whoever has more has put something else there. */
+/** A plugin has hundreds of files; a folder with more contains something else. */
 const maxFiles = 10_000;
 
 /** Time of the last change and size, by path. */
@@ -41,7 +41,7 @@ export class FolderWatcher {
   }
 
   /**
-   * The files that changed, came or went since the last answer, once they have been at rest for 250 ms; undefined once the
+   * The files that were changed, added or removed since the last call, once they have been at rest for 250 ms; undefined once the
    * signal aborts. Rejects when the folder cannot be read any more.
    */
   async next(signal: AbortSignal): Promise<readonly string[] | undefined> {

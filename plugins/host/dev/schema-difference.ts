@@ -92,7 +92,7 @@ function show(value: unknown): string {
   return value === undefined ? 'none' : JSON.stringify(value);
 }
 
-/** Those that are not below another. */
+/** The fields that are not below another one. */
 function outermost(fields: readonly string[]): readonly string[] {
   const isBelow = (field: string, other: string): boolean =>
     field.length > other.length && field.startsWith(other) && '.[{'.includes(field.charAt(other.length));
@@ -108,7 +108,7 @@ function fieldsOf({ schemaName, components }: ModelDescriptor): ReadonlyMap<stri
 
 const prefix = '#/components/schemas/';
 
-/** Names all fields of a schema. One that holds objects of its own kind ends where it would begin anew. */
+/** Names all fields of a schema. A schema that contains itself ends where it would repeat. */
 class FieldCollector {
   readonly #components: ModelDescriptor['components'];
   readonly #fields: Map<string, Field>;

@@ -5,13 +5,13 @@ import type { Client } from '@homeostat/controller-runtime';
 /** How the stored objects of a kind stand to its schema. */
 export interface StoredObjects {
   readonly total: number;
-  /** Those of them that were tried. */
+  /** How many of them were tried. */
   readonly tried: number;
   /** What a write of each that does not fit would be refused for. */
   readonly unfit: readonly string[];
 }
 
-/** More are not tried: this is an answer for people who wait. */
+/** More objects are not tried, because a person waits for the result. */
 const maxTried = 200;
 
 /**

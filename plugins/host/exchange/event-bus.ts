@@ -45,7 +45,7 @@ export class OwnedEvents {
 
   #emit(name: string, payload: unknown): void {
     if (!this.#isClosed) this.#emitter.emit(name, payload);
-    else this.#logger.warn({ event: name }, 'a plugin that has stopped emits an event: nobody hears of it');
+    else this.#logger.warn({ event: name }, 'ignored an event that a stopped plugin emitted');
   }
 
   #on<T>({ name }: SharedEvent<T>, listener: (payload: T) => unknown): () => void {

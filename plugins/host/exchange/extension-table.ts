@@ -9,7 +9,7 @@ import { parseSharedName } from '../text/shared-name.ts';
 /** The extensions of one run of a plugin. */
 export interface OwnedExtensions {
   readonly extensions: PluginExtensions;
-  /** From now on others see what it contributes. */
+  /** Shows the plugin's contributions to others from now on. */
   open(): void;
   /** Takes its points and its contributions away. */
   close(): void;
@@ -42,7 +42,7 @@ export class ExtensionTable {
   readonly #contributed = new Set<Contributed>();
   readonly #openPlugins = new Set<string>();
 
-  /** `order` answers the names of all plugins, those that others depend on first. */
+  /** `order` returns the names of all plugins, dependencies first. */
   constructor(order: () => readonly string[]) {
     this.#order = order;
   }

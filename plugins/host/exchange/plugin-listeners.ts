@@ -1,11 +1,11 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 
 export interface PluginListenersOptions {
-  /** Of the plugin that listens. */
+  /** The logger of the plugin that listens. */
   readonly logger: Logger;
-  /** Said of a listener that fails. */
+  /** Logged when a listener fails. */
   readonly message: string;
-  /** Of the same line. */
+  /** Fields of that log line. */
   readonly fields?: object;
 }
 
@@ -42,7 +42,7 @@ export class PluginListeners<T> {
   }
 }
 
-/** The same listener, whose throws and rejections are logged. Nobody waits for a promise that it answers. */
+/** The same listener, whose throws and rejections are logged. A promise that it returns is not awaited. */
 export function contained<T>(
   listener: (value: T) => unknown,
   { logger, message, fields }: PluginListenersOptions,

@@ -6,7 +6,7 @@ type List = readonly Contribution<unknown>[];
 
 const nothing: List = Object.freeze([]);
 
-/** What one declared point has, and who hears of changes. */
+/** The contributions of one declared point, and the handlers that are called for changes. */
 export class PointContributions {
   readonly #handlers: PluginListeners<List>;
   #list = nothing;

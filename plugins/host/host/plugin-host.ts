@@ -59,13 +59,13 @@ export interface PluginStatus {
   readonly reason?: string;
 }
 
-/** Phases in which a plugin stays as long as nobody does anything. */
+/** Phases that do not end by themselves. */
 const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 
 /** How often is counted what the finalizers of plugins that do not run hold back. */
 const recountMs = 30_000;
 
-/** Said of objects whose plugin is not there. */
+/** The message of objects whose plugin the host does not have. */
 const notInstalled = 'the host has no plugin of this name';
 
 /**
@@ -79,7 +79,7 @@ export class PluginHost {
   readonly #objects: PluginObjects;
   readonly #settings: SettingsObjects;
   readonly #awaited: AwaitedKinds;
-  /** Those that never became an instance. */
+  /** The plugins that never became an instance. */
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
   readonly #onFailed: (() => void) | undefined;
@@ -251,8 +251,8 @@ export class PluginHost {
   }
 
   /**
-   * Fails the plugin that an exception comes from which nobody caught, and answers its name; undefined where the exception
-   * may have cut short what others did, and nobody should go on.
+   * Fails the plugin that an uncaught exception comes from, and returns its name; undefined when the exception
+   * may have interrupted other code as well, and the process should end.
    */
   crash(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
@@ -367,7 +367,7 @@ export class PluginHost {
         const isCounted = await this.#held.get(instance.manifest.name)?.count(server.client, server);
         if (isCounted === true && this.#fleet.get(instance.manifest.name) === instance) this.#onChange(instance);
       } catch (err) {
-        logger.warn({ err, plugin: instance.manifest.name }, 'what its finalizers hold back could not be counted');
+        logger.warn({ err, plugin: instance.manifest.name }, 'could not count the deletions that its finalizers block');
       }
     }
     this.#recount = undefined;

@@ -151,7 +151,7 @@ describe('the reload of a plugin', () => {
     expect((await object('p')).spec).to.include({ version: '1.0.0', reload: String(reloads) });
   });
 
-  it('leaves nothing behind: memory and handles are the same after a hundred', async () => {
+  it('leaves nothing behind: memory and handles are the same after a hundred [slow]', async () => {
     const whole = `import { controller, definePlugin, route, ServerResponse } from '${index}';
       import { widgetModel } from '${fixture}';
       export default definePlugin({

@@ -6,7 +6,7 @@ import semver from 'semver';
 import { errorText } from '../text/error-text.ts';
 import { installPlugin } from './install-plugin.ts';
 import { PluginServer } from '../commands/plugin-command.fixture.ts';
-import type { Finished } from '../commands/plugin-command.fixture.ts';
+import type { Finished } from '../commands/run-command.fixture.ts';
 import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { TestRegistry } from './registry.fixture.ts';
 import { npmTarball, tarball, tarEntry } from './tarball.fixture.ts';
@@ -207,7 +207,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     }
   });
 
-  describe('lets no settings reach npm', () => {
+  describe('lets no settings reach npm [slow]', () => {
     const places: Readonly<Record<string, () => string>> = {
       'the folder that the archive lies in, and the command runs in': () => folder,
       'the folder of plugins': () => plugins.pluginsDir,
@@ -237,7 +237,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   });
 
-  it('runs no script of a dependency unless --run-scripts, and then with no secret and no credentials', async () => {
+  it('runs no script of a dependency unless --run-scripts, and then with no secret and no credentials [slow]', async () => {
     const trace = join(folder, 'trace');
     const dump = `const { npm_config_userconfig: file } = process.env; require('fs').writeFileSync(${JSON.stringify(trace)}, JSON.stringify([process.env, file && require('fs').readFileSync(file, 'utf8')]))`;
     const scripts = { postinstall: 'node dump.js' };
@@ -254,7 +254,7 @@ describe('homeostat plugin install of a hostile archive', () => {
   });
 
   for (const spec of ['git+http://127.0.0.1:9/x.git', 'file:../../../../elsewhere', 'http://127.0.0.1:9/x.tgz']) {
-    it(`fetches nothing but packages of the registry, where a dependency asks for ${spec}`, async () => {
+    it(`fetches nothing but packages of the registry, where a dependency asks for ${spec} [slow]`, async () => {
       const program = join(folder, 'git');
       await writeFile(program, `#!/bin/sh\ntouch ${join(folder, 'trace')}\nexit 1\n`);
       await chmod(program, 0o755);
@@ -267,7 +267,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   }
 
-  describe('with an npm that fetches also from outside the registry', () => {
+  describe('with an npm that fetches also from outside the registry [slow]', () => {
     /** It has the version that it is told, and is this machine's otherwise. */
     const environmentWithNpm = async (version: string): Promise<Readonly<Record<string, string>>> => {
       const program = join(folder, 'npm');
@@ -304,7 +304,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   });
 
-  describe('installs what it depends on', () => {
+  describe('installs what it depends on [slow]', () => {
     const versionOf = async (name: string): Promise<unknown> => {
       const file = join(plugins.pluginsDir, 'demo', 'node_modules', name, 'package.json');
       return (JSON.parse(await readFile(file, 'utf8')) as { version: unknown }).version;

@@ -94,7 +94,7 @@ interface ReadDependencies {
   readonly optionalDependencies: Dependencies;
 }
 
-/** Those of package.json that are not the host's. npm has optional ones in both places; they are optional then. */
+/** The dependencies in package.json without the host's packages. npm lists optional ones twice; they are optional then. */
 async function readDependencies(folder: string): Promise<ReadDependencies> {
   const manifest = await readJson(join(folder, 'package.json'));
   const optionalDependencies = checkDependencies(manifest['optionalDependencies'], 'optionalDependencies');

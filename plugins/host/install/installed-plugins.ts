@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPluginFolder } from '../package/plugin-folder.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
+import { hasCode } from '../text/error-text.ts';
 
 /**
  * Names of the plugins in a folder of plugins, in order; none when it is not there. What begins with a dot is no plugin: it is
@@ -13,7 +14,7 @@ export async function installedPlugins(pluginsDir: string): Promise<readonly str
     const names = entries.filter((each) => each.isDirectory() || each.isSymbolicLink()).map(({ name }) => name);
     return names.filter((name) => !name.startsWith('.') && name !== 'node_modules').sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }

@@ -13,7 +13,7 @@ const blockBytes = 512;
 export const maxArchiveBytes: number = 256 * 1024 * 1024;
 const maxEntries = 50_000;
 
-/** As long as a path may be on Linux. */
+/** The longest path on Linux. */
 const maxPathBytes = 4096;
 
 /**

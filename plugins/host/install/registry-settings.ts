@@ -19,7 +19,7 @@ function settingOf(line: string, environment: Environment): readonly Setting[] {
   return ofRegistries.test(setting[0]) ? [setting] : [];
 }
 
-/** As the format of .ini files has it: a comment may follow what is not quoted. */
+/** Follows the .ini format: a comment may come after a value without quotes. */
 function unquoted(value: string): string {
   if (/^"(?:[^"\\]|\\["\\/])*"$/.test(value)) return JSON.parse(value) as string;
   if (/^(["']).*\1$/.test(value)) return value.slice(1, -1);

@@ -136,7 +136,7 @@ async function npm(
   return stdout;
 }
 
-/** With what npm says in place of its command line, which would follow from the cause. */
+/** Has npm's own message in place of the command line, which the cause would print. */
 function npmError(verb: string | undefined, error: Error & { readonly stderr?: string }): Error {
   const said = (error.stderr ?? '').split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);
   const lines = said.filter((line) => !line.startsWith('A complete log')).slice(0, 5);

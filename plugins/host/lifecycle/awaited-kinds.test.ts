@@ -170,7 +170,7 @@ describe('a kind whose plugin is away', () => {
   });
 });
 
-describe('homeostat serve', () => {
+describe('homeostat serve [slow]', () => {
   const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
 
   afterEach(removeFolders);

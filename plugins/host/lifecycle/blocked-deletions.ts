@@ -3,7 +3,7 @@ import type { Client, ControllerDefinition } from '@homeostat/controller-runtime
 import { apiVersionOf, formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** Objects that are declared deleted, and that a finalizer of a plugin's keeps. */
+/** Objects of one kind that are being deleted, and that a finalizer of a plugin keeps. */
 export interface BlockedKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -21,23 +21,23 @@ interface Finalizer {
 const maxNames = 10;
 const pageSize = 500;
 
-/** What the finalizers of a plugin's controllers hold back while nobody sees to them. */
+/** Counts the objects whose deletion the finalizers of a plugin's controllers block while the plugin does not run. */
 export class BlockedDeletions {
   readonly #finalizers: Finalizer[] = [];
   readonly #counted = new Map<Finalizer, BlockedKind>();
 
-  /** A controller with a cleanup has a finalizer; those of class form see to theirs themselves. */
+  /** A controller with a cleanup has a finalizer; a reconciler class handles its own finalizers. */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
     if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });
   }
 
-  /** As of the last count: the kinds of which any are held. */
+  /** The kinds with blocked deletions, as of the last count. */
   get kinds(): readonly BlockedKind[] {
     return [...this.#counted.values()].filter(({ count }) => count > 0);
   }
 
   /**
-   * Counts them; kinds that are not served, whose objects cannot change, stay as they were counted. Answers whether any of
+   * Counts them; kinds that are not served, whose objects cannot change, keep their last count. Returns whether any of
    * the kinds is served.
    */
   async count(client: Client, server: Pick<ApiServer, 'schemeManager' | 'indexingProgress'>): Promise<boolean> {

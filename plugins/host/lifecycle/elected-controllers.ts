@@ -18,8 +18,8 @@ export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client'
 }
 
 /**
- * The controllers of one plugin, which work in one replica at a time. Whoever loses the lease stands for election again, as
- * somebody else: what is left of its last term can write no more.
+ * The controllers of one plugin, which work in one replica at a time. A replica that loses the lease stands for election again, as
+ * another holder: code that still runs from its last term cannot write any more.
  */
 export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'> {
   readonly #options: ElectedControllersOptions;

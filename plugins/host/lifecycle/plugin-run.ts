@@ -50,11 +50,11 @@ export interface PluginRunParts {
   readonly extensions: ExtensionTable;
   readonly events: EventBus;
   readonly clock: Clock;
-  /** Of the plugin's controllers, which then work in one of all processes that share the database. Absent: in each. */
+  /** Lease times of the plugin's controllers, which then work in one of the processes that share the database. Absent: in each. */
   readonly leaderElection?: LeaseTimes;
   /** The plugin's own. */
   readonly logger: Logger;
-  /** As {@link awaitServed} calls it. */
+  /** Called as {@link awaitServed} describes. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 
@@ -120,7 +120,7 @@ export class PluginRun {
 
   async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
-    // In the same turn: nobody can have written to these kinds yet.
+    // In the same turn: no client can have written to these kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
@@ -139,7 +139,7 @@ export class PluginRun {
 
   /**
    * Ends all of it: endpoints, controllers (their runs have 30 s), the signal, the plugin's stop, its kinds. Never
-   * rejects; answers what went wrong. May be called while `start` is under way, which then rejects.
+   * rejects; returns what went wrong. May be called while `start` is under way, which then rejects.
    */
   stop(): Promise<string | undefined> {
     this.#stopped ??= this.#stop();
@@ -208,7 +208,7 @@ export class PluginRun {
     try {
       await starting;
     } catch {
-      // It failed: that has been told, or nobody waits for it any more.
+      // It failed: the error has been reported, or nothing waits for it any more.
       return;
     }
     this.#stopHook = stopHook;
@@ -218,11 +218,11 @@ export class PluginRun {
   /** While its kinds are still served. That it fails is no failure of the plugin. */
   async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
-    const bounds = { what: 'counting what finalizers hold back', timeoutMs: pluginDeadlineMs, clock };
+    const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };
     try {
       await withDeadline(async () => this.#held.count(this.#client, server), bounds);
     } catch (err) {
-      logger.warn({ err }, 'what the finalizers of a plugin hold back could not be counted');
+      logger.warn({ err }, 'could not count the deletions that the finalizers of a plugin block');
     }
   }
 
@@ -234,10 +234,7 @@ export class PluginRun {
       await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
       return undefined;
     } catch (err) {
-      this.#parts.logger.error(
-        { err },
-        'the stop of a plugin failed; what it had registered is taken back all the same',
-      );
+      this.#parts.logger.error({ err }, 'the stop of a plugin failed; everything that it registered is removed anyway');
       return errorText(err);
     }
   }
@@ -275,7 +272,7 @@ export class PluginRun {
     });
   }
 
-  /** A kind that is registered after the start: nobody awaits its index. */
+  /** A kind that is registered after the start: nothing awaits its index. */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {
       if (!this.#signal.aborted) this.#parts.logger.error({ err, kind: kind.kind }, 'a kind could not be indexed');
@@ -344,7 +341,7 @@ export class PluginRun {
           this.#scheme.unregister(descriptor);
           return [];
         } catch (err) {
-          this.#parts.logger.error({ err, kind: descriptor.kind }, 'the kind of a plugin was taken back with an error');
+          this.#parts.logger.error({ err, kind: descriptor.kind }, 'could not unregister a kind of a plugin');
           return [errorText(err)];
         }
       });

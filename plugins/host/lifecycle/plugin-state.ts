@@ -26,22 +26,22 @@ export type PluginState =
 export type PluginFailure =
   /** Its folder or manifest cannot be read, its name is taken, or it requires another host. */
   | 'Refused'
-  /** A plugin that it needs is not there, or leads back to it. */
+  /** A plugin that it needs is not there, or depends on it in turn. */
   | 'DependencyMissing'
-  /** A plugin that it needs is there and not Started; it begins anew when that one is. */
+  /** A plugin that it needs is there and not Started; it starts again when that one is Started. */
   | 'DependencyNotStarted'
   | 'LoadFailed'
-  /** Those that are stored do not fit its schema; it begins anew when they change. */
+  /** The stored settings do not fit its schema; it starts again when they change. */
   | 'SettingsInvalid'
   | 'IndexBuildFailed'
   | 'StartFailed'
   | 'StopFailed'
-  /** An exception in a callback of its own, which nobody caught. */
+  /** An uncaught exception in one of its callbacks. */
   | 'Crashed';
 
 export type PluginEvent = 'resolve' | 'start' | 'started' | 'stop' | 'stopped' | 'fail';
 
-/** What is not here cannot happen. Stopped and Failed are ends: a plugin that comes back begins anew. */
+/** All other transitions throw. Stopped and Failed are final: a plugin that comes back is a new instance. */
 const transitions: Readonly<Record<PluginPhase, Readonly<Partial<Record<PluginEvent, PluginPhase>>>>> = {
   Created: { resolve: 'Resolved', stop: 'Stopped', fail: 'Failed' },
   Resolved: { start: 'Starting', stop: 'Stopped', fail: 'Failed' },

@@ -17,7 +17,7 @@ export interface AwaitServedOptions {
   readonly logger: Logger;
   /** Gives the wait up; rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Told of the kinds that are being indexed: at once, with each line of the log, and of none in the end. */
+  /** Called with the kinds that are being indexed: at once, with each log line, and at the end with none. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 

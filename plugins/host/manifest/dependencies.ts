@@ -5,7 +5,7 @@ type Manifests = ReadonlyMap<string, PluginManifest>;
 
 /**
  * Why plugins cannot start, by name: a dependency is missing, has the wrong version, or leads back to the plugin. A
- * dependency that is there but fails is found out when it does. Plugins that are not in the answer have a place in an order.
+ * dependency that is there but fails is noticed when it fails. All plugins without a problem can be put in an order.
  */
 export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();

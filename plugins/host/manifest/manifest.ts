@@ -16,13 +16,13 @@ interface PluginDependency {
 
 /** `plugin.yaml`, checked. */
 export interface PluginManifest {
-  /** By the rule of metadata.name (spec 2.4). */
+  /** Follows the rule of metadata.name (spec 2.4). */
   readonly name: string;
   /** semver. */
   readonly version: string;
   /** semver range of the host; default any. */
   readonly requires: string;
-  /** Of the interface that the plugin is written for (spec 9). Default `2.15`. */
+  /** Revision of the interface that the plugin is written for (spec 9). Default `2.15`. */
   readonly revision: '2.15' | '2.9';
   /** The domain it owns: its models are in it or below it. Default: any that is not reserved. */
   readonly group?: string;
@@ -157,7 +157,7 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     compileValueSchema(key, value);
     return [];
   } catch (error) {
-    // Not its cause, which says the same of a model that nobody has declared.
+    // Without its cause, which says the same about a model that the author has not declared.
     const message = error instanceof Error ? error.message : String(error);
     return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }

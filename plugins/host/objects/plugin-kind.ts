@@ -10,7 +10,7 @@ export interface PluginIdentity {
   readonly version?: string;
   readonly displayName?: string;
   readonly description?: string;
-  /** Of the interface that the plugin is written for: `2.15` or `2.9`. */
+  /** Revision of the interface that the plugin is written for: `2.15` or `2.9`. */
   readonly revision?: string;
   /** semver range of the host. */
   readonly requires?: string;
@@ -22,7 +22,7 @@ export interface PluginIdentity {
 /** All but the wishes is the manifest's, and comes back when it is changed. */
 export interface PluginSpec extends PluginIdentity, PluginWishes {}
 
-/** Of a spec. */
+/** The wishes in a spec. */
 export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
   return { enabled, ...(reload === undefined ? {} : { reload }) };
 }

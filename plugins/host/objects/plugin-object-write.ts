@@ -6,7 +6,7 @@ import type { PluginObject } from './plugin-kind.ts';
 import { observedOf } from './plugin-report.ts';
 import type { PluginReport } from './plugin-report.ts';
 
-/** Each further attempt means that somebody else wrote in between. */
+/** Each further attempt means that another client wrote in between. */
 const maxAttempts = 8;
 
 export interface PluginObjectWrite {

@@ -18,7 +18,7 @@ const retryDelays = { baseMs: 500, maxMs: 30_000 };
 
 /**
  * Writes the reports of one plugin, one at a time and in order: each phase once, of the same phase the newest. A write
- * that fails is tried again, with growing delays; nobody else waits for it.
+ * that fails is tried again, with growing delays; nothing else waits for it.
  */
 export class PluginObjectWriter {
   readonly #options: PluginObjectWriterOptions;
@@ -35,7 +35,7 @@ export class PluginObjectWriter {
     return this.#latest;
   }
 
-  /** From now on reports are written. */
+  /** Starts to write reports. */
   open(): void {
     this.#isOpen = true;
     this.#begin();
@@ -49,7 +49,7 @@ export class PluginObjectWriter {
     this.#begin();
   }
 
-  /** Writes the newest report again: somebody else may have changed the object. */
+  /** Writes the newest report again: another client may have changed the object. */
   refresh(): void {
     if (this.#latest !== undefined && this.#waiting.length === 0) this.push(this.#latest);
   }

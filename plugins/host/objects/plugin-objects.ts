@@ -52,13 +52,13 @@ export class PluginObjects {
     this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
   }
 
-  /** Registers the kind, and answers the objects that are stored. Never rejects: without objects, plugins start all the same. */
+  /** Registers the kind, and returns what the stored objects want. Never rejects: plugins start even without their objects. */
   open(): Promise<readonly DesiredPlugin[]> {
     this.#opened ??= this.#open();
     return this.#opened;
   }
 
-  /** From now on objects that change are acted upon. */
+  /** Starts to act upon changes of the objects. */
   follow(): void {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
@@ -86,7 +86,7 @@ export class PluginObjects {
     try {
       this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#options.logger.error({ err }, 'the kind of plugins was taken back with an error');
+      this.#options.logger.error({ err }, 'could not unregister the kind of plugins');
     }
   }
 
@@ -113,7 +113,7 @@ export class PluginObjects {
       this.#generations.set(name, object.metadata.generation);
       await this.#options.onDesired({ name, ...wishesOf(object.spec) });
     }
-    // Somebody may have changed what is the host's, or deleted the object.
+    // Someone may have changed the host's fields, or deleted the object.
     this.#writers.get(name)?.refresh();
   }
 

@@ -39,7 +39,7 @@ export function identityOf(manifest: PluginManifest): PluginIdentity {
   };
 }
 
-/** As Kubernetes has it for the message of a condition. */
+/** The limit of Kubernetes for the message of a condition. */
 const maxMessageLength = 32_768;
 
 /** The status that a report amounts to. `present` is the one that it replaces: times of conditions go on. */

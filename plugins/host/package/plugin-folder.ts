@@ -6,6 +6,7 @@ import { parseManifest } from '../manifest/manifest.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
+import { hasCode } from '../text/error-text.ts';
 
 /** Files that are served under `/plugins/<name>/assets/`. */
 const assetsFolder = 'resources/static';
@@ -50,16 +51,16 @@ async function assetsOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** What reading a path answers; where it is not there, the message says so in place of the system's words. */
+/** Resolves as the reading of a path does. If the path does not exist, the message says so in place of the system's text. */
 async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   return reading.catch((error: unknown) => {
     throw isMissing(error) ? new Error(message) : error;
   });
 }
 
-/** Also of a path below something that is no folder. */
+/** Also true for a path below something that is not a folder. */
 function isMissing(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return hasCode(error, 'ENOENT', 'ENOTDIR');
 }
 
 async function importDefault(folder: string, file: string): Promise<unknown> {

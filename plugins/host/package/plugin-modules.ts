@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { placeInFolder, usualFrames } from '../text/error-stack.ts';
 import { buildQuery } from './plugin-modules-hooks.ts';
 
-/** What Node loads as a module; other files are read anew by whoever reads them. */
+/** What Node loads as a module; other files are read from disk each time. */
 const codeFiles = /\.(?:[cm]?js|json|wasm)$/;
 
 /** Where npm says which packages are installed, each with a digest of its content. */
@@ -57,7 +57,7 @@ async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Of a module that it cannot parse Node tells what is wrong, and not where: which file it is, and which line, a check of each tells. */
+/** When Node cannot parse a module, its error says what is wrong but not where: checking each file finds the file and the line. */
 async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Error> {
   for (const path of (await codeFilesIn(folder)).filter((each) => each.endsWith('js'))) {
     const check = promisify(execFile)(process.execPath, ['--check', join(folder, path)]);
@@ -71,7 +71,7 @@ async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Er
   return error;
 }
 
-/** A module that is loaded anew has its imports loaded anew, which Node does not do by itself. */
+/** When a module is loaded again, so are its imports, which Node does not do by itself. */
 function hookResolution(): void {
   if (isHooked) return;
   isHooked = true;

@@ -6,7 +6,7 @@ export interface PluginSource {
   readonly manifest: PluginManifest;
   /** Real path; absent for a plugin that is no folder. */
   readonly folder?: string;
-  /** Runs the plugin's module, and answers what it exports; not yet checked. */
+  /** Runs the plugin's module, and returns what it exports; not yet checked. */
   load(): Promise<unknown>;
   /** What its files declare, and what is wrong with them. */
   declaredObjects(): Promise<readonly Declaration[]>;

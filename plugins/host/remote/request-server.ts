@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** An answer that is no export says why in a few lines; a proxy's page need not. */
+/** Most bytes read of a response that is no export: a Status has a few lines, but a proxy's page may be long. */
 const maxRefusalBytes = 64 * 1024;
 
 export interface ServerAddress {
@@ -8,7 +8,7 @@ export interface ServerAddress {
   readonly token: string | undefined;
 }
 
-/** A request with the server's token. Rejects as fetch does; what the server refuses is an answer. */
+/** A request with the server's token. Rejects as fetch does; a refusal by the server is a response. */
 export function requestServer(
   { server, token }: ServerAddress,
   path: string,
@@ -51,7 +51,7 @@ async function refusalOf(response: Response): Promise<string> {
   }
 }
 
-/** Of a body, as it arrives. */
+/** The pieces of a body, as they arrive. */
 export function piecesOf({ body }: Response): AsyncIterable<Uint8Array> | readonly Uint8Array[] {
   return (body as AsyncIterable<Uint8Array> | null) ?? [];
 }

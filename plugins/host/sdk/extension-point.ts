@@ -16,7 +16,7 @@ export interface ExtensionPointOptions {
 
 /**
  * Names an extension point `<plugin>/<name>`, of the plugin that declares it. Those that contribute may import it, or define
- * it anew: points are the same when their names are. The schema is the one of the plugin that declares it. Frozen.
+ * it again: points are the same when their names are. The schema is the one of the plugin that declares it. Frozen.
  * @throws TypeError for a name that is none.
  */
 export function defineExtensionPoint<T>(name: string, options: ExtensionPointOptions = {}): ExtensionPoint<T> {

@@ -9,7 +9,7 @@ export interface SharedEvent<T> {
 
 /**
  * Names an event `<plugin>/<name>`, after the plugin that it is about; any plugin may emit it, and listen. Those that use it
- * may import it, or define it anew: events are the same when their names are. Frozen.
+ * may import it, or define it again: events are the same when their names are. Frozen.
  * @throws TypeError for a name that is none.
  */
 export function defineEvent<T>(name: string): SharedEvent<T> {
@@ -17,11 +17,11 @@ export function defineEvent<T>(name: string): SharedEvent<T> {
   return Object.freeze({ name });
 }
 
-/** Events between the plugins of this process. They are not stored: who is not there does not hear of them. */
+/** Events between the plugins of this process. They are not stored: a plugin that starts later does not get them. */
 export interface PluginEvents {
   /**
    * Calls every listener with the payload, as it is, in the order in which they were registered, whichever plugin's they
-   * are; promises that they answer are not awaited. Never throws. From a plugin that has stopped: nothing, and a warning.
+   * are; promises that they return are not awaited. Never throws. From a plugin that has stopped: nothing, and a warning.
    */
   emit<T>(event: SharedEvent<T>, payload: NoInfer<T>): void;
   /**

@@ -6,7 +6,7 @@ export type SettingsValues = Readonly<Record<string, unknown>>;
  * manifest, with that schema's defaults. Without such an object, the defaults alone.
  */
 export interface PluginSettings<S extends object = SettingsValues> {
-  /** As they are now, deeply frozen; the same object until they change. `{}` where the manifest has no schema. */
+  /** Returns the present settings, deeply frozen; the same object until they change. `{}` when the manifest has no schema. */
   get(): S;
   /**
    * Calls the handler with new settings, each time that a value has changed, until the plugin stops. What a handler

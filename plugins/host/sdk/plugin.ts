@@ -72,7 +72,7 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   readonly controllers?: readonly ControllerDefinition[];
   /** Routers, controllers' classes, or instances of them. */
   readonly endpoints?: readonly Endpoint[];
-  /** What `admit` answers. In force before the first write to a kind of `models`. */
+  /** What `admit` returns. In force before the first write to a kind of `models`. */
   readonly admission?: readonly Admission[];
   /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
   start?(context: PluginContext<S>): unknown;

@@ -95,9 +95,9 @@ describe('the configuration of serve', () => {
   it('refuses keys of the file that it does not know, by name', async () => {
     const folder = await makeFolder({ 'c.yaml': 'prot: 80\nconfig: other.yaml\n' });
     expect(() => read({ config: join(folder, 'c.yaml') }))
-      .to.throw('prot: is no option; there are database, host, port')
+      .to.throw('prot: is not an option; the options are database, host, port')
       .with.property('message')
-      .that.includes('config: is no option');
+      .that.includes('config: is not an option');
   });
 
   it('refuses a file that is not there or no YAML, naming who named it', async () => {

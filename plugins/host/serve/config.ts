@@ -55,7 +55,7 @@ export class ConfigError extends Error {
 }
 
 export interface ConfigSources {
-  /** By option name, as the command line has them. */
+  /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -281,7 +281,8 @@ class ConfigValues {
       const file = parseYamlMapping(readFileSync(path, 'utf8'));
       const known = Object.keys(serveOptions).filter((option) => option !== 'config');
       for (const key of Object.keys(file)) {
-        if (!known.includes(key)) this.problems.push(`${path}: ${key}: is no option; there are ${known.join(', ')}`);
+        if (!known.includes(key))
+          this.problems.push(`${path}: ${key}: is not an option; the options are ${known.join(', ')}`);
       }
       const problem = holdsSecret(file) ? secretFileProblem(path) : undefined;
       if (problem !== undefined) this.problems.push(`${origin}: ${path}: ${problem}`);

@@ -9,7 +9,7 @@ export interface HintOptions {
   readonly caFile: string | undefined;
 }
 
-/** What somebody who just started the server could try, with the first kind that a plugin registered. Plain text. */
+/** Commands to try after the first start, with the first kind that a plugin registered. Plain text. */
 export function hintsFor(server: Pick<ApiServer, 'url' | 'schemeManager'>, { token, caFile }: HintOptions): string {
   const { url, schemeManager } = server;
   const registration = schemeManager.list().find(({ owner }) => owner !== serviceOwner);

@@ -92,7 +92,7 @@ async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>
   try {
     return await startApiServer({ ...config, ...parts });
   } catch (error) {
-    // Which URLs there are is the server's knowledge; it answers a RangeError to all others.
+    // The server decides which URLs are valid; it throws RangeError for all others.
     if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
     throw error;
   }

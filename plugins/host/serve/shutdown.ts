@@ -6,7 +6,7 @@ export interface ShutdownOptions {
   readonly exit: (code: number) => void;
   /** The plugin that an error comes from, when that can be told. */
   readonly pluginOf: (error: unknown) => string | undefined;
-  /** Fails the plugin whose own callback threw, and answers its name; undefined where it may have been another's. */
+  /** Fails the plugin whose own callback threw, and returns its name; undefined if the callback may be another's. */
   readonly crash: (error: unknown) => string | undefined;
 }
 
@@ -42,7 +42,7 @@ export class Shutdown {
     return this.#exitCode;
   }
 
-  /** From now on, until {@link dispose}. */
+  /** Listens until {@link dispose}. */
   listen(): void {
     for (const signal of Object.keys(exitCodes)) process.on(signal, this.#onSignal);
     process.on('unhandledRejection', this.#onRejection);
@@ -72,16 +72,16 @@ export class Shutdown {
   };
 
   readonly #onRejection = (err: unknown): void => {
-    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody handled a rejection');
+    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'unhandled rejection');
   };
 
   readonly #onException = (err: unknown): void => {
     const plugin = this.#options.crash(err);
     if (plugin !== undefined) {
-      this.#options.logger.error({ err, plugin }, 'nobody caught an exception of a plugin: it is stopped');
+      this.#options.logger.error({ err, plugin }, 'uncaught exception of a plugin: stopping the plugin');
       return;
     }
-    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'nobody caught an exception: stopping');
+    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'uncaught exception: stopping');
     this.fail();
   };
 }

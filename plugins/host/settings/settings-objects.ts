@@ -19,11 +19,11 @@ export interface SettingsObjectsOptions {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Hears of settings that are not those that the plugin has last read. Must not throw. */
+  /** Called when settings differ from those that the plugin read last. Must not throw. */
   readonly onChange: (name: string) => void;
 }
 
-/** Of settings that are being read for the first time, and of those that are not stored. */
+/** The version of settings that are being read for the first time, and of those that are not stored. */
 const unknownVersion = 'unknown';
 const noVersion = 'none';
 
@@ -35,7 +35,7 @@ export class SettingsObjects {
   readonly #options: SettingsObjectsOptions;
   readonly #kind: ModelDescriptor<SettingsObject>;
   readonly #manager: Manager;
-  /** Of every plugin that the host has; undefined for one whose manifest has none. */
+  /** The schema of every plugin that the host has; undefined if its manifest has none. */
   readonly #schemas = new Map<string, ValueSchema | undefined>();
   readonly #runs = new Map<string, SettingsRun>();
   /** The resourceVersion that was last read for each plugin that has read its settings. */
@@ -53,7 +53,7 @@ export class SettingsObjects {
     this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
   }
 
-  /** From now on settings of this plugin are judged. @throws Error that says what is wrong with the schema. */
+  /** Checks the settings of this plugin from now on. @throws Error that says what is wrong with the schema. */
   add({ name, settings }: PluginManifest): void {
     this.#schemas.set(name, settings === undefined ? undefined : compileValueSchema('spec', settings));
   }
@@ -76,7 +76,7 @@ export class SettingsObjects {
     }
   }
 
-  /** From now on plugins hear of changes. */
+  /** Starts to tell plugins of changes. */
   follow(): void {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
@@ -95,7 +95,7 @@ export class SettingsObjects {
     try {
       this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#options.logger.error({ err }, 'the kind of settings was taken back with an error');
+      this.#options.logger.error({ err }, 'could not unregister the kind of settings');
     }
   }
 

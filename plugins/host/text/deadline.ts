@@ -11,7 +11,7 @@ export interface DeadlineOptions {
 
 /**
  * Waits for work that need not ever end: rejects when the time is over or the signal aborts. The work itself cannot be
- * stopped; how it ends later is nobody's concern any more.
+ * stopped; its later result is ignored.
  */
 export async function withDeadline<V>(work: () => V | Promise<V>, options: DeadlineOptions): Promise<V> {
   const { what, timeoutMs, clock, signal } = options;
@@ -27,7 +27,7 @@ export async function withDeadline<V>(work: () => V | Promise<V>, options: Deadl
   }
 }
 
-/** What the work answers, unless the signal aborts first: then rejects with its reason, and the work is on its own. */
+/** Resolves as the work does. If the signal aborts first, rejects with its reason; the result of the work is then ignored. */
 export async function orAbort<V>(work: Promise<V>, signal: AbortSignal): Promise<V> {
   let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -37,7 +37,7 @@ export function placeInFolder({ stack = '' }: Pick<Error, 'stack'>, folder: stri
   const beginnings = [`${pathToFileURL(folder).href}/`, `${folder}/`];
   for (const line of stack.split('\n')) {
     const beginning = isLineOf(line, folder) ? beginnings.find((each) => line.includes(each)) : undefined;
-    // Code that was loaded anew has a query.
+    // The URL of code that was loaded again has a query.
     const [, file, number] = /^([^?:]+)(?:\?[^:]*)?:(\d+)/.exec(line.split(beginning ?? '\n')[1] ?? '') ?? [];
     if (file !== undefined) return `${file}:${number}`;
   }

@@ -15,3 +15,8 @@ export function errorTextWithPlace(error: unknown, folder: string | undefined): 
   const place = error instanceof Error && folder !== undefined ? placeInFolder(error, folder) : undefined;
   return place === undefined || text.includes(place) ? text : `${text} (${place})`;
 }
+
+/** True for an error of the system with one of these codes, such as ENOENT. */
+export function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(error.code);
+}

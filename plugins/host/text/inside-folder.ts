@@ -8,7 +8,7 @@ export async function fileInside(folder: string, path: string): Promise<string> 
   return file;
 }
 
-/** Of real paths; a folder is inside itself. */
+/** Compares real paths; a folder is inside itself. */
 export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way.split(/[\\/]/)[0] !== '..' && !isAbsolute(way);

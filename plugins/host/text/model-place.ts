@@ -14,7 +14,7 @@ export function withModelPlace(error: unknown, models: readonly Model[], folder:
   return place === undefined ? error : new Error(`${error.message} (${place})`, { cause: error });
 }
 
-/** As messages about a model call it. */
+/** The name of a model in messages. */
 function nameOf(model: Model): string {
   return typeof model === 'function' ? model.name : model.kind;
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from './error-text.ts';
 
 /** Rejects where there is something of this name. */
 export async function checkAbsent(path: string): Promise<void> {
   const found = await lstat(path).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   });
   if (found !== undefined) throw new Error(`${path} is there already; --force overwrites it`);

@@ -1,9 +1,9 @@
 import type { ApiObject, Clock, LeaderEpoch, Logger } from '@homeostat/controller-runtime/api';
-import type { MountedHooks } from '../admission/call-hook.ts';
-import type { GroupCommit } from '../store/group-commit.ts';
-import type { RequiredClaim } from '../store/store.ts';
-import type { Resource } from './kinds/resource.ts';
-import type { Revisions } from './history/revisions.ts';
+import type { MountedHooks } from '../../admission/call-hook.ts';
+import type { GroupCommit } from '../../store/group-commit.ts';
+import type { RequiredClaim } from '../../store/store.ts';
+import type { Resource } from '../kinds/resource.ts';
+import type { Revisions } from '../history/revisions.ts';
 
 export interface RegistryOptions {
   readonly commits: GroupCommit;
@@ -23,7 +23,7 @@ export interface RegistryOptions {
    * Returns the claims that the creation of an object requires: of its namespace, and of what declares its kind. Throws
    * ApiError when the object may not be created where it wants to be. Default: each one may, and requires nothing.
    */
-  readonly admit?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
+  readonly requiredClaims?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
   /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
   readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
 }

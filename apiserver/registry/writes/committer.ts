@@ -1,0 +1,104 @@
+import { currentTraceparent, noteOrigin } from '@homeostat/controller-runtime/telemetry';
+import { isBroken } from '../../index/broken-entry.ts';
+import { createEntry } from '../../index/entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import { storeErrorCodeOf } from '../../store/store-error.ts';
+import type { Operation, Outcome } from '../../store/store.ts';
+import type { Resource } from '../kinds/resource.ts';
+import { withRevision } from '../object/object-codec.ts';
+import { duplicateValue, formerLeader, storeUnavailable } from '../object/resource-errors.ts';
+import type { RegistryOptions } from './registry-options.ts';
+import type { PreparedWrite } from './prepare-write.ts';
+import type { Written } from './write-result.ts';
+
+/** Why a commit did nothing: the write has to be planned again. */
+export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
+
+/** Makes planned writes durable, and then visible. */
+export class Committer {
+  readonly #options: RegistryOptions;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns what was stored, or why nothing was. By then memory has the change.
+   * @throws ApiError for a value that another object holds, a former leader, and a store that fails
+   */
+  async commit(resource: Resource, write: PreparedWrite): Promise<Written | Refusal> {
+    const { storage } = resource;
+    const operation = this.#operationOf(storage, write);
+    const traceparent = currentTraceparent();
+    let written: Written | undefined;
+    storage.beginCommit();
+    try {
+      const outcome = await this.#options.commits.submit(operation, (revision) => {
+        written = { bytes: withRevision(write.data, revision), revision };
+        this.#changeMemory(storage, write, { bytes: written.bytes, revision, traceparent });
+      });
+      return written ?? (await this.#refusalOf(resource, write, outcome));
+    } catch (error) {
+      if (storeErrorCodeOf(error) === undefined) throw error;
+      this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');
+      throw storeUnavailable(error);
+    } finally {
+      storage.endCommit();
+    }
+  }
+
+  #operationOf(storage: Resource, { op, key, data, stored, values, requires, leader }: PreparedWrite): Operation {
+    const unique = storage.claimChanges(stored?.values, op === 'delete' ? undefined : values);
+    const required = leader === undefined ? requires : [...requires, this.#options.leaders.claimOf(leader)];
+    return {
+      op,
+      key: storage.keyPrefix + key,
+      kind: storage.kindNumber,
+      data,
+      ...(stored === undefined ? {} : { expect: stored.revision }),
+      ...(unique === undefined ? {} : { unique }),
+      ...(storage.generation === undefined ? {} : { generation: storage.generation }),
+      ...(required.length === 0 ? {} : { requires: required }),
+    };
+  }
+
+  /** Called in the order of revisions, between the commit and the response: objects, indexes and watchers follow. */
+  #changeMemory(
+    storage: Resource,
+    { op, object, values, data, stored }: PreparedWrite,
+    { bytes, revision, traceparent }: { bytes: Buffer; revision: number; traceparent: string | undefined },
+  ): void {
+    const { revisions, onCommit } = this.#options;
+    // It may have been read back already, among the changes of others.
+    if (revision <= revisions.current) return;
+    const entry = createEntry(object, { bytes, revision, values });
+    // The reader of an entry can tell which trace it comes from.
+    if (traceparent !== undefined) noteOrigin(entry, traceparent);
+    storage.apply({ op, entry, previous: replacedBy(op, stored) });
+    onCommit(revision, data.length);
+  }
+
+  async #refusalOf(resource: Resource, { object, leader }: PreparedWrite, outcome: Outcome): Promise<Refusal> {
+    if (!('conflict' in outcome)) throw new Error('a commit succeeded, but was not applied');
+    const { model, storage } = resource;
+    const { name } = object.metadata;
+    if (outcome.conflict === 'unique') {
+      throw duplicateValue(model, name, {
+        index: resource.indexName(outcome.claim[0]),
+        value: outcome.claim[1],
+        holder: outcome.holder.slice(resource.keyPrefix.length),
+      });
+    }
+    if (outcome.conflict === 'generation') await this.#options.onOldGeneration(storage);
+    // Memory has every change before this commit by now, including the one that released the claim.
+    if (outcome.conflict === 'requires' && leader !== undefined && !this.#options.leaders.isLeading(leader)) {
+      throw formerLeader(model, name, leader);
+    }
+    return outcome.conflict;
+  }
+}
+
+/** An entry that cannot be read counts as absent: its replacement is a creation, except that its deletion deletes it. */
+function replacedBy(op: Operation['op'], stored: Entry | undefined): Entry | undefined {
+  return op !== 'delete' && stored !== undefined && isBroken(stored) ? undefined : stored;
+}

@@ -1,0 +1,235 @@
+import { formatKey, generateName } from '@homeostat/controller-runtime/api';
+import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { MountedHooks } from '../../admission/call-hook.ts';
+import type { BrokenEntry } from '../../index/broken-entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { IndexValueError } from '../../index/index-value-error.ts';
+import type { RequiredClaim } from '../../store/store.ts';
+import { afterwards, oneStep, runSteps } from '../../turns/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
+import type { Resource } from '../kinds/resource.ts';
+import { brokenObject } from '../object/broken-object.ts';
+import { decodeObject } from '../object/object-codec.ts';
+import { alreadyExists, notFound } from '../object/resource-errors.ts';
+import { formatTime } from '../object/time.ts';
+import type { RegistryOptions } from './registry-options.ts';
+import { decideDelete } from '../rules/delete-rules.ts';
+import type { NextState, Proposal } from '../rules/proposal.ts';
+import type { CreateRequest, Rules, WriteRequest } from '../rules/write-request.ts';
+import { decideCreate, decideUpdate } from '../rules/write-rules.ts';
+import { admitWrite, failedHook, logHiddenFailure } from './admit-write.ts';
+import { isLost, prepareWrite } from './prepare-write.ts';
+import type { PreparedWrite, WriteContext } from './prepare-write.ts';
+import type { CreateOptions, WriteOptions } from './write-options.ts';
+import { resultOf } from './write-result.ts';
+import type { WriteResult } from './write-result.ts';
+
+/** What a write comes to, by the objects that memory holds when it is planned. */
+export type WritePlan =
+  | { readonly kind: 'refused'; readonly error: ApiError }
+  | { readonly kind: 'unchanged'; readonly result: WriteResult }
+  | { readonly kind: 'commit'; readonly write: PreparedWrite; readonly warnings: readonly string[] };
+
+/** A change of an object that is there. */
+export interface Change {
+  readonly key: ObjectKey;
+  readonly options: WriteOptions;
+  readonly isLarge: boolean;
+  readonly propose: Propose;
+  /** For an object that cannot be read. Default: such an object cannot be changed (500). */
+  readonly proposeBroken?: Propose | undefined;
+}
+
+type Propose = (stored: ApiObject, request: WriteRequest) => Steps<Proposal>;
+
+/** Manager of the writes that do not name one; Kubernetes' name. */
+const unknownManager = 'unknown';
+
+/** Stored objects of this many bytes are worked on in steps: reading one takes milliseconds. */
+const largeObject = 64 * 1024;
+
+/** Decides what writes come to: rules, hooks of plugins, and the bytes and index values to commit. Nothing is stored. */
+export class WritePlanner {
+  readonly #options: RegistryOptions;
+  readonly #draw = (base: string): string => generateName(base, this.#options.random);
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /** The request for a new object, which is at `key` or names itself. */
+  createRequest(options: CreateOptions, isLong: boolean, key?: ObjectKey): CreateRequest {
+    const at = { name: key?.name, namespace: key === undefined ? options.namespace : key.namespace };
+    return { ...this.newIdentity(), ...this.#request(options, isLong, at) };
+  }
+
+  newIdentity(): Pick<CreateRequest, 'uid' | 'draw' | 'managedFields'> {
+    return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
+  }
+
+  /** The hooks that have a say in the writes of a kind. */
+  hooksOf({ keyPrefix }: Resource): readonly MountedHooks[] | undefined {
+    return this.#options.hooksOf?.(keyPrefix);
+  }
+
+  /** What the rules make of a proposal, or of the object that hooks made of it; undefined: nothing changes. @throws ApiError */
+  decide({ rules }: Resource, proposal: Proposal, admitted: ApiObject = proposal.object): Next | Promise<Next> {
+    return runSteps(nextState(rules, proposal, admitted), proposal.request.isLong);
+  }
+
+  /** What hooks, then rules, make of a proposal. @throws ApiError */
+  async decideAfter(hooks: readonly MountedHooks[], asked: Asked): Promise<Next> {
+    const { resource, proposal, stored, options, warnings } = asked;
+    const { dryRun = false, subresource } = options;
+    const write = { verb: proposal.verb, resource, stored, dryRun, subresource, warnings };
+    const context = { write, around: this.#options };
+    const { object, failure } = await admitWrite(proposal.object, hooks, context);
+    if (failure === undefined) return this.decide(resource, proposal, object);
+    try {
+      await this.decide(resource, proposal, object);
+    } catch (error) {
+      logHiddenFailure(failure, proposal.object, context);
+      throw error;
+    }
+    throw failedHook(failure, proposal.object, context);
+  }
+
+  /** The creation of an object that rules and hooks have let through. */
+  planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
+    const { cache, model } = resource;
+    const requires = this.#options.requiredClaims?.(resource, next.object) ?? [];
+    const present = cache.get(key);
+    if (present !== undefined || (cache.broken.size > 0 && cache.broken.has(key))) {
+      const { name } = next.object.metadata;
+      return { kind: 'refused', error: alreadyExists(model, name, present?.deletion !== undefined) };
+    }
+    const { isLong, warnings } = request;
+    const prepared = this.#prepare(resource, next, {
+      key,
+      stored: undefined,
+      leader: options.leader,
+      requires,
+      isLong,
+    });
+    return afterwards(prepared, (write): WritePlan => ({ kind: 'commit', write, warnings }));
+  }
+
+  /** The change of a stored object. @throws ApiError, NotFound where there is none */
+  planChange(resource: Resource, change: Change): WritePlan | Promise<WritePlan> {
+    const { key, options, propose, proposeBroken } = change;
+    const at = formatKey(key);
+    const broken = proposeBroken === undefined ? undefined : brokenAt(resource, at);
+    const entry = broken ?? this.stored(resource, key, at);
+    const isLong = change.isLarge || entry.bytes.length > largeObject || resource.takesLong;
+    const request = this.#request(options, isLong, key);
+    const shown = resource.show(entry);
+    const stored = decodeObject(shown.bytes);
+    const steps = broken === undefined || proposeBroken === undefined ? propose : proposeBroken;
+    const { warnings } = request;
+    const asked = { resource, stored: broken === undefined ? entry : undefined, options, warnings };
+    const decided = afterwards(runSteps(steps(stored, request), isLong), (proposal) =>
+      this.#decideChange({ proposal, ...asked }),
+    );
+    const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong };
+    return afterwards(decided, (next) => {
+      const prepared = next === undefined ? undefined : this.#prepare(resource, next, context);
+      return afterwards(prepared, (write): WritePlan => {
+        if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings };
+        return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
+      });
+    });
+  }
+
+  /** @throws ApiError NotFound, or InternalError for an object that cannot be read */
+  stored(resource: Resource, key: ObjectKey, at: string = formatKey(key)): Entry {
+    const entry = resource.cache.get(at);
+    if (entry !== undefined) return entry;
+    const broken = brokenAt(resource, at);
+    if (broken === undefined) throw notFound(resource.model, key.name);
+    const { problem } = broken;
+    this.#options.logger.warn(
+      { key: resource.keyPrefix + at, problem },
+      'a request needs an object that cannot be read',
+    );
+    throw brokenObject(resource.model, broken);
+  }
+
+  #request(options: WriteOptions, isLong: boolean, { name, namespace }: Place): WriteRequest {
+    const { warnings = [], fieldValidation = 'Warn', writer = 'user', fieldManager = unknownManager } = options;
+    // A write that is planned again does not repeat earlier warnings.
+    warnings.length = 0;
+    const now = formatTime(this.#options.clock.now());
+    const { serviceDomain } = this.#options;
+    const { subresource } = options;
+    return {
+      name,
+      namespace,
+      fieldValidation,
+      now,
+      warnings,
+      writer,
+      serviceDomain,
+      subresource,
+      fieldManager,
+      isLong,
+    };
+  }
+
+  #decideChange(asked: Asked): Next | Promise<Next> {
+    const { resource, proposal, stored } = asked;
+    const hooks = this.hooksOf(resource);
+    // Hooks cannot judge the deletion of an object that cannot be read.
+    const isBlind = proposal.verb === 'delete' && stored === undefined;
+    return hooks === undefined || isBlind ? this.decide(resource, proposal) : this.decideAfter(hooks, asked);
+  }
+
+  #prepare(resource: Resource, next: NextState, context: Omit<WriteContext, 'onIndexBug'>): Prepared {
+    const onIndexBug = (err: IndexValueError): void => {
+      const { kind, group } = resource.model;
+      const bug = { kind, group, owner: resource.owner, index: err.index, err };
+      this.#options.logger.warn(bug, 'index function failed');
+    };
+    return runSteps(prepareWrite(resource, next, { onIndexBug, ...context }), context.isLong);
+  }
+}
+
+type Next = NextState | undefined;
+type Prepared = PreparedWrite | Promise<PreparedWrite>;
+interface Place {
+  readonly name: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
+/** A proposal that hooks have a say in. */
+interface Asked {
+  readonly resource: Resource;
+  readonly proposal: Proposal;
+  /** The entry that is changed; undefined for a creation, and for an object that cannot be read. */
+  readonly stored: Entry | undefined;
+  readonly options: WriteOptions;
+  readonly warnings: string[];
+}
+
+/** A creation besides its object. */
+interface Creation {
+  readonly key: string;
+  readonly options: WriteOptions;
+  readonly request: CreateRequest;
+}
+
+const noClaims: readonly RequiredClaim[] = [];
+
+function nextState(rules: Rules, proposal: Proposal, admitted: ApiObject): Steps<Next> {
+  if (proposal.verb === 'create') return decideCreate(rules, proposal, admitted);
+  if (proposal.verb === 'update') return decideUpdate(rules, proposal, admitted);
+  return oneStep(() => decideDelete(rules, proposal));
+}
+
+function brokenAt({ cache }: Resource, key: string): BrokenEntry | undefined {
+  return cache.broken.size === 0 ? undefined : cache.broken.get(key);
+}
+
+/** An update may come to nothing in the version that objects are stored in. A delete is a change, whatever is left of the object. */
+function isNothing({ view }: Resource, write: PreparedWrite): boolean {
+  return view !== undefined && write.op === 'update' && isLost(write);
+}

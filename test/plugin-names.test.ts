@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import * as homeostat from 'homeostat';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+describe('The twenty names of a plugin author', () => {
+  const [head = ''] = read('plugins/host/index.ts').split('// The other names');
+  const exported = [...head.matchAll(/^export \{([^}]*)\}/gm)]
+    .flatMap(([, names = '']) => names.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+
+  it('are the first exports of the package', () => {
+    expect(exported).to.have.lengthOf(20);
+    expect(exported.filter((name) => !(name in homeostat))).to.deep.equal([]);
+  });
+
+  it('are those of the README', () => {
+    const [, table = ''] = /^## Twenty names$([^]*?)^## /m.exec(read('README.md')) ?? [];
+    const shown = [...table.matchAll(/`([A-Za-z]+)`/g)].map(([, name]) => name).filter((name) => name !== 'homeostat');
+    expect(shown.toSorted()).to.deep.equal(exported.toSorted());
+  });
+
+  it('are those of the comment at the head of the entry', () => {
+    const shown = [...head.matchAll(/\{@link (\w+)/g)].map(([, name = '']) => name);
+    expect(shown.toSorted()).to.deep.equal(exported.toSorted());
+  });
+});

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const suites = `
+  describe('a slow suite [slow]', () => {
+    before(() => { throw new Error('a hook of what is left out'); });
+    it('is left out', () => undefined);
+  });
+  describe('a suite', () => {
+    it('passes', () => undefined);
+    it('takes longer than a test may, as a slow one [slow]', () => new Promise((resolve) => setTimeout(resolve, 400)));
+  });
+`;
+const rejecting = `
+  describe('a suite', () => {
+    it('drops a promise', async () => {
+      const dropped = Promise.reject(new Error('dropped'));
+      await new Promise((resolve) => setImmediate(resolve));
+      dropped.catch(() => undefined);
+    });
+  });
+`;
+
+describe('a test run', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tiers-'));
+  });
+
+  after(async () => rm(folder, { recursive: true }));
+
+  /** Runs a file of tests that may take 200 ms each, and returns the exit code and what is printed. */
+  async function run(text: string, environment: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
+    const file = join(folder, 'some.test.mjs');
+    await writeFile(file, text);
+    const hooks = ['leak-check', 'tiers', 'error-causes'].flatMap((name) => ['--require', `./.ci/${name}.js`]);
+    const options = ['--no-config', '--timeout', '200', '--reporter', './.ci/reporter.js', '--exit', ...hooks];
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        ['node_modules/mocha/bin/mocha.js', ...options, file],
+        { cwd: root, env: { PATH: process.env['PATH'], ...environment } },
+        (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
+      );
+    });
+  }
+
+  it('leaves out what is slow, with its hooks, and says how much', async () => {
+    const { code, output } = await run(suites);
+    expect(output).to.include('left out: 2 slow tests (npm run test:all runs all tests)');
+    expect(output.trimEnd().split('\n').at(-1)).to.equal('1 passed, 0 failed');
+    expect(code).to.equal(0);
+  });
+
+  for (const variable of ['CI', 'HOMEOSTAT_TEST_SLOW']) {
+    it(`leaves out nothing with ${variable}=true, and gives slow tests more time`, async () => {
+      const { code, output } = await run(suites, { [variable]: 'true' });
+      expect(output).to.include('a hook of what is left out').and.not.include('left out:');
+      expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 1 failed');
+      expect(code).to.equal(1);
+    });
+  }
+
+  it('fails where a promise is rejected while nothing handles it, even if it is handled later', async () => {
+    const { code, output } = await run(rejecting);
+    expect(output).to.include('rejected while nothing handled it: Error: dropped');
+    expect(code).to.equal(1);
+  });
+});

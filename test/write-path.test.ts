@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+
+const run = promisify(execFile);
+const page = fileURLToPath(new URL('../../docs/architecture.md', import.meta.url));
+const place = /<!-- one create -->[^]*?<!-- end of one create -->/;
+
+/** The stops of a creation in their order, and the folders whose files belong to each. */
+const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
+  ['The server takes the request', /^apiserver\/server\//],
+  ['Middlewares check and route it', /^apiserver\/http(\/guards)?\//],
+  ['Path, query, headers and view are read', /^apiserver\/http\/request\//],
+  ['The body is read and parsed, within its limits', /^apiserver\/(decode|limits|protobuf)\//],
+  ['The verb becomes one call of the registry', /^apiserver\/(http\/objects|registry)\//],
+  ['Rules propose and decide the next state', /^apiserver\/registry\/(rules|object)\//],
+  ['The schema fills in, prunes and judges', /^apiserver\/schema\//],
+  ['The fields get their manager', /^apiserver\/apply\//],
+  ['Namespace, definition and hooks have their say', /^apiserver\/(admission|builtin|crd)\//],
+  ['The write is planned and committed', /^apiserver\/(registry\/writes|turns)\//],
+  ['Kind, version and revision', /^apiserver\/registry\/(kinds|history)\//],
+  ['The batch goes to the store', /^apiserver\/store\//],
+  ['Memory changes, and listeners hear of it', /^apiserver\/(index|controllers)\//],
+  ['The response leaves', /^apiserver\/http\/response\//],
+  ['The vocabulary that all of them use', /^controller-runtime\//],
+];
+
+/** A file belongs to the last stop that names its folder, or a folder around it. */
+function stopOf(file: string): string | undefined {
+  return stops.findLast(([, folders]) => folders.test(file))?.[0];
+}
+
+/** The stops, each with its files by folder. */
+function listOf(files: readonly string[]): string {
+  const lines = stops.flatMap(([stop], index) => {
+    const own = files.filter((file) => stopOf(file) === stop);
+    const folders = [...new Set(own.map(dirname))];
+    return [
+      `- **${String(index + 1)}. ${stop}**`,
+      ...folders.map((folder) => `  - ${folder}: ${namesIn(folder, own)}`),
+    ];
+  });
+  return ['<!-- one create -->', '', ...lines, '', '<!-- end of one create -->'].join('\n');
+}
+
+function namesIn(folder: string, files: readonly string[]): string {
+  const names = files.filter((file) => dirname(file) === folder).map((file) => `\`${basename(file)}\``);
+  return names.join(', ');
+}
+
+describe('the way of one creation over HTTP', function () {
+  this.timeout(30_000);
+  let entered: Readonly<Record<string, number>>;
+  let list: string;
+
+  before(async () => {
+    const program = fileURLToPath(new URL('support/entered-files.js', import.meta.url));
+    const { stdout } = await run(process.execPath, [program]);
+    entered = JSON.parse(stdout) as Readonly<Record<string, number>>;
+    list = listOf(Object.keys(entered).sort());
+    const text = await readFile(page, 'utf8');
+    expect(text).to.match(place);
+    if (process.env['WRITE_ONE_CREATE'] === '1') {
+      await writeFile(
+        page,
+        text.replace(place, () => list),
+      );
+    }
+  });
+
+  it('enters the files that docs/architecture.md lists, and no others', async () => {
+    expect(place.exec(await readFile(page, 'utf8'))?.[0]).to.equal(list);
+  });
+
+  it('has a stop for every file', () => {
+    expect(Object.keys(entered).filter((file) => stopOf(file) === undefined)).to.deep.equal([]);
+  });
+
+  it('enters at most 95 files and 300 functions of the API server', () => {
+    const own = Object.entries(entered).filter(([file]) => file.startsWith('apiserver/'));
+    expect(own.length).to.be.at.most(95);
+    expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(300);
+  });
+});
