@@ -53,7 +53,7 @@ interface Mounted extends MountedHooks {
   readonly owner: Owner;
 }
 
-/** Which hooks have a say in the writes of which kind: those of dependencies first, then by name, then as they came. */
+/** Keeps the hooks of each kind in the order of their calls: dependencies first, then by plugin name, then as added. */
 export class AdmissionTable implements Admissions {
   readonly #options: AdmissionTableOptions;
   readonly #owners = new Map<string, Owner>();
@@ -80,7 +80,7 @@ export class AdmissionTable implements Admissions {
     });
   }
 
-  /** A kind is no longer registered: whoever registers one of that name does not get hooks that were meant for it. */
+  /** Drops the hooks of a kind that is no longer registered, so that a later kind of the same name does not get them. */
   forgetKind(model: ModelDescriptor): void {
     this.#hooks.delete(keyPrefixOf(model));
   }

@@ -29,12 +29,12 @@ export interface UpdateAdmission<T extends ApiObject = ApiObject> extends Admiss
   readonly object: Draft<T>;
   /** The stored state. Frozen. */
   readonly old: T;
-  /** Which path is written. A `status` write takes nothing but `status` of what the hook makes. */
+  /** The path that is written. A `status` write keeps only `status` of the object that the hook returns. */
   readonly subresource?: 'status' | 'scale';
 }
 
 export interface DeleteAdmission<T extends ApiObject = ApiObject> extends AdmissionCall {
-  /** As it is stored. Frozen. */
+  /** The stored object. Frozen. */
   readonly object: T;
 }
 

@@ -19,7 +19,7 @@ export interface AppliedWrite {
   readonly force: boolean;
   /** Fields that others own and that are taken without force all the same. */
   readonly yielded?: FieldSet;
-  /** Of the content that the apply makes. Default: fields have the same names in all versions. */
+  /** Returns the changes of the applied content in another version. Default: fields have the same names in all versions. */
   readonly changesIn?: ((apiVersion: string, content: Fields) => FieldChanges | undefined) | undefined;
 }
 

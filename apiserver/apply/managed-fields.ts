@@ -6,7 +6,7 @@ import type { FieldChanges } from './compare-fields.ts';
 /** What an object's managers own, in the order in which it is shown. */
 export type ManagedFields = readonly ManagedFieldsEntry[];
 
-/** Who writes, and how. */
+/** The writer, and its way of writing. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';

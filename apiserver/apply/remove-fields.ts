@@ -5,7 +5,7 @@ import { elementOfItem, isGranular, isMergedList, shapeOf, typeOfField, typeOfIt
 import type { Fields } from './field-type.ts';
 import { fieldOf } from './path-element.ts';
 
-/** Who gave fields up, and what has owners still. */
+/** The fields that a manager gave up, and those that still have owners. */
 export interface Ownership {
   /** What the manager owned before. */
   readonly last: FieldSet;

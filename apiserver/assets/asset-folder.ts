@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 
 export interface AssetFile {
   readonly kind: 'file';
-  /** Of the real path below the folder: links are resolved. */
+  /** Segments of the real path below the folder: links are resolved. */
   readonly segments: readonly string[];
   /**
    * Weak ETag, of more than size and time of modification: files that are unpacked from an archive may all bear one time.

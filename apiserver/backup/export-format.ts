@@ -2,7 +2,7 @@
 export interface ExportManifest {
   /** The objects are those of this revision. */
   readonly revision: number;
-  /** Of the history that the revision belongs to. */
+  /** Names the history that the revision belongs to. */
   readonly epoch: string;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
@@ -11,7 +11,7 @@ export interface ExportManifest {
 /** What the last line says. */
 export interface ExportSummary {
   readonly objects: number;
-  /** Of the objects alone: equal wherever the same objects are. */
+  /** A digest of the objects alone: equal for every database that holds the same objects. */
   readonly sha256: string;
 }
 

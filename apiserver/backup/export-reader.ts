@@ -20,7 +20,7 @@ const lineFeed = 0x0a;
 export class ExportReader {
   readonly #check = new LineCheck();
   readonly #digest = new ObjectsDigest();
-  /** Of a line whose end is yet to come. */
+  /** Pieces of a line whose end has not arrived yet. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   #line = 0;

@@ -23,8 +23,8 @@ export interface ImportSource {
 
 /**
  * Writes the objects of an export into an open store that is empty, or holds a part of the same import, which is then
- * finished. Resolves once they have been read back and their digest is that of the export. Until then the database is
- * marked, and whoever opens it to serve or to export is refused. Rejects with StoreError `refused` where other objects are.
+ * finished. Resolves once the objects have been read back and their digest is that of the export. Until then a mark in the
+ * database keeps it from being served or exported. Rejects with StoreError `refused` when the store holds other objects.
  */
 export async function importObjects(store: Store, { proved, objects }: ImportSource): Promise<void> {
   await prepare(store, proved);
@@ -83,7 +83,7 @@ class BatchWriter {
     const { outcomes } = await this.#store.commit(batch);
     const lost = batch.find((_, position) => 'conflict' in (outcomes[position] ?? { conflict: true }));
     if (lost)
-      throw new StoreError('diverged', `${lost.key} could not be created: somebody else writes to the database`);
+      throw new StoreError('diverged', `${lost.key} could not be created: another program writes to the database`);
     // An import has no history that anybody could resume from: the log would only be a second copy.
     await this.#store.compact(await this.#store.currentRevision(), maxBatchObjects);
   }

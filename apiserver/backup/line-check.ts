@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Of the SHA-256, in hexadecimal digits: against damage, not against forgery. */
+/** Hexadecimal digits of the SHA-256 that a line keeps: enough against damage, not against forgery. */
 const checkLength = 16;
 
 const pattern = new RegExp(`^,"check":"([0-9a-f]{${checkLength}})"}$`);

@@ -28,7 +28,7 @@ export class Snapshot {
     this.#followed = revision;
   }
 
-  /** Of now: all that was acknowledged before the call is in it. */
+  /** Begins a snapshot of the present: it holds every write that was acknowledged before the call. */
   static async of(store: Store): Promise<Snapshot> {
     return new Snapshot(store, await store.currentRevision());
   }

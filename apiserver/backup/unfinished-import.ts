@@ -43,5 +43,5 @@ async function findMarker(store: Store): Promise<Row | undefined> {
 async function commitOne(store: Store, operation: Parameters<Store['commit']>[0][number]): Promise<void> {
   const { outcomes } = await store.commit([operation]);
   const [outcome] = outcomes;
-  if (!outcome || 'conflict' in outcome) throw new StoreError('diverged', 'somebody else writes to the database');
+  if (!outcome || 'conflict' in outcome) throw new StoreError('diverged', 'another program writes to the database');
 }

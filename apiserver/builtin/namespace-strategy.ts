@@ -26,7 +26,7 @@ function finalizersOf(namespace: NamespaceObject): readonly string[] {
   return namespace.spec?.finalizers ?? [];
 }
 
-/** What a client sent, with our own; what is no list stays as it is: the schema says so to whoever sent it. */
+/** Adds our own finalizer to those that a client sent. A value that is no list stays as it is: the schema refuses it. */
 function withOwnFinalizer(sent: NamespaceObject): readonly string[] {
   const finalizers: unknown = sent.spec?.finalizers ?? [];
   if (!Array.isArray(finalizers)) return finalizers as readonly string[];
@@ -48,7 +48,7 @@ function withName(object: ApiObject): ApiObject {
   return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, [nameLabel]: metadata.name } } };
 }
 
-// What is no object stays as it is: the schema says so to whoever sent it.
+// A spec that is no object stays as it is: the schema refuses it.
 function withFinalizers(object: NamespaceObject, finalizers: readonly string[]): NamespaceObject {
   if (!isObject(object.spec)) return object;
   const { finalizers: _before, ...spec } = object.spec ?? {};

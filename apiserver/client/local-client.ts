@@ -67,9 +67,9 @@ export interface LocalClientParts {
   readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** As whom it writes. Default `service`. */
+  /** The writer of its writes. Default `service`. */
   readonly writer?: Writer;
-  /** Who writes, as metadata.managedFields has it, where a call says nothing. Default `homeostat`. */
+  /** The field manager (metadata.managedFields) of calls that name none. Default `homeostat`. */
   readonly fieldManager?: string;
 }
 

@@ -11,7 +11,7 @@ import { nextTurn } from '../turns/next-turn.ts';
 /** An hour, as kube-apiserver's `--event-ttl`. */
 export const defaultEventTtlMs = 3_600_000;
 
-/** As long as there are events, those that have expired are looked for so often, or as often as they may expire. */
+/** Time between two searches for expired events, while there are any; shorter when `eventTtlMs` is. */
 const intervalMs = 60_000;
 
 /** Events judged, and deleted, at the same time; requests get their turn in between. */

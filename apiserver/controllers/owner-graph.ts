@@ -22,7 +22,7 @@ export function idOf({ resource, key }: Node): string {
   return resource.keyPrefix + key;
 }
 
-/** Who owns whom, by UID, among the objects of the kinds that are served. It knows places, and holds no object. */
+/** The owners of the objects of the served kinds, by UID. It knows their places, and holds no object. */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Map<string, Dependent>>();
   readonly #leaving = new Map<string, Leaving>();

@@ -35,7 +35,7 @@ describe('dependents of kinds that are not served', () => {
     expect(unhandled).to.deep.equal([]);
   });
 
-  it('are looked for once for all who ask meanwhile, and anew for who asks after that', async () => {
+  it('are searched once for all callers that wait, and again for a later caller', async () => {
     const dependent = { metadata: { ownerReferences: [{ uid: 'owner-7' }] } };
     const data = Buffer.from(JSON.stringify(dependent));
     let scans = 0;

@@ -28,7 +28,7 @@ export class UnservedDependents {
     this.#options = options;
     options.table.on(
       'closed',
-      // Who asked hears of a failure; the next one reads anew.
+      // A failed read rejects for its own callers; the next call reads again.
       ({ kindNumber }) =>
         void this.#kinds?.numbers.then(
           (numbers) => numbers.add(kindNumber),

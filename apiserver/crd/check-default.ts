@@ -10,7 +10,7 @@ import type { MeasuredWork } from '../turns/in-turns.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** As much work as a turn may have. */
+/** More work than one turn may do, so that the next step gets a turn of its own. */
 const wholeTurn = Infinity;
 
 /** The check of a definition's defaults. */

@@ -40,7 +40,7 @@ export class DefinitionViolations {
     this.#add('FieldValueNotSupported', field, `Unsupported value: ${quoteValue(value)}: supported values: ${list}`);
   }
 
-  /** One that somebody else has worded. */
+  /** Adds a violation that has its message already. */
   add(violation: FieldViolation): void {
     if (!this.isFull) this.found.push(violation);
   }

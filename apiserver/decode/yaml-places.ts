@@ -36,7 +36,7 @@ export class YamlPlaces {
     return this.#closest(1, '', wanted)?.offset;
   }
 
-  /** Of all fields below a node, the deepest that is the wanted one or around it. A name may have dots: several may fit. */
+  /** Finds the deepest field below a node that is the wanted one or holds it. A name may have dots, so several may fit. */
   #closest(node: number, path: string, wanted: string): Place | undefined {
     let best: Place | undefined;
     for (const child of this.#children(node, path)) {

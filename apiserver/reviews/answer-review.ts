@@ -27,8 +27,8 @@ export interface ReviewContext {
 
 type Answer = (spec: ReviewSpec, context: ReviewContext) => object;
 
-/** Until there is authorization, whoever is let in may do everything. */
-const allowed = { allowed: true, reason: 'whoever the server lets in may do everything' };
+/** There is no authorization yet: every client that is let in may do everything. */
+const allowed = { allowed: true, reason: 'every client that the server lets in may do everything' };
 
 const answers = new Map<ModelDescriptor, Answer>([
   [selfSubjectReview, (_spec, { users }) => ({ userInfo: users.current })],

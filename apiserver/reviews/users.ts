@@ -1,13 +1,13 @@
-/** Who sent a request, as reviews name them. */
+/** The sender of a request, as reviews name it. */
 export interface UserInfo {
   readonly username: string;
   readonly groups: readonly string[];
 }
 
-/** Whoever holds the server's token, which allows everything. */
+/** The holder of the server's token, which allows everything. */
 const admin: UserInfo = { username: 'admin', groups: ['system:masters', 'system:authenticated'] };
 
-/** Of a server without a token. */
+/** The user of every request to a server without a token. */
 const anonymous: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /** The users of a server: until there is authorization, one only. */
@@ -19,12 +19,12 @@ export class Users {
     this.#isToken = isToken;
   }
 
-  /** Who sends requests that are let in. */
+  /** The user of the requests that are let in. */
   get current(): UserInfo {
     return this.#isToken === undefined ? anonymous : admin;
   }
 
-  /** Whose token it is; undefined when it is nobody's. */
+  /** Returns the user of a token; undefined when the token is not valid. */
   ofToken(token: string): UserInfo | undefined {
     return this.#isToken?.(token) === true ? admin : undefined;
   }

@@ -8,7 +8,7 @@ export type FieldShape = Shape | 'anything' | 'metadata';
 /** What a schema says of an object's structure: which fields are known, and what they are when they are absent. */
 export interface Shape {
   readonly properties: ReadonlyMap<string, FieldShape>;
-  /** Of the fields that are not among the properties. */
+  /** The shape of the fields that are not among the properties. */
   readonly additional: FieldShape | undefined;
   readonly items: Shape | undefined;
   /** How the items of a list that is merged (`x-kubernetes-list-type`) are told apart; undefined: the list is one value. */

@@ -37,7 +37,7 @@ export function compileValueSchema(name: string, schema: object): ValueSchema {
   });
 }
 
-/** As a field of a model, since it is models that schemas are checked for. */
+/** Wraps the schema as a field of a model, since the checks of schemas take models. */
 function wrapped(name: string, schema: object): ModelDescriptor {
   const kind = 'Value';
   try {

@@ -95,7 +95,7 @@ describe('the folder of an authority', () => {
     expect(last.expiresMs).to.equal(clock.now() + 10 * dayMs);
     expect((await load()).cert).to.equal(last.cert);
     await clock.advance(10 * dayMs);
-    expect(await problem()).to.match(/authority\.pem: the authority has expired .* write every kubeconfig anew$/);
+    expect(await problem()).to.match(/authority\.pem: the authority has expired .* write every kubeconfig again$/);
   });
 
   it('goes on where the first start was cut short', async () => {

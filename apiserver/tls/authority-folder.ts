@@ -11,7 +11,7 @@ import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
 const dayMs = 86_400_000;
 
-/** As kubeadm has them. */
+/** The same lifetimes as kubeadm's. */
 const authorityDays = 3650;
 const serverDays = 365;
 
@@ -66,11 +66,11 @@ export class AuthorityFolder implements CertificateSource {
     if (!root.ca || !isSelfSigned(root)) throw new Error(`${path}: holds no authority`);
     if (expiryOf(root) > clock.now()) return authority;
     throw new Error(
-      `${path}: the authority has expired (${root.validTo}): move ${directory} away, so that another is made, and write every kubeconfig anew`,
+      `${path}: the authority has expired (${root.validTo}): move ${directory} away, so that another is made, and write every kubeconfig again`,
     );
   }
 
-  /** Nobody trusts it yet: there is neither an authority nor a trace of one. */
+  /** True when the folder holds neither an authority nor a trace of one, so that no client can trust it yet. */
   async #isNew(): Promise<boolean> {
     const files = new Set(await readdir(this.#options.directory));
     return ![authorityFile, publicFile, serverFile].some((file) => files.has(file));
@@ -163,7 +163,7 @@ async function orAdvice(reading: Promise<string>, path: string): Promise<string>
   const text = await orAbsent(reading);
   if (text !== undefined) return text;
   throw new Error(
-    `${path}: is missing, and clients trust the authority that it held: restore it from a backup, or empty the folder, so that another is made, and write every kubeconfig anew`,
+    `${path}: is missing, and clients trust the authority that it held: restore it from a backup, or empty the folder, so that another is made, and write every kubeconfig again`,
   );
 }
 

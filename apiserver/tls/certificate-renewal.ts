@@ -4,7 +4,7 @@ import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 /** How often the source is asked: new files are in use after an hour at most. */
 const intervalMs = 3_600_000;
 
-/** What ends sooner is somebody's to renew, and has not been. */
+/** A certificate that ends sooner should have been renewed: it is logged. */
 const warnMs = 14 * 86_400_000;
 
 export interface CertificateRenewalOptions {

@@ -51,7 +51,7 @@ describe('a certificate that is given', () => {
     expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);
   });
 
-  it('is read anew each time', async () => {
+  it('is read again each time', async () => {
     await load();
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).cert).to.equal(`${made.cert}\n${made.ca!}`);

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 const maxBytes = 1024 * 1024;
 
 export interface PrivateFileRules {
-  /** As with PostgreSQL's keys: a group may read what root owns, so that a secret can be mounted for a service's user. */
+  /** Accepts a file of root that its group may read, as PostgreSQL does, so that a secret can be mounted for a service's user. */
   readonly groupOfRoot: boolean;
 }
 
@@ -39,7 +39,7 @@ export async function createPrivate(path: string, text: string): Promise<void> {
   });
 }
 
-/** Puts a file in the place of another at once: whoever reads sees the one or the other. */
+/** Replaces a file atomically: a reader sees the old file or the new one. */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   await aside(path, async (next) => {
     await writeDurably(next, text, mode);

@@ -52,7 +52,7 @@ export function readDeclaration(cls: AnyClass): ControllerDeclaration | undefine
   return metadata !== null && Object.hasOwn(metadata, controllerSymbol) ? metadata[controllerSymbol] : undefined;
 }
 
-/** Mapped methods of the class and its base classes; a method that is mapped anew has the new mappings only. */
+/** Mapped methods of the class and its base classes. A method that a class maps again has only the new mappings. */
 export function readMethods(cls: AnyClass): ReadonlyMap<string, readonly MethodMapping[]> {
   const methods = new Map<string, readonly MethodMapping[]>();
   for (const ancestor of ancestorsOf(cls)) {

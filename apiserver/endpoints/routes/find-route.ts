@@ -9,7 +9,7 @@ export interface RouteQuery {
   /** Without the variables of any route. */
   readonly request: ServerRequest;
   readonly method: string;
-  /** Of the whole path; see `splitPath`. */
+  /** Segments of the whole path; see `splitPath`. */
   readonly segments: readonly string[];
   /** Segments that stand before those of the routes. */
   readonly offset: number;

@@ -43,7 +43,7 @@ export function checkVariables(segments: readonly PatternSegment[]): void {
   if (twice !== undefined) throw malformed(formatPattern(segments), `has two variables named "${twice}"`);
 }
 
-/** As documents write it: `/persons/{name}/greeting`; '' for no segments. */
+/** Returns the pattern as API documents write it: `/persons/{name}/greeting`; '' for no segments. */
 export function formatPattern(segments: readonly PatternSegment[]): string {
   return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : `{${segment.name}}`}`).join('');
 }

@@ -75,7 +75,7 @@ function worst(a: Mismatch | undefined, b: Mismatch | undefined): Mismatch | und
   return rankOf(b) > rankOf(a) ? b : a;
 }
 
-/** Of two reasons, the one that the client can do something about; types of both, where they are of one kind. */
+/** Returns the reason that the client can act on; reasons of one kind are joined, with the media types of both. */
 export function nearest(a: Mismatch | undefined, b: Mismatch): Mismatch {
   if (a === undefined || rankOf(b) < rankOf(a)) return b;
   return a.reason === b.reason ? { reason: a.reason, types: [...new Set([...a.types, ...b.types])] } : a;

@@ -22,11 +22,11 @@ export type RouteMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** What documents say about a route, and its deadline. */
 export interface RouteOptions {
   readonly summary?: string;
-  /** Of the JSON body. A functional handler checks it by `request.json(schema)`; a controller's method has it checked. */
+  /** Schema of the JSON body. A functional handler checks it by `request.json(schema)`; for a controller's method the server does. */
   readonly body?: JsonSchema;
-  /** Of the query parameters, by name; for documents only. */
+  /** Schemas of the query parameters, by name; for API documents only. */
   readonly query?: Readonly<Record<string, JsonSchema>>;
-  /** Of the JSON answer; for documents only. */
+  /** Schema of the JSON response; for API documents only. */
   readonly response?: JsonSchema;
   /** How long the handler may take to give its response, in ms; then 504. What it streams may go on. Default 30,000. */
   readonly deadlineMs?: number;

@@ -8,7 +8,7 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 export interface ServerRequest {
   /** Upper case. */
   readonly method: string;
-  /** As it was sent: percent-encoded, without the query. */
+  /** The path as the client sent it: percent-encoded, without the query. */
   readonly path: string;
   /** By lower-case name. A repeated header's values are joined by commas (`set-cookie` is none of requests). */
   readonly headers: Readonly<Record<string, string>>;

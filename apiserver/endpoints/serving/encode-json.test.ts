@@ -21,7 +21,7 @@ describe('the JSON of an answer', () => {
     expect(encode({ 'a "key"': one })).to.equal('{"a \\"key\\"":{ "a":1}}');
   });
 
-  it('writes anew what differs from what is stored', () => {
+  it('encodes again what differs from the stored object', () => {
     expect(encode({ ...one })).to.equal('{"a":1}');
     expect(encode([one, { ...two }, undefined, 'x'])).to.equal('[{ "a":1},{"a":2},null,"x"]');
   });

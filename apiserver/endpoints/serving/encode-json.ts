@@ -51,7 +51,7 @@ function pieceOf(value: unknown, storedBytes: StoredBytes): Uint8Array {
   return stored ?? Buffer.from(stringify(value) ?? 'null');
 }
 
-/** Fields that are written anew are gathered into one piece: each piece is a copy of its own. */
+/** Gathers the fields that are encoded here into one piece, since each piece costs a copy. */
 function piecesOfFields(fields: Fields, storedBytes: StoredBytes): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let text = '{';

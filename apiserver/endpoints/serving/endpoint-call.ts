@@ -37,7 +37,7 @@ export class EndpointCall implements Running {
   readonly #parts: EndpointCallParts;
   readonly #surroundings: CallSurroundings;
   #end: { readonly resolve: (value: typeof gone) => void; readonly reject: (error: ApiError) => void } | undefined;
-  /** Nobody waits for the handler any more. */
+  /** True when no response of the handler is awaited any more. */
   #isOver = false;
 
   constructor(parts: EndpointCallParts, surroundings: CallSurroundings) {
@@ -103,7 +103,7 @@ export class EndpointCall implements Running {
     this.#giveUp(new ApiError('ServiceUnavailable', reason.message, { retryAfterSeconds: 1 }));
   }
 
-  /** Whoever is first: the handler, the deadline, the client that goes, or a stop. What comes later is let go. */
+  /** Waits for the first of these: the handler, its deadline, the client's disconnect, a stop. A later response is released. */
   async #await(answered: PromiseLike<unknown>): Promise<Answer | undefined> {
     const { outgoing, entry } = this.#parts;
     const { clock, storedBytes } = this.#surroundings;
@@ -178,7 +178,7 @@ export function internalError(requestId: string): ApiError {
   return new ApiError('InternalError', `Internal error occurred; request id ${requestId}`);
 }
 
-/** An ApiError of whichever copy of the package, made anew: what it holds goes over the wire, so that it has to be well formed. */
+/** Copies an ApiError of any copy of this package: its fields go over the wire, so they must be well formed. */
 export function asApiError(error: unknown): ApiError | undefined {
   if (!isApiError(error) || !Object.hasOwn(statusCodes, error.reason)) return undefined;
   const { reason, message, details, causes, retryAfterSeconds } = error;

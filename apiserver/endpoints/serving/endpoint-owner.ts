@@ -12,7 +12,7 @@ export interface Running {
   stop(reason: Error): void;
 }
 
-/** Who has endpoints: a plugin's name, and what is under way for it. */
+/** The plugin that owns endpoints: its name, and its calls and streams under way. */
 export class EndpointOwner {
   readonly name: string;
   /** The group of its manifest. */

@@ -283,7 +283,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(Wrong)).to.throw('the schema of the body of POST /apis/example.com/v1/a');
     });
 
-    it('inherit the methods of its base class, and may map them anew', () => {
+    it('inherit the methods of its base class, and may map them again', () => {
       class Base {
         @GetMapping('/base') one(): string {
           return 'base';

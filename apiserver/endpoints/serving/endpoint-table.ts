@@ -91,7 +91,7 @@ export class EndpointTable implements Endpoints {
     if (taken !== undefined) throw collision(taken, kind);
   }
 
-  /** Whose a request is; undefined when its path is nobody's. @throws ApiError BadRequest for a path that is not well encoded. */
+  /** Finds the route of a request; returns undefined when no plugin owns its path. @throws ApiError BadRequest for a path that is not well encoded. */
   find(method: string, source: RequestSource): RouteResult<MountedEntry> | undefined {
     if (this.#mounts.size === 0 || !source.path.startsWith('/apis/')) return undefined;
     const segments = splitPath(source.path);

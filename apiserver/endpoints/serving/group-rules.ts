@@ -1,6 +1,6 @@
 import { checkDnsSubdomain, quoteValue } from '@homeostat/controller-runtime/api';
 
-/** Of the interface that a plugin is written for (spec 9). */
+/** Revision of the interface that a plugin is written for (spec 9). */
 export type EndpointRevision = '2.15' | '2.9';
 
 const versionPattern = /^v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?$/;
@@ -9,7 +9,7 @@ const versionRule = 'must be like v1, v1alpha1 or v2beta3';
 export interface GroupRules {
   /** The service's own domain, which no plugin may use. */
   readonly serviceDomain: string;
-  /** Of the owner's manifest; absent: any that nobody has. */
+  /** The group of the owner's manifest. Without one, it may use any group that no other plugin has. */
   readonly ownGroup: string | undefined;
   /** Domains of others, with their owners: groups of manifests, and groups in which they have kinds. */
   readonly foreign: readonly { readonly group: string; readonly owner: string }[];

@@ -13,8 +13,8 @@ import { compileGate } from './value-gate.ts';
 import type { ValueGate } from './value-gate.ts';
 
 /**
- * Who wrote a schema. `code`: the author of a plugin, or of the service. `client`: anyone who may declare a kind over the
- * API; such a schema was judged when its definition was written, and no code is generated from it.
+ * The author of a schema. `code`: that of a plugin, or of the service. `client`: a client that declares a kind over the
+ * API; such a schema was checked when its definition was written, and no code is generated from it.
  */
 export type SchemaOrigin = 'code' | 'client';
 
