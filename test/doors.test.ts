@@ -1,45 +1,7 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const run = promisify(execFile);
+import { lintPlanted } from './support/planted-lint.ts';
 
 const table = '.ci/doors.yaml';
-
-interface Report {
-  readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly filename: string }[];
-}
-
-/** Lints planted files in a folder that has the linter's configuration, and returns what the rule of doors says of each. */
-async function lint(planted: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-doors-')));
-  try {
-    for (const part of ['.oxlintrc.json', '.ci']) await cp(join(root, part), join(folder, part), { recursive: true });
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-    for (const [path, text] of Object.entries(planted)) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), text);
-    }
-    const folders = new Set(
-      Object.keys(planted)
-        .map((path) => path.split('/')[0] ?? '.')
-        .filter((name) => name !== '.ci'),
-    );
-    const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
-    const linting = run(process.execPath, [oxlint, '--format', 'json', ...folders], { cwd: folder });
-    const { stdout } = await linting.catch((error: unknown) => error as { readonly stdout: string });
-    const { diagnostics } = JSON.parse(stdout) as Report;
-    const ofDoors = diagnostics.filter(({ code }) => code === 'homeostat(doors)');
-    return Object.fromEntries(ofDoors.map(({ filename, message }) => [filename, message]));
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
 
 const importing = (source: string): string => `import { planted } from '${source}';\n\nexport const kept = planted;\n`;
 
@@ -67,14 +29,17 @@ describe('the table of imports', () => {
       'controller-runtime/queue/planted.ts': '@homeostat/apiserver',
     };
     const planted = Object.entries(forbidden).map(([path, source]) => [path, importing(source)]);
-    const reported = await lint(Object.fromEntries(planted) as Readonly<Record<string, string>>);
+    const reported = await lintPlanted(
+      'homeostat(doors)',
+      Object.fromEntries(planted) as Readonly<Record<string, string>>,
+    );
     expect(Object.keys(reported)).to.have.members(Object.keys(forbidden));
     expect(reported['apiserver/store/planted.ts']).to.match(/^apiserver\/store may not import decode\. It may import /);
     expect(reported['apiserver/registry/planted.ts']).to.match(/^apiserver\/registry may not import koa\./);
   });
 
   it('refuses a folder without a row, and leaves listed imports and tests alone', async () => {
-    const reported = await lint({
+    const reported = await lintPlanted('homeostat(doors)', {
       'apiserver/cellar/planted.ts': importing('../store/planted.ts'),
       'apiserver/registry/planted.ts': importing('../store/planted.ts'),
       'apiserver/store/planted.test.ts': importing('../decode/planted.ts'),
@@ -84,7 +49,7 @@ describe('the table of imports', () => {
   });
 
   it('refuses imports between folders that import each other, directly or round a circle', async () => {
-    const reported = await lint({
+    const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({ low: [], high: ['low', 'top'], middle: ['low', 'high'], top: ['middle'] }),
       'apiserver/high/planted.ts': importing('../top/planted.ts'),
       'apiserver/middle/planted.ts': importing('../high/planted.ts'),
@@ -99,7 +64,7 @@ describe('the table of imports', () => {
   });
 
   it('refuses circles of folders in folders, within one and between two', async () => {
-    const reported = await lint({
+    const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({
         'low/a': ['low/b'],
         'low/b': ['low/a', 'high/a'],

@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { lintPlanted } from './support/planted-lint.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Words that the lint rule refuses in comments and texts; the pages of the book have none of them either. */
+const refused = /\b(?:anew|whoever|somebody)\b/i;
+
+describe('the rule of plain English', () => {
+  it('refuses docstrings without a subject and words that readers stumble over', async () => {
+    const reported = await lintPlanted('homeostat(plain-english)', {
+      'test/docstring.ts': '/** Of the controller. */\nexport const name = 1;\n',
+      'test/comment.ts': '// The list is read anew.\nexport const name = 1;\n',
+      'test/message.ts': "export const message = 'whoever asks gets it';\n",
+      'test/template.ts': 'export const message = (n: number): string => `somebody wrote ${n}`;\n',
+      'test/value.ts': "export const value = 'somebody';\n",
+      'test/clear.ts': '/** The name of the controller. */\nexport const name = 1;\n',
+    });
+    expect(Object.keys(reported).sort()).to.deep.equal([
+      'test/comment.ts',
+      'test/docstring.ts',
+      'test/message.ts',
+      'test/template.ts',
+    ]);
+    expect(reported['test/comment.ts']).to.equal('"anew" makes readers stop: write "again".');
+    expect(reported['test/docstring.ts']).to.match(/^A docstring starts with what it describes .* not with "Of"\.$/);
+  });
+
+  it('holds in the pages of the book', () => {
+    const names = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
+    const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...names.map((name) => join('docs', name))];
+    const found = pages
+      .filter((page) => page.endsWith('.md'))
+      .flatMap((page) => {
+        const lines = readFileSync(join(root, page), 'utf8').split('\n');
+        return lines.flatMap((line, index) => (refused.test(line) ? [`${page}:${index + 1}: ${line}`] : []));
+      });
+    expect(found).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const run = promisify(execFile);
+
+interface Report {
+  readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly filename: string }[];
+}
+
+/**
+ * Lints planted files in a folder that has the linter's configuration. Returns what a rule says of each file, by path;
+ * of several messages about one file the last.
+ */
+export async function lintPlanted(
+  rule: string,
+  planted: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-lint-')));
+  try {
+    for (const part of ['.oxlintrc.json', '.ci']) await cp(join(root, part), join(folder, part), { recursive: true });
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+    for (const [path, text] of Object.entries(planted)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    const folders = new Set(
+      Object.keys(planted)
+        .map((path) => path.split('/')[0] ?? '.')
+        .filter((name) => name !== '.ci'),
+    );
+    const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
+    const linting = run(process.execPath, [oxlint, '--format', 'json', ...folders], { cwd: folder });
+    const { stdout } = await linting.catch((error: unknown) => error as { readonly stdout: string });
+    const { diagnostics } = JSON.parse(stdout) as Report;
+    const ofRule = diagnostics.filter(({ code }) => code === rule);
+    return Object.fromEntries(ofRule.map(({ filename, message }) => [filename, message]));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
