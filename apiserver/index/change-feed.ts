@@ -52,7 +52,7 @@ export class ChangeFeed {
     this.#revision = options.floor;
   }
 
-  /** Of the last change; the floor when there was none. */
+  /** The revision of the last change; the floor when there was none. */
   get revision(): number {
     return this.#revision;
   }

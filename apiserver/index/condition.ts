@@ -2,7 +2,7 @@ import type { Entry } from './entry.ts';
 import type { KindIndex } from './kind-index.ts';
 import type { SortedIndex } from './sorted-index.ts';
 
-/** Which values under an index meet a condition. */
+/** A test of the values under an index. */
 export type ValueTest =
   | { readonly kind: 'any' }
   | { readonly kind: 'listed'; /** Distinct, encoded. */ readonly values: ReadonlySet<string> }

@@ -4,7 +4,7 @@ import type { Query } from './query.ts';
 
 /** Where a chunked list goes on. */
 export interface ContinuePosition {
-  /** Of the first chunk; all others come from it as well. */
+  /** The revision of the first chunk; all later chunks show the same revision. */
   readonly revision: number;
   /** Matches that were delivered. */
   readonly offset: number;

@@ -21,12 +21,12 @@ export interface Entry {
   readonly name: string;
   readonly namespace: string | undefined;
   readonly uid: string | undefined;
-  /** Of the object's last change; its resourceVersion. */
+  /** The revision of the object's last change; its resourceVersion. */
   readonly revision: number;
   /** The object as clients get it. */
   readonly bytes: Buffer;
   readonly values: IndexValues;
-  /** Of its ownerReferences; undefined when it has none. */
+  /** The owners in its ownerReferences; undefined when it has none. */
   readonly owners: readonly OwnerLink[] | undefined;
   /** What becomes of its dependents, once it is declared deleted; undefined before. */
   readonly deletion: PropagationPolicy | undefined;

@@ -21,7 +21,7 @@ export class KindIndex {
   readonly position: number;
   readonly #values: LazyIndex;
   readonly #absent: LazyIndex;
-  /** Of a multi-valued index: one item for each entry, under its smallest or largest value. */
+  /** In a multi-valued index: one item for each entry, under its smallest or largest value. */
   readonly #smallest: LazyIndex | undefined;
   readonly #largest: LazyIndex | undefined;
   readonly #parts: readonly LazyIndex[];

@@ -27,7 +27,7 @@ type CompareEntries = (a: Entry, b: Entry) => number;
 
 interface Keyed {
   readonly entry: Entry;
-  /** Of the first key. */
+  /** The entry's value for the first sort key. */
   readonly value: string | undefined;
 }
 

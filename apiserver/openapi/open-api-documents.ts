@@ -22,7 +22,7 @@ export interface ServedDocument {
 export interface OpenApiDocumentsOptions {
   /** What is served now. */
   readonly surface: () => ApiSurface;
-  /** Of the API, for `info.version`. */
+  /** The API's version, for `info.version`. */
   readonly version: string;
 }
 

@@ -16,10 +16,10 @@ export const namespaceParameter: Parameter = pathParameter('namespace', 'Namespa
 const dryRun = query('dryRun', { ...text, enum: ['All'] }, 'The same answer, and nothing is stored.');
 const resourceVersion = query('resourceVersion', text, 'At least this fresh; 0: whatever is at hand.');
 
-/** Of GET on an object. */
+/** Parameters of GET on an object. */
 export const getParameters: readonly Parameter[] = [resourceVersion];
 
-/** Of POST and PUT. kubectl looks for dryRun and fieldValidation of PATCH before it sends either. */
+/** Parameters of POST and PUT. kubectl looks for dryRun and fieldValidation of PATCH before it sends either. */
 export const writeParameters: readonly Parameter[] = [
   dryRun,
   query(
@@ -30,13 +30,13 @@ export const writeParameters: readonly Parameter[] = [
   query('fieldManager', { ...text, maxLength: 128 }, 'Who writes.'),
 ];
 
-/** Of PATCH. */
+/** Parameters of PATCH. */
 export const patchParameters: readonly Parameter[] = [
   ...writeParameters,
   query('force', flag, 'Of an apply patch: take over fields that others manage.'),
 ];
 
-/** Of DELETE. */
+/** Parameters of DELETE. */
 export const deleteParameters: readonly Parameter[] = [
   dryRun,
   query(
@@ -47,7 +47,7 @@ export const deleteParameters: readonly Parameter[] = [
   query('orphanDependents', flag, 'The old form of propagationPolicy.'),
 ];
 
-/** Which objects of a kind. */
+/** Parameters that select objects of a kind. */
 export function selectionParameters(model: ModelDescriptor): readonly Parameter[] {
   // Descriptions are Markdown: outside of code a < begins a tag.
   const grammar = '`key=value`, `key!=value`, `key`, `!key`, `key in (a,b)`, `key notin (a,b)`';
@@ -61,7 +61,7 @@ export function selectionParameters(model: ModelDescriptor): readonly Parameter[
   ];
 }
 
-/** Of GET on a collection: selection, order, pages or chunks, and watches. */
+/** Parameters of GET on a collection: selection, order, pages or chunks, and watches. */
 export function listParameters(model: ModelDescriptor): readonly Parameter[] {
   return [...selectionParameters(model), ...orderParameters(model), ...chunkParameters, ...watchParameters];
 }

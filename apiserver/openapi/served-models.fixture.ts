@@ -78,7 +78,7 @@ const machineList: ModelDescriptor = defineModel({
   },
 });
 
-/** Of the core group. */
+/** A kind of the core group. */
 const token: ModelDescriptor = defineModel({
   gvk: 'v1/Token',
   plural: 'tokens',

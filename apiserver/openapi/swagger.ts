@@ -89,7 +89,9 @@ function plainSchema(schema: OpenApiSchema): Json {
   return Object.fromEntries(known.map(([keyword, value]) => [keyword, plainValue(keyword, value)]));
 }
 
-/** Of the value of a keyword; values that are no schemas (defaults, enums, examples) stay as they are. */
+/**
+ * The Swagger 2.0 form of a keyword's value. Values that are no schemas (defaults, enums, examples) stay as they are.
+ */
 function plainValue(keyword: string, value: unknown): unknown {
   switch (keyword) {
     case '$ref':

@@ -21,8 +21,9 @@ export interface ApiServerOptions {
   /** Default 8700; 0 takes a free one. */
   readonly port?: number;
   /**
-   * What every request but health has to send as `Authorization: Bearer <token>`; 401 without it. 16 to 1,024 printable
-   * ASCII characters, no space. Default none: whoever reaches the port may do everything.
+   * The token that every request except health checks has to send as `Authorization: Bearer <token>`; 401 without it.
+   * 16 to 1,024 printable ASCII characters, no space. Default none: every client that reaches the port may do
+   * everything.
    */
   readonly token?: string;
   /** HTTPS, by TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs. */

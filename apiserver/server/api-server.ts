@@ -85,7 +85,7 @@ interface Parts {
   readonly client: LocalClient;
   readonly metrics: Metrics;
   readonly listener: HttpListener;
-  /** Of a server that speaks TLS. */
+  /** What a server with TLS has in addition. */
   readonly secure: SecureParts | undefined;
   /** What is added while the server runs. */
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
@@ -303,7 +303,7 @@ export class ApiServer {
     return this.#parts.client.as('plugin', `plugin:${name}`);
   }
 
-  /** What `GET /metrics` answers. Whoever runs in the same process may count in it. */
+  /** The metrics that `GET /metrics` returns. Code in the same process may add its own. */
   get metrics(): Metrics {
     return this.#parts.metrics;
   }

@@ -25,7 +25,7 @@ export function defaultMaxConnections(): number | undefined {
   return descriptors === undefined ? undefined : Math.max(1, descriptors - Math.max(leastReserve, descriptors >> 3));
 }
 
-/** As Linux tells it; Node has raised its soft limit to the hard one before. */
+/** The limit as Linux reports it. Node has already raised its soft limit to the hard one. */
 function descriptorLimit(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

@@ -4,7 +4,7 @@ import type { RegistryOptions } from '../registry/registry.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { RequiredClaim } from '../store/store.ts';
 
-/** What has a say in the creation of an object beside its kind's own rules. */
+/** Checks the creation of an object beyond its kind's own rules: its definition and its namespace must exist. */
 export function createAdmission(table: ResourceTable): NonNullable<RegistryOptions['requiredClaims']> {
   const byDefinition = definitionAdmission(table);
   const byNamespace = namespaceAdmission(table);

@@ -15,7 +15,7 @@ import type { DatabaseLocation } from '../store/open/database-url.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ImportDatabaseOptions {
-  /** As of {@link exportDatabase}. A SQLite file is made when it is missing. */
+  /** The URL of the database, as for {@link exportDatabase}. A missing SQLite file is created. */
   readonly database: string;
   /** Path of an export. */
   readonly file: string;

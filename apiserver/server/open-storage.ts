@@ -32,7 +32,7 @@ export interface OpenedStorage {
   readonly compactor: Compactor;
   /** Where other processes write to the database as well. */
   readonly follower: Follower | undefined;
-  /** To be told of each change when it is visible, with the bytes that history keeps for it. */
+  /** Called for each change once it is visible, with the bytes that history keeps for it. */
   readonly onChange: (revision: number, bytes: number) => void;
 }
 

@@ -24,7 +24,7 @@ const Note = defineModel({
 
 /** What is known of a key by the one who writes it. */
 interface Known {
-  /** Of the last acknowledged state; undefined: absent. */
+  /** The revision of the last acknowledged state; undefined: the object is absent. */
   revision: number | undefined;
   isBeingDeleted: boolean;
   /** Deletions that were begun. */

@@ -310,7 +310,7 @@ describe('where the parts of a replica meet', () => {
     running.splice(running.indexOf(a), 1);
   });
 
-  it('a kind that opens while history is forgotten is read anew, and whole', async () => {
+  it('a kind that opens while history is compacted is read again, completely', async () => {
     const a = await start();
     const b = await begin({ retention: { minAgeMs: 0, minChanges: 1, maxBytes: 1_000 } });
     b.server.schemeManager.register(Other);

@@ -273,7 +273,7 @@ describe('replicas on one database', () => {
   describe('too far behind', () => {
     const retention = { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 };
 
-    it('read everything anew: watchers are told 410, informers the differences', async () => {
+    it('read everything again: watchers get a 410, informers the differences', async () => {
       const a = await start({ retention });
       const b = await start();
       for (const name of ['stays', 'goes', 'changes']) await a.server.client.create(Person, person(name));

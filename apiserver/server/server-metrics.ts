@@ -13,7 +13,7 @@ export interface MeasuredParts {
   readonly watches: WatchHandler;
 }
 
-/** Shows what is stored and who watches: for each kind that is served, when somebody asks. */
+/** Adds metrics of stored objects and watches for each served kind. They are sampled at each scrape. */
 export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts): void {
   const objects = {
     name: 'apiserver_storage_objects',

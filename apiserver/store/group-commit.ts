@@ -10,13 +10,13 @@ export interface GroupCommitOptions {
   readonly maxBytes?: number;
   /** Operations that wait, beside the batch in flight; default 10,000. Beyond it `submit` rejects with 429. */
   readonly maxQueued?: number;
-  /** Told of what an `apply` threw; the write itself stands. */
+  /** Called with an error that `apply` threw; the write itself stands. */
   readonly onError: (error: unknown) => void;
-  /** Of a store that others write to as well: brings memory to the revision before a batch, which is then applied. */
+  /** For a store with other writers: brings memory to the revision before a batch, which is then applied. */
   readonly follow?: (before: number) => Promise<void>;
   /** Nothing is queued or under way any more. */
   readonly onIdle?: () => void;
-  /** Told of each batch's end; undefined: it is committed. */
+  /** Called at the end of each batch; without an error when it is committed. */
   readonly onEnd?: (error: unknown) => void;
 }
 
@@ -72,7 +72,7 @@ export class GroupCommit {
   #inFlight = 0;
   /** Batches that are durable and wait for their turn to be answered. */
   #unanswered = 0;
-  /** Of the batches before. */
+  /** Resolves when the batches before are answered. */
   #answered: Promise<void> = Promise.resolve();
   #isScheduled = false;
   #isClosed = false;

@@ -6,7 +6,7 @@ export interface StoredKind {
   readonly plural: string;
 }
 
-/** As long as the databases' key columns. */
+/** The length of the databases' key columns. */
 const maxKeyBytes = 700;
 
 /** Prefix of a kind's keys; it ends in a slash, since a plural may be the prefix of another. */

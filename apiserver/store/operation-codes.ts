@@ -1,6 +1,6 @@
 import type { Outcome } from './store.ts';
 
-/** As they stand in `log.op`, in every dialect. */
+/** The codes of operations in `log.op`, in every dialect. */
 export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
 export const operationNames = ['create', 'update', 'delete'] as const;
 

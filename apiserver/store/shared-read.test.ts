@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { SharedRead } from './shared-read.ts';
 
 describe('SharedRead', () => {
-  it('answers all that wait with one read, and whoever comes while it is under way with the next', async () => {
+  it('serves all waiting callers with one read, and callers that come during a read with the next', async () => {
     const finish: ((answer: number) => void)[] = [];
     const shared = new SharedRead(() => new Promise<number>((resolve) => finish.push(resolve)));
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -18,7 +18,7 @@ export class SharedRead<Result> {
 
   async #start(): Promise<Result> {
     await this.#underWay;
-    // From here on it is sent: whoever comes now takes the next.
+    // The read is being sent from here on: later callers take the next one.
     this.#next = undefined;
     const read = this.#read();
     this.#underWay = read.catch(() => undefined);

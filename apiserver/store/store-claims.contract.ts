@@ -194,7 +194,7 @@ export function describeRequiredClaims(store: () => Store): void {
   const lease = (add: readonly Claim[]): Operation => ({ ...create('lease', '', add), ...leases });
   const requires = [{ ...leases, claim: term }];
 
-  it('writes what requires a claim while somebody holds it', async () => {
+  it('writes an object that requires a claim while another object holds it', async () => {
     await written(store(), lease([term]));
     const [a = 0] = await written(store(), { ...create('a', '1'), requires });
     const update: Operation = { op: 'update', key: key('a'), kind, expect: a, data: bytes('2'), requires };

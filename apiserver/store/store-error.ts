@@ -1,16 +1,17 @@
 /**
- * Why a store could not do its work.
+ * The reason why a store failed.
  * - `refused`: the engine refused this request, nothing was written; a batch of several may be tried again in parts
  * - `full`: no room on the disk, nothing was written (507 or 503 to a client)
- * - `readOnly`, `io`: the medium fails; of `io` in a commit the outcome shows at the next start
+ * - `readOnly`, `io`: the medium fails; after `io` in a commit, the next start shows the outcome
  * - `corrupt`: not a database, or a damaged one
  * - `locked`: another process or store has the database
  * - `newer`: a newer program has upgraded the database, before it was opened or since; nothing was written
  * - `crashed`: the store's worker ended by itself; what was in flight may or may not be written
  * - `closed`: not open, or closed already
- * - `unknown`: the connection was lost before the answer to a commit, and the database cannot be asked in time whether it
- *   was written; it may be written now, or later
- * - `diverged`: the database is another one, or no longer holds what this store has written: it has to be opened anew
+ * - `unknown`: the connection was lost before the response to a commit, and the database cannot be asked in time
+ *   whether the batch was written; it may be written now, or later
+ * - `diverged`: the database is another one, or no longer holds what this store has written: it has to be opened
+ *   again
  */
 export type StoreErrorCode =
   | 'refused'

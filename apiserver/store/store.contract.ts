@@ -196,7 +196,7 @@ function describeRest(current: () => StoreUnderTest): void {
     expect([await scanned(store), await store.changes(0, 1), await committed(store, [])]).to.deep.equal([[], [], []]);
   });
 
-  it('begins its history anew where no object is, and nowhere else', async () => {
+  it('restarts the history of an empty database only', async () => {
     const { store, opened } = current();
     const begun = await store.startHistory(1_000_000);
     expect(begun).to.include({ revision: 1_000_000, compactRevision: 1_000_000 });

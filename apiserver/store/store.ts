@@ -13,8 +13,8 @@ export interface Operation {
   readonly data?: Uint8Array;
   readonly unique?: { readonly add: readonly Claim[]; readonly remove: readonly Claim[] };
   /**
-   * Of the kind's unique indexes, as {@link Store.setClaims} answered it: who knows other indexes would claim too little,
-   * and does not write. Absent: not checked.
+   * The generation of the kind's unique indexes, as {@link Store.setClaims} returned it. A writer with other indexes
+   * would claim too little, so its write is refused. Absent: not checked.
    */
   readonly generation?: number;
   /** Claims, of any kinds, that all have a holder when this is committed. Absent: none. */
@@ -60,7 +60,7 @@ export type ClaimsOutcome = { readonly generation: number } | { readonly refused
 /** A claim as it is stored. */
 export interface StoredClaim {
   readonly index: number;
-  /** As `storedClaimValue` makes it. */
+  /** The value in the form of `storedClaimValue`. */
   readonly value: string;
   readonly key: string;
 }
@@ -140,7 +140,7 @@ export interface Store {
   numberOf(name: string): Promise<number>;
   /** Every name that has a number and begins with `prefix`, in no particular order. */
   names(prefix: string): Promise<readonly string[]>;
-  /** Of one moment; locks nothing. */
+  /** The claims of a kind at one revision. Takes no locks. */
   claims(kind: number): Promise<StoredClaims>;
   /**
    * Makes the unique indexes of a kind, and its claims, exactly these, in one transaction. For start-up, when an index may
@@ -149,8 +149,8 @@ export interface Store {
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**
-   * Begins the history of an empty database anew: at a revision, and with an epoch of its own. Rejects with StoreError
-   * `refused` where an object is.
+   * Restarts the history of an empty database at a revision, with a new epoch. Rejects with StoreError `refused` when
+   * the database has objects.
    */
   startHistory(revision: number): Promise<OpenedStore>;
   close(): Promise<void>;

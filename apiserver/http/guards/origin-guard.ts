@@ -94,7 +94,7 @@ function problemOfOrigin(context: Context, proxies: TrustedProxies): string | un
   return 'writes from pages of another origin are refused';
 }
 
-/** As browsers write it: without the port that is the scheme's own. */
+/** The server's own origin in the form that browsers send: without the scheme's default port. */
 function ownOrigin(context: Context, proxies: TrustedProxies): string {
   const scheme = proxies.schemeOf(context);
   const host = context.get('Host').toLowerCase();

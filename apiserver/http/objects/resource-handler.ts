@@ -52,10 +52,10 @@ interface Call {
 
 const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
 
-/** Of objects; `readPatch` does not read what is applied. */
+/** The patch types of objects. `readPatch` does not read the body of an apply. */
 const objectPatchTypes = [...patchTypes, applyType];
 
-/** Of a collection. */
+/** The number of objects that a deletecollection deletes at a time. */
 const deletedAtOnce = 1000;
 
 /** A verb on a path becomes one call of the registry, and its result an answer. */

@@ -24,7 +24,9 @@ export interface ScaleCall {
   readonly paths: ScaleSubresource;
 }
 
-/** A patch that says nothing of a version is made anew on the state that came in between. */
+/**
+ * A patch without a resourceVersion is repeated on the new state when another write came first, up to this many times.
+ */
 const maxTries = 5;
 
 /** `/<name>/scale`: GET, PUT and PATCH (`autoscaling/v1` Scale), for kinds that say where their replicas are. */

@@ -43,7 +43,7 @@ const documents: Readonly<Record<string, Document>> = {
   '/apis/:group/:version': (models, { group = '', version = '' }) => resourceList(models, group, version),
 };
 
-/** What the server is and what it serves, for clients to find out. Answers may be kept, and asked for anew (ETag). */
+/** Discovery: what the server is and which kinds it serves. Clients may cache responses and revalidate them (ETag). */
 export function discoveryRoutes({ models, debug }: DiscoveryParts): Middleware {
   const router = new Router();
   const root: Document = () => ({

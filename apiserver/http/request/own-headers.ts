@@ -11,7 +11,7 @@ import { quote } from './query.ts';
 
 type WithHeaders = Pick<Context, 'headers'>;
 
-/** As which leader a request writes. Throws ApiError BadRequest for a header that cannot be read. */
+/** The leader that a request writes as. Throws ApiError BadRequest for a header that cannot be parsed. */
 export function readLeader(context: WithHeaders): LeaderEpoch | undefined {
   const form = '<namespace>/<name>/<uid>/<transitions> of a Lease';
   return readHeader(context, leaderHeader, { title: 'Homeostat-Leader', parse: parseLeaderEpoch, form });

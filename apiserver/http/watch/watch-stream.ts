@@ -64,7 +64,7 @@ export class WatchStream {
   #blocked = false;
   #ended = false;
 
-  /** Starts at once; `onEnd` is called once, whoever ends it. */
+  /** Starts at once. `onEnd` is called once, whichever side ends the stream. */
   constructor(options: WatchStreamOptions, onEnd: () => void) {
     this.#options = options;
     this.#onEnd = onEnd;
@@ -105,7 +105,7 @@ export class WatchStream {
   fail(error: ApiError): void {
     if (this.#ended) return;
     const status = Buffer.from(JSON.stringify(error.toStatus()));
-    // An empty id makes a browser begin anew, not come back for the history that is gone, for ever.
+    // An empty id makes a browser start again instead of asking forever for history that is gone.
     this.#finish(this.#options.format.event('ERROR', status, ''));
   }
 

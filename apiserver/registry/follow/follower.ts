@@ -32,16 +32,16 @@ export interface FollowerOptions {
   readonly isCommitting: () => boolean;
   /** The database's revision. */
   readonly latest: () => Promise<number>;
-  /** Told of each reading of changes; undefined: it went well. */
+  /** Called after each read of changes; with undefined when it succeeded. */
   readonly onRead: (error: unknown) => void;
-  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
+  /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
   readonly onChange: (revision: number, bytes: number) => void;
 }
 
 /**
- * Keeps memory at what is stored where other processes write to the same database: all changes, theirs and its own, in
- * revision order. It reads when it hears of something new, when somebody waits for a revision, and before what this
- * process has written itself becomes visible.
+ * Keeps memory equal to the database when other processes write to it as well: applies all changes, theirs and its own,
+ * in revision order. It reads when it hears of a new revision, when a caller waits for a revision, and before this
+ * process's own writes become visible.
  */
 export class Follower {
   readonly #options: FollowerOptions;
@@ -117,7 +117,7 @@ export class Follower {
   }
 
   async #ask(): Promise<void> {
-    // A failure is known to whoever gives the answer, and this is asked again.
+    // A failure is handled in `latest`; the next heartbeat asks again.
     const revision = await this.#options.latest().catch(() => undefined);
     if (revision === undefined) return;
     // Where there is nothing to follow, nothing is wrong with following.
@@ -130,7 +130,7 @@ export class Follower {
     this.#reading ??= this.#readOn().finally(() => {
       this.#reading = undefined;
       this.#wake();
-      // Somebody may have come between the last look and this.
+      // A caller may have come between the last check and this line.
       this.#read();
     });
   }
@@ -158,7 +158,7 @@ export class Follower {
       if (!(error instanceof CompactedError)) throw error;
       const { compactRevision } = error;
       const { revisions, logger } = this.#options;
-      logger.warn({ revision: revisions.current, compactRevision }, 'too far behind; reading anew');
+      logger.warn({ revision: revisions.current, compactRevision }, 'too far behind; reading everything again');
       await reread({ ...this.#options, isStopped: () => this.#isStopped });
     }
   }

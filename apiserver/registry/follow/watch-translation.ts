@@ -2,7 +2,7 @@ import { isBroken } from '../../index/broken-entry.ts';
 import type { FeedChange } from '../../index/change-feed.ts';
 import type { Entry } from '../../index/entry.ts';
 
-/** What one watcher is told of a change. */
+/** The event that one watcher receives for a change. */
 export interface Translated {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly entry: Entry;

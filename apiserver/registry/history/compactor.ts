@@ -36,7 +36,7 @@ export interface CompactorOptions {
 }
 
 interface Group {
-  /** Of its last change. */
+  /** The revision of its last change. */
   revision: number;
   atMs: number;
   changes: number;

@@ -16,7 +16,7 @@ export interface RevisionsOptions {
   readonly start: number;
   /** The database's revision, where others write to it as well; absent: nobody does, and memory is never behind. */
   readonly latest?: () => Promise<number>;
-  /** Told of a revision that somebody waits for. */
+  /** Called with a revision that a caller waits for. */
   readonly onWanted?: (revision: number) => void;
 }
 

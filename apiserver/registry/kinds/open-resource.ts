@@ -38,7 +38,7 @@ export interface OpenParts {
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly onError: (error: unknown) => void;
-  /** A stored object cannot be shown in a version that somebody asked for. */
+  /** Called when a stored object cannot be converted to the requested version. */
   readonly onUnreadable: (error: unknown) => void;
   /** The model's `validate` threw what it must not, or answered what it must not. */
   readonly onValidateBug: (error: unknown) => void;
@@ -48,7 +48,7 @@ export interface OpenParts {
   readonly judgeOf?: (model: ModelDescriptor) => KindJudge | undefined;
   /** Objects indexed so far; called after each page. */
   readonly onProgress: (indexed: number) => void;
-  /** Told of each stored object that cannot be read. */
+  /** Called for each stored object that cannot be read. */
   readonly onBroken: (entry: BrokenEntry) => void;
 }
 

@@ -16,7 +16,7 @@ interface InVersion {
 interface Versions {
   readonly from: InVersion;
   readonly to: InVersion;
-  /** Of the version that objects are stored in. */
+  /** The rules of the storage version. */
   readonly storage: Rules;
 }
 

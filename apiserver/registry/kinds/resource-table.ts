@@ -108,7 +108,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const { descriptor } = registration;
     const slot: Slot = { registration, resource: undefined, indexed: 0, ready: this.#build(registration, () => slot) };
     for (const version of versionsOfKind(descriptor)) this.#slots.set(keyOf(version), slot);
-    // Whoever registered awaits it; a rejection that nobody awaits yet must not end the process.
+    // The caller of register awaits it; until then the rejection must not end the process.
     slot.ready.catch(() => undefined);
   }
 

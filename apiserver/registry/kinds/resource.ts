@@ -29,14 +29,14 @@ const shownPerTurn = 200;
 const claimedPerStep = 2000;
 
 export interface ResourceParts {
-  /** Of the version that objects are stored in. */
+  /** The rules of the storage version. */
   readonly rules: Rules;
   /** Others that the kind is served in. */
   readonly versions: readonly OtherVersion[];
   readonly convertStored: ConvertStored;
-  /** Hears of each stored object that somebody asks for in a version that cannot show it. */
+  /** Called when a stored object cannot be converted to the requested version. */
   readonly onUnreadable: (error: unknown) => void;
-  /** Who registered the model: a plugin's name, or `service`. */
+  /** The owner of the model: a plugin's name, or `service`. */
   readonly owner: string;
   readonly kindNumber: number;
   readonly cache: KindCache;
@@ -69,7 +69,7 @@ export class Resource {
   readonly cache: KindCache;
   readonly feed: ChangeFeed;
   readonly history: History;
-  /** Of the unique indexes, where other processes may know others; writes carry it. */
+  /** The generation of the unique indexes when other processes may have different ones; each write carries it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
   /** Changed by {@link replaceRules} alone. */

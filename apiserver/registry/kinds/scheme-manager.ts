@@ -10,7 +10,7 @@ export interface Registration<T extends ApiObject = ApiObject> {
   readonly descriptor: ModelDescriptor<T>;
   /** Name of the plugin, or `service`. */
   readonly owner: string;
-  /** Who wrote the schema. */
+  /** The author of the schema. */
   readonly origin: SchemaOrigin;
 }
 
@@ -19,7 +19,7 @@ export interface RegisterOptions {
   readonly owner?: string;
   /** The group that the owner's manifest names: models must be in it or below it. */
   readonly group?: string;
-  /** Who wrote the schema. Default `code`; the schema of a `client` was judged when its definition was written. */
+  /** The author of the schema. Default `code`. The schema of a `client` was checked when its definition was written. */
   readonly origin?: SchemaOrigin;
 }
 

@@ -12,15 +12,15 @@ export interface SyncParts {
   readonly revisions: Revisions;
   /** Brings the resource to a revision that memory has reached. */
   readonly replay: (upTo: number) => void;
-  /** Changes were lost: the resource has to be read anew. */
+  /** Whether changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
 }
 
 /**
- * Makes the store's unique indexes and claims of a kind those of the resource, and lets it write under their generation.
- * Where other processes write to the same database, they are mostly right already, as the others keep them so; that is
- * seen without holding anybody up. Answers false when the resource has to be read anew. Rejects with IndexBuildError for
- * two objects that have one value.
+ * Makes the store's unique indexes and claims of a kind equal to the resource's, and lets the resource write under
+ * their generation. When other processes write to the same database, they usually keep the claims equal already; this
+ * check blocks no writes. Resolves with false when the resource has to be read again. Rejects with IndexBuildError when
+ * two objects have the same value.
  */
 export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
   const { store, revisions, replay, isLost } = parts;
@@ -66,9 +66,9 @@ async function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClai
 }
 
 /**
- * A write was refused for its generation: another process has set the kind's unique indexes anew. Resolves when they are
- * the same here, and the resource writes on under the new generation. Rejects with ApiError ServiceUnavailable when they
- * are others: what is written here would claim too little. The resource then takes no write any more.
+ * Handles a write that was refused for its generation: another process has changed the kind's unique indexes. Resolves
+ * when the indexes are the same here; the resource then writes under the new generation. Rejects with ApiError
+ * ServiceUnavailable when they differ: writes from here would claim too little. The resource then takes no more writes.
  */
 export function adoptGeneration(resource: Resource, store: Store): Promise<void> {
   const underWay = adoptions.get(resource);

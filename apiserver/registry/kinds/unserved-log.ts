@@ -13,7 +13,7 @@ export interface KindLog {
 /** Where a kind's opening began. */
 export interface OpeningPlace {
   readonly revision: number;
-  /** Changes after the place were lost to memory, or forgotten: the opening has to begin anew. */
+  /** Whether changes after the place were dropped from memory, or compacted, so that opening has to start again. */
   readonly isLost: () => boolean;
 }
 
@@ -23,9 +23,9 @@ export interface OpeningPlace {
  */
 export class UnservedLog {
   readonly #changes = new Map<number, Change[]>();
-  /** Of kinds whose history begins later than at {@link #floor}. */
+  /** The floors of kinds whose history starts later than at {@link #floor}. */
   readonly #floors = new Map<number, number>();
-  /** Kinds that have taken their part: when one comes back, its history begins anew. */
+  /** Kinds that have taken their part: when one of them opens again, its history starts again. */
   readonly #taken = new Set<number>();
   readonly #kinds = new Set<number>();
   #floor: number;
@@ -49,7 +49,7 @@ export class UnservedLog {
     }
   }
 
-  /** Of the last change that came here. */
+  /** The revision of the last change that was added. */
   get revision(): number {
     return this.#revision;
   }

@@ -8,10 +8,13 @@ import { convertObject } from './convert-object.ts';
 import { decodeObject, encodeObject, inVersion, withRevision } from '../object/object-codec.ts';
 import type { Rules } from '../rules/write-request.ts';
 
-/** Of converted objects that are kept, in a version. */
+/** The size of the cache of converted objects, for each version. */
 const maxCachedBytes = 32 * 1024 * 1024;
 
-/** The objects of a kind in a version that they are not stored in. Converted when somebody asks, and kept for a while. */
+/**
+ * The objects of a kind in a version other than the storage version. Each is converted on request and cached for a
+ * while.
+ */
 export class VersionView {
   readonly #version: ModelVersion;
   #rules: Rules;
@@ -21,7 +24,7 @@ export class VersionView {
     sizeCalculation: ({ bytes }) => bytes.length,
   });
 
-  /** `onUnreadable` hears of each stored object that somebody asks for and this version cannot show. */
+  /** `onUnreadable` is called when a stored object cannot be converted to this version. */
   constructor(version: ModelVersion, rules: Rules, onUnreadable: (error: unknown) => void) {
     this.#version = version;
     this.#rules = rules;

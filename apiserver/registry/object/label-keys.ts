@@ -1,7 +1,9 @@
 import { invalidValue } from '@homeostat/controller-runtime/api';
 import type { FieldCause } from '@homeostat/controller-runtime/api';
 
-/** Who writes: somebody over HTTP, a plugin by its client in process, or the program that runs the server. */
+/**
+ * The author of a write: a client over HTTP, a plugin by its client in process, or the program that runs the server.
+ */
 export type Writer = 'user' | 'plugin' | 'service';
 
 export interface LabelKeyRules {

@@ -13,7 +13,7 @@ import type { Resource } from '../kinds/resource.ts';
 import { parseRevision } from '../history/revisions.ts';
 import type { Revisions } from '../history/revisions.ts';
 
-/** Which objects, in which order. */
+/** A selection of objects, and their order. */
 export interface SelectionRequest {
   readonly labelSelector: Selector;
   readonly fieldSelector: Selector;

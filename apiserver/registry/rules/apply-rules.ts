@@ -26,7 +26,7 @@ export interface ApplyRequest extends WriteRequest {
   readonly onContested: ((contested: readonly FieldCause[]) => void) | undefined;
 }
 
-/** Owns what an object held when somebody applied to it first and nobody was known to own it. Kubernetes' name. */
+/** Owns the fields that an object without known owners held at its first apply. Kubernetes' name. */
 const formerManager = 'before-first-apply';
 
 /** Server-side apply to an object that is there. Throws ApiError Conflict that names each field of another manager. */

@@ -42,9 +42,10 @@ export function admittedFields(
 }
 
 /**
- * Of an update or a patch. It may edit the entries themselves, as kubectl does when it turns a client-side apply into one
- * by the server; none, or an empty list, come from clients that do not know of them, and leave them as they are. An object
- * without any (it was cleared of them, or is older than they are) has none until somebody applies to it.
+ * Field management of an update or a patch. The write may edit the entries themselves, as kubectl does when it turns a
+ * client-side apply into a server-side one. No entries, or an empty list, come from clients that do not know
+ * managedFields, and leave the stored entries as they are. An object without entries (cleared, or older than this
+ * feature) has none until its first apply.
  */
 export function fieldManagement(rules: Rules, draft: Draft, request: WriteRequest): FieldManagement {
   const sent = request.subresource === undefined ? draft.metadata.managedFields : undefined;
@@ -65,7 +66,7 @@ export function fieldManagement(rules: Rules, draft: Draft, request: WriteReques
   };
 }
 
-/** Who writes, as the entries name it. */
+/** The field manager of a write, as the entries name it. */
 export function managerOf(rules: Rules, request: WriteRequest, operation: Manager['operation']): Manager {
   const { fieldManager: manager, subresource } = request;
   return { manager, operation, apiVersion: apiVersionOf(rules.model), subresource };

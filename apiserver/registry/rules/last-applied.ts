@@ -8,8 +8,8 @@ import type { Fields } from '../../apply/field-type.ts';
 import { appliedFieldsOf } from '../../apply/fields-of.ts';
 import type { Draft, Rules } from './write-request.ts';
 
-// kubectl, when it applies by itself, keeps what it applied in an annotation. When the server applies for it instead, what
-// stands there decides whether a field is kubectl's, and has to stay true for whoever goes back.
+// kubectl's client-side apply keeps what it applied in an annotation. When the server applies instead, the annotation
+// decides which fields are kubectl's, and has to stay correct for users who go back to client-side apply.
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The manager that the annotation is about. */

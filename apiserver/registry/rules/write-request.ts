@@ -15,9 +15,9 @@ export interface Rules {
   readonly validateModel: ModelValidator | undefined;
   /** The same of a built-in kind whose objects may take long to judge. */
   readonly judge?: JudgedRules | undefined;
-  /** Of a built-in kind that has rules of its own. */
+  /** The strategy of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
-  /** Of a kind that has several versions: what a write in this one changed in another. */
+  /** For a kind with several versions: returns the changes of a write as another version names them. */
   readonly changesIn?: (states: States, apiVersion: string) => FieldChanges | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface WriteRequest extends LabelKeyRules {
   /** The warnings of the response; the write adds its own. */
   readonly warnings: string[];
   readonly subresource: Subresource | undefined;
-  /** Who writes, as managedFields have it. */
+  /** The field manager of the write, as in managedFields. */
   readonly fieldManager: string;
   /** The write may take milliseconds: each of its steps runs in a turn of its own. Others run without a pause. */
   readonly isLong: boolean;
@@ -49,6 +49,6 @@ export interface CreateRequest extends WriteRequest {
   readonly uid: string;
   /** A name for a generateName. */
   readonly draw: (base: string) => string;
-  /** Who owns what, where that is not all the creator's (server-side apply). */
+  /** The owners of the fields when the creator does not own all of them (server-side apply). */
   readonly managedFields: ManagedFields | undefined;
 }

@@ -109,8 +109,8 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
 }
 
 /**
- * What hooks made of an object, shaped anew, without a word to the client, which has not sent it. The server's metadata, and
- * what this path does not write, are what they were.
+ * Applies defaults and prunes what hooks returned, without warnings to the client, which has not sent these fields. The
+ * server's metadata, and the fields that this path does not write, stay as they were.
  */
 function acceptAdmitted(
   rules: Rules,

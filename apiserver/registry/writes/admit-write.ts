@@ -80,7 +80,7 @@ export function logHiddenFailure(err: unknown, object: ApiObject, { write, aroun
   logger.debug({ ...nameOf(write, object), err }, 'a hook failed over an object that is refused anyhow');
 }
 
-/** Logs a bug of a hook, and returns what the client is told of it. */
+/** Logs a bug of a hook, and returns the error for the client. */
 export function failedHook(failure: unknown, object: ApiObject, { write, around: { logger } }: HookContext): ApiError {
   const named = nameOf(write, object);
   if (failure instanceof HookFailure) {
@@ -152,7 +152,7 @@ function readAnswer(
   }
 }
 
-/** What a hook refuses a write with, made anew: it goes over the wire, and plugins may be plain JavaScript. */
+/** A new error with what a hook refuses a write with: it is sent to clients, and plugins may be plain JavaScript. */
 function refusalOf(
   error: unknown,
   { resource, target, object }: { readonly resource: Resource; readonly target: Resource; readonly object: ApiObject },

@@ -29,7 +29,7 @@ export interface WriteContext {
 export interface PreparedWrite {
   readonly op: Operation['op'];
   readonly key: string;
-  /** As it is stored. */
+  /** The object in the storage version. */
   readonly object: ApiObject;
   readonly stored: Entry | undefined;
   readonly leader: LeaderEpoch | undefined;
@@ -123,7 +123,10 @@ function inVersion<T extends { readonly message: string }>(cause: T, version: st
   return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
 }
 
-/** Of the next state; a value that another object holds under a unique index is refused here and in the commit. */
+/**
+ * The index values of the next state. A value that another object holds in a unique index is refused here and at the
+ * commit.
+ */
 function indexValues(
   { model, cache }: Resource,
   object: ApiObject,

@@ -14,7 +14,7 @@ export interface RegistryOptions {
   readonly random: () => number;
   readonly uuid: () => string;
   readonly serviceDomain: string;
-  /** Told of each change when it is visible: its revision, and the bytes that history keeps for it. */
+  /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
   readonly onCommit: (revision: number, bytes: number) => void;
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;

@@ -13,11 +13,11 @@ export interface WriteOptions {
   readonly propagationPolicy?: PropagationPolicy | undefined;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer | undefined;
-  /** Who writes, as metadata.managedFields has it. Default `unknown`. */
+  /** The field manager, as in metadata.managedFields. Default `unknown`. */
   readonly fieldManager?: string | undefined;
   /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
   readonly warnings?: string[] | undefined;
-  /** As which leader: the commit is refused (409, FormerLeader) unless that holds its lease then. Default none. */
+  /** The leader that writes: the commit is refused (409, FormerLeader) unless it holds its lease then. Default none. */
   readonly leader?: LeaderEpoch | undefined;
 }
 
@@ -37,6 +37,6 @@ export interface CreateOptions extends WriteOptions {
 export type PatchBody = (
   { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown }
 ) & {
-  /** As `BodySource` has it. */
+  /** The same as in `BodySource`. */
   readonly isLarge?: boolean;
 };

@@ -51,7 +51,7 @@ export function deletionAnswer({ view }: Resource, written: WriteResult): WriteR
   }
 }
 
-/** Of a deletion: there is no object to answer, only that it succeeded. */
+/** True when the response has no object, only a success: after a deletion, or when the object cannot be converted. */
 export function isHidden({ outcome }: WriteResult): boolean {
   return outcome === 'removed' || outcome === 'unshown';
 }

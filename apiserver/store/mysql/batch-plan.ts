@@ -8,7 +8,7 @@ export interface BatchState {
   readonly revision: number;
   /** Revisions of the present objects among {@link BatchNeeds.keys}. */
   readonly revisions: ReadonlyMap<string, number>;
-  /** Of the kinds among {@link BatchNeeds.generations}; 0 where there is none. */
+  /** The generations of the kinds in {@link BatchNeeds.generations}; 0 for a kind without one. */
   readonly generations: ReadonlyMap<number, number>;
   /** Keys of the holders among {@link BatchNeeds.claims}, by {@link claimId}. */
   readonly holders: ReadonlyMap<string, string>;
@@ -18,7 +18,7 @@ export interface BatchState {
 export interface ClaimRow {
   readonly kind: number;
   readonly index: number;
-  /** As {@link storedClaimValue} makes it. */
+  /** The value in the form of {@link storedClaimValue}. */
   readonly value: string;
 }
 

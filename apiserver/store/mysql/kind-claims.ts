@@ -2,7 +2,7 @@ import type { ResultRow } from './mysql-connection.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { StoredClaim, StoredClaims } from '../store.ts';
 
-/** Of `idx, value, object_key`. */
+/** The claim in a row of `idx, value, object_key`. */
 export function storedClaimOf([index, value, key]: ResultRow): StoredClaim {
   return { index: Number(index), value: String(value), key: String(key) };
 }
@@ -10,7 +10,7 @@ export function storedClaimOf([index, value, key]: ResultRow): StoredClaim {
 /** Rows that are read in one step: about a millisecond. */
 const rowsPerStep = 2_000;
 
-/** Of the rows of `claimsOfKind`, or of `listKindClaims` behind its first columns. */
+/** The claims in the rows of `claimsOfKind`, or of `listKindClaims` after its first columns. */
 export function* storedClaimSteps(rows: readonly ResultRow[], firstColumn = 0): Steps<StoredClaim[]> {
   const claims: StoredClaim[] = [];
   for (const [at, row] of rows.entries()) {
@@ -20,7 +20,7 @@ export function* storedClaimSteps(rows: readonly ResultRow[], firstColumn = 0): 
   return claims;
 }
 
-/** Of the rows of `listKindClaims`: at least one, if one without a claim. */
+/** The claims in the rows of `listKindClaims`, which has at least one row; without claims, one of nulls. */
 export function* storedClaims(rows: readonly ResultRow[]): Steps<StoredClaims> {
   const [revision, generation, found] = rows[0] ?? [];
   const indexes = String(found ?? '');

@@ -10,7 +10,7 @@ export interface FoundHistory extends OpenedStore {
   readonly schema: number;
 }
 
-/** Of the answer to `lookAt`. Numbers in `meta` are text, beside the epoch. */
+/** The history in the response to `lookAt`. Numbers in `meta`, which has the epoch as well, are text. */
 export function historyOf([revision, epoch, compactRevision, batch, schema]: ResultRow): FoundHistory {
   return {
     revision: Number(revision),
@@ -37,7 +37,7 @@ export interface KnownRevision {
 export class KnownHistory {
   readonly #name: string;
   #last: KnownRevision = { epoch: '', revision: 0, batch: undefined };
-  /** Of a history that this store is about to begin, or has begun. */
+  /** The epoch of a history that this store is about to start, or has started. */
   #ownEpoch: string | undefined;
   #diverged: StoreError | undefined;
 

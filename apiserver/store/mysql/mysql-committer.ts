@@ -9,7 +9,7 @@ import { packRows } from './statement-packing.ts';
 import type { ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Of one INSERT into the log. Each number of rows is a prepared statement of its own, of which a session keeps 256. */
+/** Rows of one INSERT into the log. Each number of rows is its own prepared statement, of which a session keeps 256. */
 const chunk = {
   maxRows: 128,
   maxBytes: 2 * 1024 * 1024,

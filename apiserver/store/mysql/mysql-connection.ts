@@ -67,7 +67,7 @@ export class MysqlConnection {
     return this.#lost !== undefined;
   }
 
-  /** As the server numbers it. */
+  /** The connection's id at the server. */
   get id(): number {
     return this.#driver.threadId;
   }

@@ -18,7 +18,7 @@ class MysqlServerError extends Error {
 
 const lockWaitTimeout = 1205;
 const deadlock = 1213;
-/** KILL QUERY, by whoever administers the server. */
+/** The error after an administrator's KILL QUERY. */
 const interrupted = 1317;
 
 /** Farewells: shutting down, killed (MariaDB, MySQL), silent for too long. The connection ends with them. */

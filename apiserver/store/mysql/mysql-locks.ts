@@ -3,8 +3,9 @@ import { int, hex } from './mysql-statements.ts';
 import { StoreError } from '../store-error.ts';
 
 /**
- * Who has a database open. MySQL has no shared user-level locks, so that there are so many exclusive ones: a store takes
- * any of them, and one that wants the database for itself takes all. They live as long as the session that writes.
+ * The number of stores that may have one database open. MySQL has no shared user-level locks, so there are this many
+ * exclusive ones: a store takes any one of them; a store that needs the database for itself takes all. The locks live
+ * as long as the writing session.
  */
 const maxStores = 64;
 

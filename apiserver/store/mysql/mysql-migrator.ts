@@ -3,14 +3,16 @@ import * as sql from './mysql-statements.ts';
 import { checkSchemaVersion, pendingMigrations } from '../schema-version.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Its own lock, beside the store's: one migrates, and whoever else starts waits and then finds it done. */
+/**
+ * A lock of its own beside the store's: one process migrates; others that start wait and then find the migration done.
+ */
 const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
 const lockTimeoutS = 30;
 
 export interface MigrationOptions {
   /** The database, as messages name it. */
   readonly name: string;
-  /** Of a new database. */
+  /** The epoch for a new database. */
   readonly epoch: string;
 }
 

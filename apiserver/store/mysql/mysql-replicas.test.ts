@@ -166,7 +166,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(late);
     });
 
-    it('one that another begins anew', async () => {
+    it('a database whose history another store starts again', async () => {
       const [a, b] = pair();
       const begun = await a.startHistory(1_000_000);
       await expectDiverged(b);

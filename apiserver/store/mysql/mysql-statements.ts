@@ -69,7 +69,7 @@ export const commit = 'COMMIT';
 export const rollback = 'ROLLBACK';
 
 export const getCounter = 'SELECT revision FROM counter WHERE id = 1';
-/** Whoever has it is the only writer until the transaction ends. */
+/** The session that holds this lock is the only writer until its transaction ends. */
 export const lockCounter: string = `${getCounter} FOR UPDATE`;
 export const setCounter = (revision: number): string => `UPDATE counter SET revision = ${int(revision)} WHERE id = 1`;
 
@@ -95,7 +95,7 @@ export const addMeta = (name: string, value: string): string =>
 
 export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM log WHERE revision = ${int(revision)}`;
 
-/** Of kinds that were ever given indexes. Answers `kind, generation`. */
+/** The generations of the kinds that were ever given indexes. Returns `kind, generation`. */
 export const findGenerations = (kinds: readonly number[]): string[] =>
   kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
 

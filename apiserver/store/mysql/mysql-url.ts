@@ -34,7 +34,7 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   };
 }
 
-/** As messages name it: without user and password. */
+/** The database's name in messages: without user and password. */
 export function nameOf({ host, port, database }: MysqlDatabase): string {
   return `mysql://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 }

@@ -32,7 +32,7 @@ export interface MysqlWriterOptions {
 const idleTimeoutS = 8;
 const heartbeatMs = 2_500;
 
-/** Of one transaction, when the connection is lost or the server breaks a deadlock. */
+/** Attempts at one transaction when the connection is lost or the server breaks a deadlock. */
 const maxAttempts = 4;
 
 /** How long a transaction waits for the counter, by one lock wait after the other: longer than a session may be silent. */
@@ -205,7 +205,10 @@ export class MysqlWriter {
     }
   }
 
-  /** Nobody wrote between the read of the counter and its end, so that the batch has its revisions or none at all. */
+  /**
+   * True when the batch is written. No other store writes between the read of the counter and its end, so the batch has
+   * either all of its revisions or none.
+   */
   async #lookFor({ revision, batch }: BatchEnd): Promise<boolean> {
     const connection = await openSession({ ...this.#options, idleTimeoutS });
     try {

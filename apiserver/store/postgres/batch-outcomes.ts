@@ -26,7 +26,7 @@ export class BatchOutcomes {
     return { before: this.#before, outcomes: this.#batch.flatMap((operation) => this.#outcomes.get(operation) ?? []) };
   }
 
-  /** Of {@link rest}, in its order. */
+  /** Records the outcomes of {@link rest}, in its order. */
   answered({ before, outcomes }: Committed): void {
     this.#before = before;
     for (const [at, operation] of this.rest.entries()) {

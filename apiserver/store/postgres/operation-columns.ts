@@ -168,7 +168,7 @@ function requiredId({ kind, claim: [index, value] }: RequiredClaim): string {
 export interface OutcomeRow {
   /** The revision, or one of {@link conflictCodes}. */
   readonly code: number;
-  /** Of a lost claim: who has it, and which of the claims to add it is, from 1. */
+  /** For a lost claim: its holder, and its position among the claims to add, from 1. */
   readonly holder?: string | null;
   readonly claim?: number | null;
 }

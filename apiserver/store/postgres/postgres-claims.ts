@@ -17,7 +17,7 @@ interface ClaimRow {
 /** Rows that are read in one step: about a millisecond. */
 const rowsPerStep = 2_000;
 
-/** Of the rows of `listKindClaims`: at least one, if one without a claim. */
+/** The claims in the rows of `listKindClaims`, which has at least one row; without claims, one of nulls. */
 export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
   const { revision = 0, generation, indexes } = rows.at(0) ?? {};
   const claims: StoredClaim[] = [];

@@ -128,7 +128,7 @@ export class PostgresConnection {
     return this.#warnings;
   }
 
-  /** As messages name it: without user and password. */
+  /** The database's name in messages: without user and password. */
   get name(): string {
     return `${serverOf(this.#client)}/${this.#client.database ?? ''}`;
   }

@@ -59,7 +59,7 @@ export class PostgresTestServer {
     return url.href.replaceAll('+', '%20');
   }
 
-  /** As the administrator, in the administrator's database. */
+  /** Runs a query as the administrator, in the administrator's database. */
   async query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     if (!this.#admin) throw new Error('not connected');
     return (await this.#admin.query<Row>(text, values)).rows;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 
-/** As the driver makes it of what a server sent, in whatever language. */
+/** The error that the driver makes of a server's message, in whatever language. */
 function serverError(code: string, fields: object = {}): Error {
   return Object.assign(new Error('it says'), { code, severity: 'FEHLER', ...fields });
 }

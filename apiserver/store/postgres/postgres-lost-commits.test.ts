@@ -87,7 +87,7 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     await Promise.all([store, ...stores].map((each) => each.close()));
   });
 
-  it('says that an outcome is unknown while nobody answers, and goes on when somebody does', async () => {
+  it('reports an unknown outcome while the server is silent, and continues once it responds', async () => {
     const clock = new FakeClock();
     const { store, proxy } = await server.openThroughProxy(clock);
     const [a = 0] = await written(store, create('a', '1'));

@@ -7,7 +7,7 @@ import { CompactedError, type Store } from '../store.ts';
 interface Followed {
   /** Revisions that the writers were told, in order. */
   readonly acknowledged: readonly number[];
-  /** Of each reader, in the order of its reading. */
+  /** The revisions that each reader saw, in the order of its reading. */
   readonly seen: readonly (readonly number[])[];
 }
 

@@ -54,7 +54,7 @@ export class PostgresProxy {
     this.#releaseCommit?.();
   }
 
-  /** Nobody gets through, until {@link up}. */
+  /** Refuses all connections until {@link up}. */
   down(): void {
     this.#isDown = true;
     for (const socket of this.#sockets) socket.destroy();

@@ -10,7 +10,7 @@ const oldestVersion = 130_000;
 
 export interface WritingSessionOptions {
   readonly url: string;
-  /** Of the store: each of its sessions ends those before it. */
+  /** The store's id: each of its sessions ends the earlier ones. */
   readonly storeId: string;
   /** Whether no other store may have the database meanwhile. */
   readonly isExclusive: boolean;

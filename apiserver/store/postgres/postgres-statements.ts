@@ -17,7 +17,7 @@ export const findLockHolders: string = `SELECT pid FROM pg_locks WHERE ${isLockH
   AND classid::bigint = ${lockClass} AND objid::bigint = (${schemaNumber}::bigint & 4294967295) AND objsubid = 2
   ORDER BY pid`;
 
-/** Of one store, $1 its id: the sessions that it has had before, which may live on, have this lock. */
+/** The lock of one store, $1 its id. The store's earlier sessions, which may live on, hold it. */
 const sessionLock = 'hashtextextended($1, 0)';
 export const endSessions: string = `SELECT pg_terminate_backend(pid) FROM pg_locks
   WHERE ${isLockHere} AND ((classid::bigint << 32) | objid::bigint) = ${sessionLock} AND objsubid = 1`;
@@ -44,7 +44,7 @@ export const getCounter: Statement = {
   name: 'get_counter',
   text: 'SELECT revision FROM homeostat_counter WHERE id = 1',
 };
-/** Of a schema: stores beside each other in one database do not hear of each other. */
+/** The channel of a schema: stores in different schemas of one database do not receive each other's notifications. */
 export const channel: string = `'homeostat_' || to_hex(${schemaNumber})`;
 /** Answers the command, in which the channel cannot be an expression. */
 export const listenCommand: string = `SELECT 'LISTEN ' || ${channel} AS command`;

@@ -43,8 +43,9 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
 }
 
 /**
- * Two sessions, one that writes and one that reads, and a third while somebody subscribes; each comes back when it is
- * lost. Any number of stores write to the same tables, and the counter's row orders them. Failures are StoreErrors.
+ * A store with two sessions, one that writes and one that reads, and a third while there are subscribers; a lost
+ * session is opened again. Any number of stores write to the same tables; the counter's row orders their writes.
+ * Failures are StoreErrors.
  */
 class PostgresStore implements Store {
   readonly isShared = true;

@@ -1,4 +1,4 @@
-/** Which sessions will do: all, those whose transactions may write, or those of a server that is no standby. */
+/** The sessions to accept: all, those whose transactions may write, or those of a server that is no standby. */
 const sessionAttributes = ['any', 'read-write', 'primary'] as const;
 
 export type SessionAttributes = (typeof sessionAttributes)[number];
@@ -63,7 +63,7 @@ function hostAndPort(text: string): { readonly host: string; readonly port: stri
   return { host, port };
 }
 
-/** As it stands before the path: an IPv6 address in brackets, and the folder of a socket encoded. */
+/** The host in the form that stands before the path: an IPv6 address in brackets, the folder of a socket encoded. */
 function hostOfQuery(host: string): string {
   return host.includes(':') ? `[${host}]` : encodeURIComponent(host);
 }

@@ -28,7 +28,7 @@ export interface WriterOptions {
   readonly clock: Clock;
   readonly uuid: () => string;
   readonly exclusive?: boolean;
-  /** Told of a new session: what is connected since before may be connected to a server of the past. */
+  /** Called for each new session: older connections may lead to a server that is no longer the primary. */
   readonly onNewSession: () => void;
 }
 

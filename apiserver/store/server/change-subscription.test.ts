@@ -31,7 +31,7 @@ describe('ChangeSubscription', () => {
 
   const listen = (): (() => void) => subscription.subscribe((each) => woken.push(each));
 
-  it('looks while somebody listens, and only then', async () => {
+  it('polls while there are listeners, and only then', async () => {
     await clock.advance(1000);
     expect(looks).to.deep.equal([]);
     const stop = listen();
@@ -56,7 +56,7 @@ describe('ChangeSubscription', () => {
     expect(looks.length - before).to.be.above(2);
   });
 
-  it('tells each revision once, whoever learns it first', async () => {
+  it('reports each revision once, whichever source has it first', async () => {
     listen();
     subscription.notice(6);
     revision = 6;
@@ -77,7 +77,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([9, 3, 4]);
   });
 
-  it('has a source while somebody listens, looks when the source says so, and waits for its end', async () => {
+  it('has a source while there are listeners, polls when the source signals, and waits for its end', async () => {
     const events: string[] = [];
     let end = (): void => undefined;
     let source: Pick<ChangeSubscription, 'notice' | 'look'> | undefined;

@@ -71,7 +71,7 @@ export class ChangeSubscription {
     this.notice(revision);
   }
 
-  /** Looks now, and from then on at intervals while somebody listens. */
+  /** Polls now, and then at intervals while there are listeners. */
   look(): void {
     this.#track(this.#look());
   }

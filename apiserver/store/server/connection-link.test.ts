@@ -151,7 +151,7 @@ describe('ConnectionLink', () => {
     expect(await rejectionOf(link.get())).to.equal(failure);
   });
 
-  it('tells whoever waits that it was closed, and ends a connection that comes too late', async () => {
+  it('rejects waiting callers once it is closed, and ends a connection that comes too late', async () => {
     (await link.open()).isLost = true;
     failure = new StoreError('io', 'gone');
     const waiting = rejectionOf(link.get());

@@ -17,7 +17,7 @@ export interface LinkedConnection {
   end(): Promise<void>;
   /** Closes the connection at once. */
   destroy(): void;
-  /** Called when the connection ends. With it the next one is opened at once, without it when somebody asks for one. */
+  /** Called when the connection ends. With this method the link reconnects at once, without it at the next use. */
   onEnd?(listen: () => void): void;
 }
 

@@ -29,7 +29,7 @@ interface PackedOperation {
 /** The writing side of a database: all transactions go through here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
-  /** Of the kinds that were written to. */
+  /** The generations of the kinds that were written to. */
   readonly #generations = new Map<number, number>();
   #revision: number;
 
@@ -38,7 +38,7 @@ export class SqliteCommitter {
     this.#revision = (database.prepare(sql.getCounter).get() as { revision: number }).revision;
   }
 
-  /** Of the last commit; durable. */
+  /** The revision of the last commit; durable. */
   get revision(): number {
     return this.#revision;
   }
@@ -103,7 +103,7 @@ export class SqliteCommitter {
     return generation;
   }
 
-  /** Of a kind that was never opened: none, under the generation 0. */
+  /** The indexes of a kind; for one that was never opened none, under generation 0. */
   #indexesOf(kind: number): { generation: number; indexes: string } {
     const row = this.#statements.getMeta.get(`indexes:${kind}`) as { value: string } | undefined;
     const [generation = '0', indexes = ''] = row?.value.split(' ') ?? [];

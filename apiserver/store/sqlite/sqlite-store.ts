@@ -165,7 +165,7 @@ class SqliteStore implements Store {
       await channel.exited();
     } catch (error) {
       await channel.terminate();
-      // A worker that is gone has said so to whoever waited for it.
+      // A worker that is gone has already rejected all pending calls.
       if (!(error instanceof StoreError && error.code === 'crashed')) throw error;
     }
   }
