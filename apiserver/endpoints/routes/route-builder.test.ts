@@ -52,7 +52,7 @@ describe('a router', () => {
     expect(await ask(router, '/persons/ann/greeting')).to.equal('ann,greeting');
   });
 
-  it('is composed of nested routes, other routers and the author's functions', async () => {
+  it('is composed of nested routes, other routers and functions of the author', async () => {
     const part = route().GET('/part', says('part')).build();
     const own: RouterFunction = (request) => (request.path.endsWith('/own') ? says('own') : undefined);
     const router = route('api.example.com/v1')

@@ -144,7 +144,7 @@ export class EndpointCall implements Running {
     this.#giveUp(new ApiError('Timeout', message));
   }
 
-  /** Ends the wait with an error. Called before the signal aborts, so that this error precedes the handler's own. */
+  /** Ends the wait with an error, before the signal aborts: what the handler throws because of that comes second. */
   #giveUp(error: ApiError): void {
     this.#isOver = true;
     this.#end?.reject(error);

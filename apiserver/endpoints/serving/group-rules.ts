@@ -46,7 +46,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True for the plugin's own group and those below it, even below another plugin's group: the manifest decides. */
+/** True when the plugin's own group is below another plugin's group, which its manifest may name all the same. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }
