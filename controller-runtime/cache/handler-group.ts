@@ -20,7 +20,7 @@ interface Member<T extends ApiObject> {
   timer: object | undefined;
 }
 
-/** The handlers of one informer: each is told of what there is once that is complete, then of changes and in resyncs of its own. */
+/** The handlers of one informer. Each receives all objects once the cache is complete, then changes and its own resyncs. */
 export class HandlerGroup<T extends ApiObject> {
   readonly #options: HandlerGroupOptions<T>;
   readonly #members = new Set<Member<T>>();

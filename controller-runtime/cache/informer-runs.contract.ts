@@ -5,7 +5,7 @@ import { eventually } from '../testing/eventually.ts';
 import { HandlerRecord } from './followed-case.fixture.ts';
 import type { FollowedCase } from './followed-case.fixture.ts';
 
-/** Beginning, ending, beginning anew. */
+/** Start, end and restart. */
 export function describeRuns(followed: FollowedCase): void {
   describe('its run', () => {
     it('calls no handler after it has settled', async () => {
@@ -54,7 +54,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(followed.informer.resourceVersion).to.equal('0');
     });
 
-    it('tells handlers that stayed the differences when it begins anew, and others all there is', async () => {
+    it('sends the differences to handlers that stayed when it starts again, and all objects to others', async () => {
       await followed.one.createAll('same', 'changed', 'gone', 'replaced');
       const stayed = new HandlerRecord();
       followed.informer.addHandler(stayed);

@@ -166,7 +166,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => slow.isIdle());
     });
 
-    it('are told of every object again each time their own period has passed', async () => {
+    it('receive every object again each time their own period has passed', async () => {
       await followed.one.createAll('a', 'b');
       const [frequent, rare, never] = [new HandlerRecord(), new HandlerRecord(), new HandlerRecord()];
       const registration = followed.informer.addHandler(frequent, { resyncMs: 20 });

@@ -159,7 +159,7 @@ describe('an informer over list and watch', () => {
     }
   });
 
-  it('begins its back-off anew after two quiet minutes', async () => {
+  it('resets its back-off after two quiet minutes', async () => {
     source.answerList('9', []);
     source.nextWatch().fail(down);
     const second = source.nextWatch();

@@ -19,7 +19,7 @@ export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
   readonly calls: string[] = [];
   /** Watches that are being iterated. */
   active = 0;
-  /** Is told of each list, with the number of lists so far. */
+  /** Called for each list, with the number of lists so far. */
   onList: (count: number) => void = () => {};
   /** What a list answers once the script is through. Default: it rejects. */
   lastList: { readonly revision: string; readonly items: readonly Person[] } | undefined;

@@ -55,7 +55,7 @@ export function describeApply(subject: ContractSubject): void {
     it('touches status only when told to, and stores nothing as a dry run', async () => {
       const draft = subject.newCase().draft('alice');
       const created = await subject.client.apply(Person, draft, asA);
-      const status = { ...draft, spec: { name: 'somebody else' }, status: { greeting: 'hi' } };
+      const status = { ...draft, spec: { name: 'another name' }, status: { greeting: 'hi' } };
       const dry = await subject.client.apply(Person, status, { ...asB, subresource: 'status', dryRun: true });
       expect(dry.status).to.deep.equal({ greeting: 'hi' });
       expect(await subject.client.get(Person, draft.metadata.name)).to.deep.equal(created);

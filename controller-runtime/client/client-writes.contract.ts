@@ -151,7 +151,7 @@ function describeStatus(subject: ContractSubject): void {
   describe('updateStatus', () => {
     it('changes status only, and no generation', async () => {
       const old = await subject.newCase().create('alice', { age: 3 });
-      const object = { ...old, spec: { name: 'somebody else' } };
+      const object = { ...old, spec: { name: 'another name' } };
       const updated = await subject.client.updateStatus(object, { greeting: 'hi' });
       expect(updated.status).to.deep.equal({ greeting: 'hi' });
       expect(updated.spec).to.deep.equal(old.spec);
@@ -207,7 +207,7 @@ function describePatch(subject: ContractSubject): void {
 
     it('touches status only when told to', async () => {
       const { metadata, spec } = await subject.newCase().create('alice');
-      const patch = { spec: { name: 'somebody else' }, status: { greeting: 'hi' } };
+      const patch = { spec: { name: 'another name' }, status: { greeting: 'hi' } };
       const options = { subresource: 'status' } as const;
       const updated = await subject.client.patch(Person, metadata.name, { type: 'merge', patch }, options);
       expect(updated.status).to.deep.equal({ greeting: 'hi' });

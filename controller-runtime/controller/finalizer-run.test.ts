@@ -79,7 +79,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
   });
 
-  it('is taken off despite a write of somebody else in between, without a second cleanup', async () => {
+  it("is removed despite another client's write in between, without a second cleanup", async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
@@ -96,7 +96,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('is added without losing one that somebody else adds at the same time', async () => {
+  it('is added without losing one that another client adds at the same time', async () => {
     const at = harnessFor({ reconcile() {}, cleanup() {} });
     at.client.intercept = async (line) => {
       if (line !== 'patch persons/ada') return;

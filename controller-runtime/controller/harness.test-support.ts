@@ -120,7 +120,7 @@ export class Harness {
     return this.#unlogged(() => this.client.create<Person>(Person, { metadata: { name }, spec }));
   }
 
-  /** Merges into an object's fields, as somebody else would. */
+  /** Merges into an object's fields, as another client would. */
   async change<T extends ApiObject>(of: Model<T>, name: string, patch: object): Promise<T> {
     return this.#unlogged(() => this.client.patch(descriptorOf(of), name, { type: 'merge', patch }));
   }

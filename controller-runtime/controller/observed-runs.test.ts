@@ -5,7 +5,7 @@ import { Harness, Person } from './harness.test-support.ts';
 import { RunHistory } from './observe/run-history.ts';
 import { terminal } from './definition/terminal-error.ts';
 
-describe('what is told of runs', () => {
+describe('the record of runs', () => {
   let harness: Harness | undefined;
 
   const harnessFor = (options: ControllerOptions<Person>): Harness => {

@@ -50,7 +50,7 @@ describe('what a controller writes', () => {
       expect(runs).to.equal(1);
     });
 
-    it(`runs it again when somebody else changes the status during its write (events ${order} the answer)`, async () => {
+    it(`runs it again when another client changes the status during its write (events ${order} the answer)`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ status }) {
@@ -71,7 +71,7 @@ describe('what a controller writes', () => {
     });
   }
 
-  it('runs it again when somebody else wrote the same status and more, so that its own write changed nothing', async () => {
+  it('runs it again when another client wrote the same status and more, so that its own write changed nothing', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -90,7 +90,7 @@ describe('what a controller writes', () => {
     expect(seen).to.deep.equal([undefined, 1]);
   });
 
-  it('runs it for changes of spec, labels, annotations, finalizers, and of a status that somebody else wrote', async () => {
+  it('runs it for changes of spec, labels, annotations, finalizers, and of a status that another client wrote', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     await at.person('ada');
@@ -261,7 +261,7 @@ describe('ensure', () => {
     expect(badge?.metadata.ownerReferences?.map(({ name }) => name)).to.deep.equal(['x', 'ada']);
   });
 
-  it('repairs what others changed, and makes anew what others deleted', async () => {
+  it('repairs what others changed, and creates again what others deleted', async () => {
     const at = harnessFor();
     await at.person('ada');
     await at.start();
@@ -290,7 +290,7 @@ describe('ensure', () => {
     });
   }
 
-  it('keeps an owner that somebody else adds while it writes', async () => {
+  it('keeps an owner that another client adds while it writes', async () => {
     const at = harnessFor();
     await at.person('ada');
     await at.start();

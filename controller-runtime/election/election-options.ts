@@ -8,7 +8,7 @@ export interface LeaderElectionOptions {
   /** Namespace of the Lease; it must exist. Default `default`. */
   readonly namespace?: string;
   /**
-   * Who runs, as `spec.holderIdentity` has it: no other process may have it at the same time. A later one that has it
+   * The identity of this process, stored in `spec.holderIdentity`. No other process may have it at the same time. A later process that has it
    * again takes the lease at once, in a new term. Default a random UUID.
    */
   readonly identity?: string;

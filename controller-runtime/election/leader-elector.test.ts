@@ -52,7 +52,7 @@ describe('a leader elector', () => {
     holding.push(elector.hold(term, signal()));
   };
 
-  /** Whoever waits is elected at some later time. */
+  /** Starts a candidate that waits, and keeps its term once it is elected. */
   const standBy = (elector: LeaderElector): { term: Term | undefined } => {
     const result: { term: Term | undefined } = { term: undefined };
     holding.push(elector.acquire(signal()).then((term) => void (result.term = term)));
@@ -113,7 +113,7 @@ describe('a leader elector', () => {
     expect(tries).to.deep.equal([0, 2000, 5200, 9600]);
   });
 
-  it('waits as long as somebody renews, and no longer because of other changes of the object', async () => {
+  it('waits as long as the holder renews, and no longer because of other changes of the object', async () => {
     const a = candidate('a');
     hold(a, await elect(a));
     const b = standBy(candidate('b'));
@@ -244,7 +244,7 @@ describe('a leader elector', () => {
     }
   });
 
-  it('leaves a lease that somebody took from it and gave up to those who wait, who need not wait for its end', async () => {
+  it('leaves a lease that another process took and released to the waiting candidates, which need not wait for its end', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -272,7 +272,7 @@ describe('a leader elector', () => {
     expect(await spec()).to.include({ leaseTransitions: 0, renewTime: '2030-01-01T00:00:30.000000Z' });
   });
 
-  it('hands over to whoever waits when it releases, in a new term', async () => {
+  it('hands over to a waiting candidate when it releases, in a new term', async () => {
     const a = candidate('a');
     const term = await elect(a);
     const b = standBy(candidate('b'));

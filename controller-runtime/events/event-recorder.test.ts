@@ -106,7 +106,7 @@ describe('an event recorder', () => {
     expect(sent[0]?.[1].involvedObject.namespace).to.equal('team-a');
   });
 
-  it('creates an event anew that is gone', async () => {
+  it('creates an event again that is gone', async () => {
     recorder.event(person(), 'Normal', 'Greeted', 'hello');
     await eventually(() => recorder.isIdle());
     troubles = [new ApiError('NotFound', 'gone')];

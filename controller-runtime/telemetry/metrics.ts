@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from './instruments.ts';
 import { checkMetricNames, formatHeader, formatLabels, formatSample, formatSeries } from './metric-text.ts';
 
 export interface MetricOptions {
-  /** As Prometheus names metrics: letters, digits and `_`, with the unit at the end. */
+  /** The name by Prometheus' rules: letters, digits and `_`, with the unit at the end. */
   readonly name: string;
   readonly help: string;
   /** Names of the labels, whose values {@link Family.of} takes in this order. Default none. */

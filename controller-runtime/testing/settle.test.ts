@@ -16,7 +16,7 @@ describe('settle', () => {
     expect(work).to.be.below(5);
   });
 
-  it('begins anew when one becomes busy during the stable turns', async () => {
+  it('starts again when one becomes busy during the stable turns', async () => {
     const busyAt = new Set([3, 7, 12]);
     let turn = 0;
     await settle([{ name: 'flickering', isIdle: () => !busyAt.has((turn += 1)) }]);

@@ -1,4 +1,4 @@
-/** Which state of an object a write is for: the server refuses it (409 Conflict) when the stored object differs. */
+/** The state of the object that a write expects: the server refuses the write (409 Conflict) when the stored object differs. */
 export interface Preconditions {
   /** metadata.uid: a namesake that was created after the object was deleted has another. */
   readonly uid?: string;

@@ -32,7 +32,7 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Default application/json. */
   readonly contentType?: string;
-  /** Besides those of every request. */
+  /** Headers added to those of every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default application/json, or what the headers of the transport say. */
   readonly accept?: string;

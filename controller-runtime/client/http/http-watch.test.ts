@@ -165,7 +165,7 @@ describe('watch over HTTP', () => {
     expect((await opened(second)).get('resourceVersion')).to.equal('4');
   });
 
-  it('waits 800 ms, doubled by each failure up to 30 s, and begins anew after two quiet minutes', async () => {
+  it('waits 800 ms, doubled by each failure up to 30 s, and starts again at 800 ms after two quiet minutes', async () => {
     for (let answer = 0; answer < 7; answer += 1) server.answer({ status: 500 });
     const [hasty, calm, last] = [server.stream(), server.stream(), server.stream()];
     const seen = collect({ resourceVersion: '4' });

@@ -63,7 +63,7 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /** Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000 s. */
   readonly retryLimit?: number;
   /**
-   * Which changes of the controller's own kind matter; all must hold. Default: of the spec, labels, annotations,
+   * The changes of the controller's own kind that matter; all must hold. Default: of the spec, labels, annotations,
    * finalizers, and of a status that another client wrote. Additions, resyncs, and deletions always pass.
    */
   readonly predicates?: readonly Predicate<T>[];

@@ -67,7 +67,7 @@ export class QueueMetrics implements QueueObserver {
   }
 }
 
-/** Which queue: that of the controller's keys has its name, another one a name of its own. */
+/** The queue: the one of the controller's keys has the controller's name, any other has its own. */
 export interface QueueName {
   readonly name: string;
   readonly controller: string;

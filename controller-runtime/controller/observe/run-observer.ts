@@ -34,7 +34,7 @@ const resultOf = {
   timeout: 'timeout',
 } as const satisfies Record<Outcome['kind'], RunRecord['result']>;
 
-/** Whatever is told of a controller's runs: metrics, their history, a span each. */
+/** Records a controller's runs: metrics, history, and a span for each. */
 export class RunObserver {
   readonly history: RunHistory = new RunHistory();
   readonly #parts: RunObserverParts;

@@ -3,7 +3,7 @@ import type { Informer } from '../../client/informer.ts';
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from '../definition/kind-id.ts';
 
-/** Which object: its kind, whatever the version; the cache that has it in its version; and its key. */
+/** An object: its kind in any version, the cache that holds it in its version, and its key. */
 export interface Target {
   readonly kindId: string;
   readonly cacheId: string;

@@ -26,8 +26,8 @@ export interface RunnableParts {
 
 export interface ConvergenceOptions {
   /**
-   * Under test. A function makes them anew for each process, and once more to learn their kinds: what controllers keep in
-   * memory then goes with a crash, as it would.
+   * The controllers under test. A function makes new ones for each process, and once more to learn their kinds, so that a
+   * crash loses what controllers keep in memory, as a real one does.
    */
   readonly controllers: readonly ControllerDefinition[] | (() => readonly ControllerDefinition[]);
   /**

@@ -278,7 +278,7 @@ function isOfRecorder({ kind, apiVersion, reconcileID, isWrite }: ClientRequest)
   return isWrite && kind === 'Event' && apiVersion === 'v1' && reconcileID === undefined;
 }
 
-/** Which kind a request, or a model, is about. */
+/** Names the kind of a request or a model. */
 export function kindIn({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
   return `${apiVersion} ${kind}`;
 }

@@ -8,7 +8,7 @@ export interface Restart {
   readonly changesBehind: number;
   /** How long it lags. */
   readonly behindMs: number;
-  /** Which caches lag: bit n stands for the n-th kind, modulo 32. */
+  /** The caches that lag: bit n stands for the n-th kind, modulo 32. */
   readonly behindBits: number;
 }
 
@@ -37,7 +37,7 @@ export type EventFault =
   | { readonly kind: 'dropWatch' | 'expireWatch' | 'repeat' }
   | { readonly kind: 'hold'; readonly forMs: number };
 
-/** Which writes, reads and events of a run meet a fault, all counted from 1. */
+/** The writes, reads and events of a run that meet a fault, all counted from 1. */
 export interface FaultPlan {
   readonly atWrite: ReadonlyMap<number, WriteFault>;
   readonly atRead: ReadonlyMap<number, ReadFault>;

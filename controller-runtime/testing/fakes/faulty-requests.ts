@@ -154,7 +154,7 @@ export class FaultyRequests implements Interceptor {
         throw fault.error ?? unavailable(request, 'was refused');
       case 'conflict':
         await fault.until;
-        throw new ApiError('Conflict', `${describeRequest(request)}: somebody else was faster (injected)`);
+        throw new ApiError('Conflict', `${describeRequest(request)}: another writer was faster (injected)`);
       case 'loseAnswer':
         await send();
         await fault.until;

@@ -9,7 +9,7 @@ interface FollowedKind {
   readonly selection: InformerOptions;
 }
 
-/** Which kinds controllers follow, and whether their caches are up to date. */
+/** The kinds that controllers follow, and whether their caches are up to date. */
 export class FollowedKinds {
   readonly #followed: FollowedKind[] = [];
 

@@ -14,7 +14,7 @@ const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url))
 const token = 'correct-horse-battery-staple';
 
 export interface CommandOptions {
-  /** Besides PATH and what names the server. */
+  /** Variables added to PATH and the server's address. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }

@@ -15,7 +15,7 @@ export interface StoredObjects {
 const maxTried = 200;
 
 /**
- * Tries to create each stored object anew, as a dry run: what fits is refused because it exists, and what does not, before
+ * Tries to create each stored object again, as a dry run. A valid object is refused because it exists, an invalid one before
  * that. An update that changes nothing of an object but its metadata would not be judged.
  */
 export async function tryStoredObjects(client: Client, kind: ModelDescriptor): Promise<StoredObjects> {

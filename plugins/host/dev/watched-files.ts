@@ -12,7 +12,7 @@ const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
 const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 
-/** Which paths of a plugin's folder to watch: its sources and YAML files, but neither tests nor what a compiler makes of them. */
+/** Selects the paths of a plugin's folder to watch: sources and YAML files, without tests and compiled files. */
 export function watchedFiles(options: WatchedFilesOptions): (path: string, isFolder: boolean) => boolean {
   const [output = '', ...rest] = options.main.split('/').filter((part) => part !== '.');
   return (path, isFolder) => {

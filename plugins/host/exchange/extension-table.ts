@@ -35,7 +35,7 @@ interface Contributed {
   readonly contribution: Contribution<unknown>;
 }
 
-/** Which extension points there are, and who contributes what to them. */
+/** The extension points, and the contributions of each plugin to them. */
 export class ExtensionTable {
   readonly #order: () => readonly string[];
   readonly #points = new Map<string, DeclaredPoint>();

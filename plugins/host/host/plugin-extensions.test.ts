@@ -283,7 +283,7 @@ describe('the extension points of plugins', () => {
     expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 
-  it('tell a handler of the next change that another adds while it is told of one', async () => {
+  it('call a handler for the next change that another adds while it handles one', async () => {
     add(
       'menu',
       ({ extensions }) => {

@@ -244,7 +244,7 @@ describe('the start of a plugin', () => {
       });
     }
 
-    /** As an earlier version of the plugin would serve it: without the index. */
+    /** Repairs the widgets as an earlier version of the plugin would serve them: without the index. */
     async function repairWidgets(): Promise<void> {
       const Widget = widgetModel();
       server.schemeManager.register(Widget, undefined, { owner: 'before' });

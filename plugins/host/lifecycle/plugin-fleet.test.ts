@@ -178,7 +178,7 @@ describe('a fleet of plugins', () => {
       expect(events).to.deep.equal(['start base 2']);
     });
 
-    it('leaves one version running when somebody enables the plugin meanwhile', async () => {
+    it('leaves one version running when a user enables the plugin meanwhile', async () => {
       const gate = createGate();
       add('base', { ...noting('base', '1'), stop: async () => gate.opened });
       await fleet.start([]);

@@ -64,7 +64,7 @@ const spec = {
   default: {},
   properties: {
     enabled: { type: 'boolean', default: true, description: 'Whether the plugin is to run.' },
-    reload: { type: 'string', maxLength: 256, description: 'Each change stops the plugin, and starts it anew.' },
+    reload: { type: 'string', maxLength: 256, description: 'Each change restarts the plugin.' },
     version: text,
     displayName: text,
     description: text,

@@ -264,7 +264,7 @@ describe('plugins as objects', () => {
       expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     });
 
-    it('false and true again start a plugin anew that had failed', async () => {
+    it('false and true again restart a plugin that had failed', async () => {
       let isBroken = true;
       const start = (): void => {
         if (isBroken) throw new Error('broken');

@@ -34,7 +34,7 @@ export interface Contribution<T> {
 /** What plugins contribute to a point. */
 export interface Contributions<T> {
   /**
-   * Of the plugins that are Started: those that others depend on first, each plugin's in the order in which it contributed.
+   * The contributions of Started plugins: those of plugins that others depend on first, each plugin's in the order it made them.
    * Frozen; the same array until something changes.
    */
   list(): readonly Contribution<T>[];

@@ -60,7 +60,7 @@ describe('the events of plugins', () => {
     expect(heard).to.have.length(4);
   });
 
-  it('are the same when their names are, whoever defined them', async () => {
+  it('are the same when their names are, even if two plugins define them', async () => {
     add('mail', ({ events }) =>
       events.on(defineEvent<{ id: number }>('shop/ordered'), ({ id }) => heard.push(`${id}`)),
     );

@@ -197,7 +197,7 @@ describe('the settings of a plugin', () => {
     expect(values()).to.deep.equal({ host: 'a', port: 7, tls: { verify: true } });
   });
 
-  it('that are missing fail the plugin until somebody sets them', async () => {
+  it('that are missing fail the plugin until a user sets them', async () => {
     add('mail');
     await started();
     expect(reasonOf('mail')).to.equal('PluginSettings "mail" does not fit: spec.host: Required value');

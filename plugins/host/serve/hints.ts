@@ -5,7 +5,7 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 export interface HintOptions {
   /** Requests need the token; the hints name its variable and never the token itself. */
   readonly token: boolean;
-  /** File of the authority that curl has to be told of. */
+  /** The certificate file of the authority, for curl's --cacert. */
   readonly caFile: string | undefined;
 }
 

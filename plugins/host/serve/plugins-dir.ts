@@ -7,7 +7,7 @@ import type { ServerApi } from '../remote/server-api.ts';
 interface ServedFolder {
   /** Absolute path, as the server has it; null for a server without such a folder. */
   readonly path: string | null;
-  /** Which folder it is, whatever its path; null where it is gone. */
+  /** Identifies the folder whatever its path; null when it is gone. */
   readonly id: string | null;
   /** The path without links; null where it is gone. */
   readonly realPath: string | null;
