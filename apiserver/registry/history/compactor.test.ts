@@ -62,7 +62,7 @@ describe('Compactor', () => {
   it('lets the bound in bytes win over both, at once', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
-    // The one that began when the bound was passed, and the one for what came meanwhile.
+    // One run started when the bound was passed; another one handles what came meanwhile.
     await compactor.compact();
     await compactor.compact();
     // 200 changes have 1,000 bytes.

@@ -5,7 +5,7 @@ import { startApiServer } from '../../server/api-server.ts';
 import type { ApiServer } from '../../server/api-server.ts';
 import { serviceOwner } from './scheme-manager.ts';
 
-/** More than the store commits at once. */
+/** More than the store commits in one batch. */
 const manyWrites = 3_000;
 
 function thingModel(onIndexed: () => void = () => undefined): ModelDescriptor {
@@ -38,7 +38,7 @@ describe('a kind that is taken back and registered again', () => {
 
   it('has every write that was acknowledged meanwhile, and no other', async () => {
     const creations = Array.from({ length: manyWrites }, async (_, number) => create(number));
-    // The first batch is stored, the others wait.
+    // The first batch is stored; the others wait.
     await Promise.race(creations);
     server.schemeManager.unregister(Thing, serviceOwner);
     server.schemeManager.register(Thing);
