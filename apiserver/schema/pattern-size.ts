@@ -60,7 +60,7 @@ class PatternReader {
     this.#group = { states: 0, last: 0 };
   }
 
-  /** Closes a group. A parenthesis that was not opened is ignored, since RE2 refuses it. */
+  /** Closes a group. A parenthesis that was not opened needs no error here, since RE2 refuses it. */
   #close(): void {
     const { states, last } = this.#group;
     this.#group = this.#open.pop() ?? { states: 0, last: 0 };
