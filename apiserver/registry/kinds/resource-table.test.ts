@@ -21,7 +21,7 @@ function thingModel(onIndexed: () => void = () => undefined): ModelDescriptor {
   return { ...base, indexes: [new IndexSpec({ name: 'watched', unique: true, indexFunc })] };
 }
 
-describe('a kind that is taken back and registered again', () => {
+describe('a kind that is unregistered and registered again', () => {
   let server: ApiServer;
   const Thing = thingModel();
 
@@ -50,7 +50,7 @@ describe('a kind that is taken back and registered again', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members([...acknowledged, `t-${manyWrites}`]);
   });
 
-  it('is not read to the end when nobody wants it any more', async () => {
+  it('is not read to the end once it is unregistered', async () => {
     await Promise.all(Array.from({ length: manyWrites }, async (_, number) => create(number)));
     server.schemeManager.unregister(Thing, serviceOwner);
     let indexed = 0;
