@@ -10,9 +10,9 @@ const defaultTimeoutMs = 10_000;
 const maxTimeoutMs = 30_000;
 
 export interface AdmissionOwnerOptions {
-  /** What hooks get as `client`. */
+  /** The `client` that hooks receive. */
   readonly client: Client;
-  /** The plugins that this one depends on: it may admit their kinds, after them. Default none. */
+  /** The plugins that this one depends on. It may add hooks for their kinds, which run after their own. Default none. */
   readonly dependencies?: readonly string[];
 }
 
@@ -20,22 +20,22 @@ export interface AdmissionOwnerOptions {
 export interface OwnedAdmission {
   /**
    * Adds hooks for a kind.
-   * @throws TypeError when they are none; Error when the kind is not registered, is neither the plugin's nor that of one it
-   * depends on, or the hooks have been taken back.
+   * @throws TypeError for a value that is not an Admission; Error when the kind is not registered, belongs neither to the
+   * plugin nor to one of its dependencies, or the hooks have been removed.
    */
   add(admission: Admission): void;
-  /** Takes all of them back; what is under way fails (503). */
+  /** Removes all hooks; calls under way fail (503). */
   close(): void;
 }
 
 /** The hooks of plugins. */
 export interface Admissions {
-  /** What a plugin adds its hooks with. @throws Error while one of that name has them. */
+  /** Returns the interface with which a plugin adds hooks. @throws Error while a plugin of that name has one. */
   forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission;
 }
 
 export interface AdmissionTableOptions {
-  /** The model that is registered, and whose it is. */
+  /** Finds the registered model of a kind, and its owner. */
   readonly lookup: (
     gvk: GroupVersionKind,
   ) => { readonly owner: string; readonly descriptor: ModelDescriptor } | undefined;
@@ -44,7 +44,7 @@ export interface AdmissionTableOptions {
 interface Owner {
   readonly name: string;
   readonly options: AdmissionOwnerOptions;
-  /** More than that of every plugin it depends on. */
+  /** Greater than the rank of every plugin it depends on. */
   readonly rank: number;
   readonly abort: AbortController;
 }
@@ -63,7 +63,7 @@ export class AdmissionTable implements Admissions {
     this.#options = options;
   }
 
-  /** By the prefix of a kind's keys; undefined for the many kinds that have none. */
+  /** Returns the hooks of the kind with this key prefix; undefined for the many kinds without hooks. */
   hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined {
     return this.#hooks.size === 0 ? undefined : this.#hooks.get(keyPrefix);
   }
@@ -118,7 +118,7 @@ export class AdmissionTable implements Admissions {
   }
 }
 
-/** Plugins may be plain JavaScript. */
+/** Checks what the compiler cannot: plugins may be plain JavaScript. */
 function checkAdmission(admission: Admission): Admission {
   const { model, hooks, timeoutMs } = (admission ?? {}) as Partial<Admission>;
   if (typeof model !== 'object' || typeof hooks !== 'object' || hooks === null)

@@ -6,7 +6,7 @@ import type { AdmissionHooks, UpdateAdmission } from './admission.ts';
 /** The hooks of one plugin for one kind. */
 export interface MountedHooks {
   readonly plugin: string;
-  /** In this version hooks get objects. */
+  /** The model in the version in which the hooks receive objects. */
   readonly model: ModelDescriptor;
   readonly hooks: AdmissionHooks;
   readonly timeoutMs: number;
@@ -17,14 +17,14 @@ export interface MountedHooks {
 
 export type HookName = keyof AdmissionHooks;
 
-/** What the call is about. */
+/** The object of a call, and what is known of its write. */
 export type HookSubject = Pick<UpdateAdmission, 'object' | 'dryRun' | 'warn' | 'subresource'> & {
   readonly old?: ApiObject | undefined;
 };
 
 /**
- * What a hook may refuse a write with. Others, NotFound, Conflict and their like, say something of the object that is being
- * written, on which clients act: from a hook they are the answer to something that it asked for itself.
+ * Reasons with which a hook may refuse a write. Clients act on the others (NotFound, Conflict ...) as statements about the
+ * object that is being written; from a hook they come from a request that the hook made itself.
  */
 const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'BadRequest',
@@ -34,7 +34,7 @@ const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'TooManyRequests',
 ]);
 
-/** A hook threw what is no refusal, or answered what is no object. */
+/** A hook threw an error that is no refusal, or returned a value that is no object. */
 export class HookFailure extends Error {
   override readonly name = 'HookFailure';
   readonly plugin: string;
@@ -48,9 +48,9 @@ export class HookFailure extends Error {
 }
 
 /**
- * What a hook answers.
- * @throws ApiError with which it refuses the write, Timeout past its deadline, ServiceUnavailable when its plugin stops;
- * HookFailure for everything else.
+ * Calls a hook and returns its result.
+ * @throws ApiError with which the hook refuses the write, Timeout past its deadline, ServiceUnavailable when its plugin
+ * stops; HookFailure for everything else.
  */
 export async function callHook(
   mounted: MountedHooks,
@@ -62,7 +62,7 @@ export async function callHook(
   const { signal } = abort;
   const stopped = (): ApiError =>
     new ApiError('ServiceUnavailable', `plugin "${plugin}" is being stopped`, { retryAfterSeconds: 1 });
-  // While the write waited for the hooks of another plugin.
+  // The plugin may have stopped while the write waited for the hooks of another one.
   if (stopping.aborted) throw stopped();
   const onStop = (): void => abort.abort(stopped());
   const onLate = (): void =>
@@ -83,7 +83,7 @@ export async function callHook(
   }
 }
 
-/** Asynchronous, so that what a hook throws at once is a rejection as well. */
+/** Calls the hook; async, so that a synchronous throw becomes a rejection. */
 async function run(hooks: AdmissionHooks, hook: HookName, call: object): Promise<unknown> {
   return hooks[hook]?.(call as UpdateAdmission);
 }

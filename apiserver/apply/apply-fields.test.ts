@@ -53,7 +53,7 @@ function apply(state: State, name: string, applied: object, force = true): State
   return result;
 }
 
-/** An update as the registry tracks it. */
+/** Applies an update to a state, as the registry tracks it. */
 function update(state: State, name: string, next: object): State {
   const metadata = { name: 'x' } as never;
   const envelope = { apiVersion: 'g/v1', kind: 'T', metadata };
@@ -91,7 +91,7 @@ const specs = fc.record(
 const writer = fc.constantFrom('A', 'B', 'C');
 const steps = fc.array(fc.tuple(writer, specs, fc.boolean()), { maxLength: 6 });
 
-/** A state that some managers have come to by applying, and by updating. */
+/** Returns the state after a history of applies and updates by some managers. */
 function stateAfter(history: readonly (readonly [string, object, boolean])[]): State {
   return history.reduce(
     (state, [name, wanted, isUpdate]) => (isUpdate ? update(state, name, wanted) : apply(state, name, wanted)),
@@ -109,7 +109,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('has no conflict about fields that the manager owns alone', () => {
+  it('has no conflict over fields that the manager owns alone', () => {
     fc.assert(
       fc.property(specs, specs, (first, second) => {
         expect(attempt(apply(nothing, 'A', first), 'A', second)).to.not.have.property('conflicts');
@@ -117,7 +117,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('gives everything that is applied, and nothing else, to who applies it', () => {
+  it('makes the manager the owner of exactly the fields that it applies', () => {
     fc.assert(
       fc.property(steps, specs, (history, wanted) => {
         const state = apply(stateAfter(history), 'A', wanted);
@@ -141,7 +141,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('removes a field that is dropped when nobody else owns it, and only then', () => {
+  it('removes a dropped field only when no other manager owns it', () => {
     fc.assert(
       fc.property(specs, specs, specs, (mine, less, others) => {
         const both = apply(apply(nothing, 'A', mine), 'B', others);
@@ -158,7 +158,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('leaves a field with who took it by force', () => {
+  it('leaves a field with the manager that took it by force', () => {
     const forced = apply(apply(nothing, 'A', { a: '1', b: '1' }), 'B', { a: '2' });
     expect(ownedBy(forced, 'A')).to.deep.equal({ 'f:spec': { 'f:b': {} } });
     const dropped = apply(forced, 'A', {});
@@ -174,14 +174,14 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('shares what has the same value, until the last owner drops it', () => {
+  it('shares a field with the same value until the last owner drops it', () => {
     const shared = apply(apply(nothing, 'A', { a: '1' }), 'B', { a: '1' }, false);
     const one = apply(shared, 'A', {});
     expect(one.content).to.deep.equal({ spec: { a: '1' } });
     expect(apply(one, 'B', {}).content).to.deep.equal({ spec: {} });
   });
 
-  it('keeps the order of who applies, and the others’ items in their places', () => {
+  it('keeps the order of the applied items, and the places of the other items', () => {
     const state = update(nothing, 'U', { tags: ['a', 'x', 'b'] });
     expect(apply(state, 'A', { tags: ['b', 'a'] }).content).to.deep.equal({ spec: { tags: ['x', 'b', 'a'] } });
     expect(apply(state, 'A', { tags: ['n', 'b'] }).content).to.deep.equal({ spec: { tags: ['a', 'x', 'n', 'b'] } });

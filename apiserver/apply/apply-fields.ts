@@ -15,9 +15,9 @@ import { removeUnowned } from './remove-fields.ts';
 export interface AppliedWrite {
   readonly by: Manager;
   readonly shape: Shape;
-  /** Take the fields of others that the applied object wants otherwise. */
+  /** True to take over fields of other managers whose values the applied object changes. */
   readonly force: boolean;
-  /** Fields that others own and that are taken without force all the same. */
+  /** Fields of other managers that the apply takes over even without force. */
   readonly yielded?: FieldSet;
   /** Returns the changes of the applied content in another version. Default: fields have the same names in all versions. */
   readonly changesIn?: ((apiVersion: string, content: Fields) => FieldChanges | undefined) | undefined;
@@ -34,9 +34,10 @@ export type Applied =
   | { readonly conflicts?: undefined; readonly content: Fields; readonly managedFields: ManagedFields };
 
 /**
- * The live content with an applied one in it, and who owns what then; or the conflicts, unless `force` is set. The
- * manager owns what it applies; what it applied before and does not now goes, unless another owns it. The manager's own
- * entry keeps its time: whether anything has changed is not known before defaults are filled in.
+ * Merges an applied object into the live content, and returns the result with its managed fields; or the conflicts, unless
+ * `force` is set. The manager owns the fields that it applies. A field that it applied before and now leaves out is removed,
+ * unless another manager owns it. The manager's own entry keeps its time, since only the defaults that are filled in later
+ * decide whether anything has changed.
  */
 export function* applyFields(
   live: { readonly content: Fields; readonly managedFields: ManagedFields },
@@ -49,7 +50,7 @@ export function* applyFields(
   const claimed = withEntry(live.managedFields, by, entry);
   const merged = mergeApplied(live.content, applied, shape) as Fields;
   yield;
-  // What is applied stays, empty lists included, which nobody owns.
+  // All applied fields stay, even empty lists, which have no owner.
   const appliedFields = allFieldsOf(applied, shape);
   yield;
   const owned = yield* allOwned(claimed, appliedFields);
@@ -83,7 +84,7 @@ function* conflictsIn(
   return conflicts;
 }
 
-/** What anybody owns, and more. */
+/** Returns the fields of all managers, and `more`. */
 function* allOwned(entries: ManagedFields, more: FieldSet): Steps<FieldSet> {
   let all = leaf;
   for (const entry of entries) {
@@ -93,7 +94,7 @@ function* allOwned(entries: ManagedFields, more: FieldSet): Steps<FieldSet> {
   return union(all, more);
 }
 
-/** An applied object without the fields that are in conflict, nor what holds nothing else. */
+/** Returns an applied object without the fields in conflict, and without the objects that hold only such fields. */
 export function withoutContested(applied: Fields, conflicts: readonly FieldConflict[], shape: Shape): Fields {
   const last = conflicts.map(({ fields }) => fields).reduce(union, leaf);
   return removeUnowned(applied, { last, owned: difference(appliedFieldsOf(applied, shape), last) }, shape);

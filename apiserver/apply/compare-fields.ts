@@ -15,21 +15,21 @@ import type { Fields } from './field-type.ts';
 import { allFieldsOf } from './fields-of.ts';
 import { fieldElement } from './path-element.ts';
 
-/** What a write did. */
+/** The fields that a write changed and removed. */
 export interface FieldChanges {
-  /** Fields that are new, or have another value. */
+  /** Fields that are new or have another value. */
   readonly changed: FieldSet;
   readonly removed: FieldSet;
 }
 
-/** What differs between two states of an object. Nothing is allocated for what is the same in both. */
+/** Returns the differences between two states of an object. Allocates nothing for equal parts. */
 export function compareFields(before: Fields, after: Fields, type: FieldShape): FieldChanges {
   const found = new Comparison();
   found.compareMaps(before, after, shapeOf(type));
   return found;
 }
 
-/** Fields that differ at one level, and below it. */
+/** The fields that differ at one level and below it. */
 class Comparison implements FieldChanges {
   changed: FieldSet = leaf;
   removed: FieldSet = leaf;
@@ -71,7 +71,7 @@ class Comparison implements FieldChanges {
     if (deepEqual(before, after)) return;
     const changed = allFieldsOf(after, type);
     this.#add(element, changed);
-    // What stood below a value of another form is gone; the field itself is not.
+    // The fields below a value of another type are gone; the field itself is not.
     const gone = difference({ at: allFieldsOf(before, type) }, { at: changed })['at'];
     if (gone !== undefined) this.#remove(element, gone);
   }
@@ -85,7 +85,7 @@ class Comparison implements FieldChanges {
   }
 }
 
-/** Changes the set, once it is one of its own. */
+/** Returns the set with this node. Changes the set in place once it is a private copy. */
 function withNode(set: FieldSet, element: string, node: FieldSet): FieldSet {
   const own: Record<string, FieldSet> = set === leaf ? {} : set;
   own[element] = node;

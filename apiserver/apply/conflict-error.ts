@@ -4,10 +4,10 @@ import type { FieldConflict } from './apply-fields.ts';
 import { countMembers, membersOf } from './field-set.ts';
 import { formatFieldPath } from './path-element.ts';
 
-/** Fields that an answer names; the message counts all of them. */
+/** Most fields that a response names; the message counts all of them. */
 const maxNamed = 100;
 
-/** Characters of a path that an answer shows. */
+/** Most characters of a path that a response shows. */
 const maxPathLength = 1024;
 
 interface Contested {
@@ -15,7 +15,7 @@ interface Contested {
   readonly path: string;
 }
 
-/** 409 that names each field and its manager, in Kubernetes' words. */
+/** Returns the 409 that names each field and its manager, in Kubernetes' words. */
 export function applyConflict(conflicts: readonly FieldConflict[]): ApiError {
   const total = conflicts.reduce((sum, { fields }) => sum + countMembers(fields), 0);
   const count = `${total} conflict${total === 1 ? '' : 's'}`;
@@ -23,7 +23,7 @@ export function applyConflict(conflicts: readonly FieldConflict[]): ApiError {
   return new ApiError('Conflict', `Apply failed with ${count}: ${describe(firstContested(conflicts))}`, { causes });
 }
 
-/** A cause for each field, a hundred at most. */
+/** Returns a cause for each field, a hundred at most. */
 export function conflictCauses(conflicts: readonly FieldConflict[]): readonly FieldCause[] {
   return firstContested(conflicts).map(({ manager, path }) => ({
     reason: 'FieldManagerConflict' as const,

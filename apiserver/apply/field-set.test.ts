@@ -23,7 +23,7 @@ function texts(members: readonly (readonly string[])[]): readonly string[] {
 }
 
 describe('a set of fields', () => {
-  it('holds the paths that were put in, and no others', () => {
+  it('holds exactly the paths that were added', () => {
     fc.assert(
       fc.property(paths, (members) => {
         expect(textsOf(setOf(members))).to.deep.equal(texts(members));
@@ -46,7 +46,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is the very same set when nothing is subtracted from it', () => {
+  it('is returned unchanged when nothing is subtracted from it', () => {
     const set = setOf([['f:a', 'f:b'], ['f:c']]);
     expect(difference(set, setOf([['f:a'], ['f:a', 'f:x']]))).to.equal(set);
   });
@@ -65,14 +65,14 @@ describe('a path element', () => {
     expect(itemElement('x', { kind: 'set' }, none)).to.equal('v:"x"');
   });
 
-  it('takes a key’s default for a key that is not there', () => {
+  it('uses the default of a key that is absent', () => {
     const identity = { kind: 'map', keys: ['port', 'protocol'] } as const;
     expect(itemElement({ port: 1 }, identity, (key) => (key === 'protocol' ? 'TCP' : undefined))).to.equal(
       'k:{"port":1,"protocol":"TCP"}',
     );
   });
 
-  it('is read in one form however it was written, and refused when it is none', () => {
+  it('is read into one form however it was written, and refused when it is malformed', () => {
     expect(parseElement('k:{ "b": 1, "a": 2 }')).to.equal('k:{"a":2,"b":1}');
     expect(parseElement('v: "x"')).to.equal('v:"x"');
     for (const wrong of ['a', 'k:1', 'k:{', 'v:', 'i:x', 'x:a', ''])

@@ -1,7 +1,7 @@
 /**
- * A set of fields, in the very form of `fieldsV1`: each key is a path element (`f:<name>`, `k:<keys of an item>`,
- * `v:<value of an item>`), each value the set below it. A path is a member when its node is empty or holds `.`; nodes that
- * are neither only lead to members. The root itself is no member: `{}` is the empty set. Never changed in place.
+ * A set of fields, in the form of `fieldsV1`: each key is a path element (`f:<name>`, `k:<keys of an item>`,
+ * `v:<value of an item>`), each value the set below it. A path is a member when its node is empty or holds `.`; other
+ * nodes only lead to members. The root itself is not a member: `{}` is the empty set. Never changed in place.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -9,7 +9,7 @@ export interface FieldSet {
 
 type Nodes = Record<string, FieldSet>;
 
-/** The node's own mark, beside its children. */
+/** Marks the node itself as a member, beside its children. */
 const self = '.';
 
 /** A member without members below it; and, as a root, the empty set. */
@@ -21,17 +21,17 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** Whether a node, not the root, stands for a member. */
+/** True when a node, other than the root, is a member. */
 export function isMember(node: FieldSet): boolean {
   return Object.hasOwn(node, self) || isEmptySet(node);
 }
 
-/** A node for a member with these children. */
+/** Returns a node for a member with these children. */
 function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 
-/** The members of either; `a` itself when `b` adds none. */
+/** Returns the members of either set; `a` itself when `b` adds none. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   let result: Nodes | undefined;
   for (const element in b) {
@@ -53,7 +53,7 @@ function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
   return isMember(b) ? memberOf(below) : below;
 }
 
-/** The members of `a` that are not in `b`; `a` itself when that is all of them. */
+/** Returns the members of `a` that are not in `b`; `a` itself when those are all. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   let changed: Map<string, FieldSet | undefined> | undefined;
   for (const element in b) {
@@ -65,7 +65,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return changed === undefined ? a : withNodes(a, changed);
 }
 
-/** The set with other nodes in the place of some; undefined: without them. */
+/** Returns the set with some nodes replaced, or removed where the new node is undefined. */
 function withNodes(set: FieldSet, nodes: ReadonlyMap<string, FieldSet | undefined>): FieldSet {
   const result: Nodes = {};
   for (const element in set) {
@@ -83,7 +83,7 @@ function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return mark === undefined ? below : children;
 }
 
-/** The members of both. */
+/** Returns the members of both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const result: Nodes = {};
   for (const element in a) {
@@ -97,12 +97,12 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return result;
 }
 
-/** The child at a path element. */
+/** Returns the child at a path element. */
 export function childOf(set: FieldSet | undefined, element: string): FieldSet | undefined {
   return set !== undefined && Object.hasOwn(set, element) ? set[element] : undefined;
 }
 
-/** The path of each member, as its elements; a node before what is below it. */
+/** Yields the path of each member as its elements; a node comes before those below it. */
 export function* membersOf(set: FieldSet, path: readonly string[] = []): Generator<readonly string[]> {
   for (const element in set) {
     if (element === self) continue;
@@ -113,7 +113,7 @@ export function* membersOf(set: FieldSet, path: readonly string[] = []): Generat
   }
 }
 
-/** How many members a set has. */
+/** Returns the number of members. */
 export function countMembers(set: FieldSet): number {
   let count = 0;
   for (const element in set) {

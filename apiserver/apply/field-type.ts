@@ -17,7 +17,7 @@ const emptyShape: Shape = {
   defaults: [],
 };
 
-/** What no schema describes: objects are merged field by field, lists are one value. */
+/** The type of values that no schema describes: objects are merged field by field, a list is one value. */
 const deduced = emptyShape;
 
 const atomic: Shape = { ...emptyShape, isAtomic: true };
@@ -33,34 +33,34 @@ const metadata: Shape = {
   ]),
 };
 
-/** The shape of a field, that of metadata and of what nobody described included. */
+/** Returns the shape of a field, also for metadata and for fields without a schema. */
 export function shapeOf(type: FieldShape): Shape {
   if (type === 'metadata') return metadata;
   return type === 'anything' ? deduced : type;
 }
 
-/** What an object's field is. */
+/** Returns the type of an object's field. */
 export function typeOfField(shape: Shape, name: string): FieldShape {
   return shape.properties.get(name) ?? shape.additional ?? 'anything';
 }
 
-/** What a list's items are. */
+/** Returns the type of a list's items. */
 export function typeOfItems(shape: Shape): FieldShape {
   return shape.items ?? 'anything';
 }
 
-/** An object whose fields have owners of their own. */
+/** True for an object whose fields have owners of their own. */
 export function isGranular(value: unknown, shape: Shape): value is Fields {
   return typeof value === 'object' && value !== null && !shape.isAtomic && !Array.isArray(value);
 }
 
-/** A list whose items have owners of their own. */
+/** True for a list whose items have owners of their own. */
 export function isMergedList(value: unknown, shape: Shape): value is readonly unknown[] {
   return shape.identity !== undefined && Array.isArray(value);
 }
 
 /**
- * The items of a merged list by their path elements; of items that are the same, the first.
+ * Returns the items of a merged list by their path elements; of equal items, the first.
  * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
  */
 export function itemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {
@@ -68,7 +68,7 @@ export function itemsByElement(list: readonly unknown[], shape: Shape): Readonly
   return storedItemsByElement(list, shape);
 }
 
-/** The same for a list that is stored, which an older server may have let grow: what is stored has to stay changeable. */
+/** Returns the same for a stored list of any length: an older server may have stored a longer one, which must still be changeable. */
 export function storedItemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {
   const items = new Map<string, unknown>();
   for (const item of list) {
@@ -78,7 +78,7 @@ export function storedItemsByElement(list: readonly unknown[], shape: Shape): Re
   return items;
 }
 
-/** The path element of an item of a merged list. */
+/** Returns the path element of an item of a merged list. */
 export function elementOfItem(item: unknown, shape: Shape): string {
   const properties = shape.items?.properties;
   return itemElement(item, shape.identity ?? { kind: 'set' }, (key) => {

@@ -7,7 +7,7 @@ import { fieldElement } from './path-element.ts';
 
 type Nodes = Record<string, FieldSet>;
 
-/** Every field of a value, objects and lists that hold others included: the node of a value that is new. */
+/** Returns the node of a new value: every field of it, including the objects and lists that hold others. */
 export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {
   if (typeof value !== 'object' || value === null) return leaf;
   const shape = shapeOf(type);
@@ -26,7 +26,7 @@ export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {
   return node ?? leaf;
 }
 
-/** Every field of a new object, by its content. Its metadata is there in any case, and has no owner. */
+/** Returns every field of a new object, by its content. Every object has `metadata`, so that field itself has no owner. */
 export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
   const shape = shapeOf(type);
   let nodes: Nodes | undefined;
@@ -45,8 +45,8 @@ function withoutItself({ '.': _itself, ...below }: FieldSet): FieldSet {
 }
 
 /**
- * The fields that who applies an object claims: what has a value, items of merged lists, and entries of maps; not the
- * declared fields that only hold others, so that nobody owns `spec` for having set something in it.
+ * Returns the fields that an apply claims: fields with a value, items of merged lists, and entries of maps. Declared fields
+ * that only hold others are not claimed, so that setting a field of `spec` does not make the manager own `spec`.
  */
 export function appliedFieldsOf(object: Fields, type: FieldShape): FieldSet {
   return appliedIn(object, shapeOf(type)) ?? leaf;
@@ -63,7 +63,7 @@ function appliedIn(value: Fields, shape: Shape): FieldSet | undefined {
   return node;
 }
 
-/** Undefined: nothing is claimed. */
+/** Returns undefined when nothing is claimed. */
 function appliedField(value: unknown, type: FieldShape, isDeclared: boolean): FieldSet | undefined {
   const shape = shapeOf(type);
   if (isMergedList(value, shape)) {

@@ -3,7 +3,7 @@ import { difference, isEmptySet, leaf, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { FieldChanges } from './compare-fields.ts';
 
-/** What an object's managers own, in the order in which it is shown. */
+/** The fields that the managers of an object own, in the order in which they are shown. */
 export type ManagedFields = readonly ManagedFieldsEntry[];
 
 /** The writer, and its way of writing. */
@@ -14,18 +14,18 @@ export interface Manager {
   readonly subresource?: string | undefined;
 }
 
-/** Entries of updates that an object keeps; more, and the oldest are merged. Kubernetes' number. */
+/** Most entries of updates that an object keeps; beyond it the oldest are merged. Kubernetes' number. */
 const maxUpdateManagers = 10;
 
-/** The manager that merged entries go under. Kubernetes' name. */
+/** The manager of merged entries. Kubernetes' name. */
 const mergedManager = 'ancient-changes';
 
-/** What an entry owns; entries that are stored were checked when they came. */
+/** Returns the fields of an entry. Stored entries need no check: they were checked when they were written. */
 export function fieldsOfEntry(entry: ManagedFieldsEntry | undefined): FieldSet {
   return (entry?.fieldsV1 as FieldSet | undefined) ?? leaf;
 }
 
-/** The entry of a manager. Who applies has one, whatever the version; who updates one for each version. */
+/** Returns the entry of a manager. An applier has one for all versions, an updater one for each version. */
 export function entryOf(entries: ManagedFields, by: Manager): ManagedFieldsEntry | undefined {
   return entries.find((entry) => isEntryOf(entry, by));
 }
@@ -39,11 +39,11 @@ function isEntryOf(entry: ManagedFieldsEntry, by: Manager): boolean {
   );
 }
 
-/** An entry for these fields. */
+/** Returns an entry for these fields. */
 export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefined): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource } = by;
   const fieldsType = 'FieldsV1';
-  // Written out: every write makes one, and spreading conditional parts takes longer than the rest of it.
+  // Written out, since every write makes one, and spreading conditional parts takes longer than all the rest.
   const entry: { -readonly [K in keyof ManagedFieldsEntry]: ManagedFieldsEntry[K] } =
     time === undefined
       ? { manager, operation, apiVersion, fieldsType, fieldsV1 }
@@ -52,17 +52,17 @@ export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefin
   return entry;
 }
 
-/** All entries but this manager's, and this one, sorted; an entry that owns nothing goes. */
+/** Returns the entries, sorted, with this one in place of the manager's old one; an entry without fields is left out. */
 export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFieldsEntry): ManagedFields {
   const next = entries.filter((each) => !isEntryOf(each, by));
   if (!isEmptySet(fieldsOfEntry(entry))) next.push(entry);
   return next.length > 1 ? next.sort(compareEntries) : next;
 }
 
-/** What a write changed, as another version of the kind names its fields; undefined: by the same names. */
+/** Returns the changes of a write with the field names of another version; undefined when the names are the same. */
 export type ChangesIn = (apiVersion: string) => FieldChanges | undefined;
 
-/** The changes by the names that an entry's fields have. */
+/** Returns the changes with the field names of an entry's version. */
 export function changesFor(
   { apiVersion }: ManagedFieldsEntry,
   changes: FieldChanges,
@@ -71,7 +71,7 @@ export function changesFor(
   return apiVersion === by.apiVersion ? changes : (changesIn?.(apiVersion) ?? changes);
 }
 
-/** Everybody loses what was removed, and all but who wrote it what was changed. Entries that lose nothing stay the same. */
+/** Takes removed fields from all managers, and changed fields from all but the writer. Entries that lose nothing stay the same. */
 export function withoutFields(
   entries: ManagedFields,
   changes: FieldChanges,
@@ -88,13 +88,13 @@ export function withoutFields(
   return kept;
 }
 
-/** The same, the manager's entry with another time. */
+/** Returns the entries with another time in the manager's entry. */
 export function withTime(entries: ManagedFields, by: Manager, time: string): ManagedFields {
   const entry = entryOf(entries, by);
   return entry === undefined ? entries : withEntry(entries, by, newEntry(by, fieldsOfEntry(entry), time));
 }
 
-/** Merges the oldest entries of updates, those of one version with each other, until there are no more than ten. */
+/** Merges the oldest entries of updates, separately for each version, until there are at most ten. */
 export function capUpdates(entries: ManagedFields): ManagedFields {
   if (entries.length <= maxUpdateManagers) return entries;
   const updates = entries.filter(({ operation }) => operation === 'Update').sort(compareAges);
@@ -117,12 +117,12 @@ export function capUpdates(entries: ManagedFields): ManagedFields {
   return [...kept, ...merged.values()].sort(compareEntries);
 }
 
-/** Oldest first; what was merged before is older than all. */
+/** Orders by time, oldest first; entries that were merged before are the oldest. */
 function compareAges(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return Number(b.manager === mergedManager) - Number(a.manager === mergedManager) || compareEntries(a, b);
 }
 
-/** Kubernetes' order: appliers first, then by time, entries without one in front. */
+/** Orders as Kubernetes does: appliers first, then by time, entries without a time in front. */
 function compareEntries(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return (
     compareTexts(a.operation, b.operation) ||

@@ -11,8 +11,8 @@ import {
 import type { Fields } from './field-type.ts';
 
 /**
- * A live value with an applied one in it: objects field by field, lists of type set and map item by item; everything else
- * is replaced. Neither is changed; the result shares their parts.
+ * Merges an applied value into a live one: objects field by field, lists of type set and map item by item; every other value
+ * is replaced. Changes neither value; the result shares their parts.
  */
 export function mergeApplied(live: unknown, applied: unknown, type: FieldShape): unknown {
   const shape = shapeOf(type);
@@ -28,8 +28,8 @@ function mergeMaps(live: Fields, applied: Fields, shape: Shape): Fields {
 }
 
 /**
- * The applied items stand in the order of who applied them; the others keep their places between the live ones. A list
- * in which an applied item occurs twice is left for validation to refuse.
+ * Merges two lists. The applied items are in the order of the applied list; the others keep their places between the live
+ * ones. A list with an applied item twice stays as it is, and validation refuses it.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape: Shape): readonly unknown[] {
   const wanted = itemsByElement(applied, shape);

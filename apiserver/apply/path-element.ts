@@ -2,19 +2,19 @@ import { canonicalJson, type Identity } from '../schema/judge/distinct.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The path element of a field. */
+/** Returns the path element of a field. */
 export function fieldElement(name: string): string {
   return `f:${name}`;
 }
 
-/** The field that an element names; undefined for an item of a list. */
+/** Returns the field that an element names; undefined for an item of a list. */
 export function fieldOf(element: string): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
 
 /**
- * The path element of a list's item: its keys, or for a set the item itself. A key that the item does not have counts
- * with its default, if there is one; an item of a map that is no object is named by its value.
+ * Returns the path element of a list's item: its keys, or for a set the item itself. A key that the item lacks has its
+ * default value, if there is one; an item of a map that is no object is named by its value.
  */
 export function itemElement(item: unknown, identity: Identity, defaultOf: (key: string) => unknown): string {
   if (identity.kind === 'set' || typeof item !== 'object' || item === null || Array.isArray(item))
@@ -28,7 +28,7 @@ export function itemElement(item: unknown, identity: Identity, defaultOf: (key: 
   return `k:${canonicalJson(keys)}`;
 }
 
-/** An element as it is read from outside, in the one form that is compared; undefined when it is none. */
+/** Reads a path element that a client sent, into the one form that is compared; returns undefined when it is malformed. */
 export function parseElement(text: string): string | undefined {
   const kind = text.slice(0, 2);
   if (kind === 'f:') return text;

@@ -11,16 +11,16 @@ export const maxManagerBytes = 128;
 /** Characters of a subresource's name, Kubernetes' limit. */
 const maxSubresourceLength = 256;
 
-/** Answers are for people: after a hundred bad entries enough has been said. */
+/** Most causes of a response: a person does not read more. */
 const maxCauses = 100;
 
-/** Printable ASCII, as everywhere where a manager is named. */
+/** Printable ASCII, as in all names of managers. */
 const printable = /^[\x20-\x7e]*$/;
 
 /** RFC 3339, as Kubernetes' clients write it. */
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Managed fields as a client sends them, in the form in which they are kept; or every entry that is wrong. */
+/** Reads the managed fields that a client sends into the form in which they are stored, and lists the causes of wrong entries. */
 export function readManagedFields(
   sent: readonly unknown[],
   formatTime: (ms: number) => string,
@@ -38,7 +38,7 @@ export function readManagedFields(
   return { managedFields, causes };
 }
 
-/** Kubernetes' sign for "forget who owns what": a list of one empty entry. */
+/** True for Kubernetes' request to clear all managed fields: a list of one empty entry. */
 export function isReset(sent: readonly unknown[]): boolean {
   const [first] = sent;
   return sent.length === 1 && typeof first === 'object' && first !== null && Object.keys(first).length === 0;
@@ -54,7 +54,7 @@ class EntryReader {
     this.#field = field;
   }
 
-  /** Undefined when something in it is wrong. */
+  /** Returns the entry; undefined when something in it is wrong. */
   entry(formatTime: (ms: number) => string): ManagedFieldsEntry | undefined {
     const { operation, fieldsType, time } = this.#sent;
     const manager = this.#text('manager', maxManagerBytes);
@@ -91,7 +91,7 @@ class EntryReader {
   }
 }
 
-/** Undefined for what is no set. The root is no member, whatever is sent. */
+/** Returns undefined for a value that is no set. The root is never a member, whatever is sent. */
 function readFieldSet(sent: unknown): FieldSet | undefined {
   const node = readNode(sent);
   if (node?.['.'] === undefined) return node;

@@ -9,14 +9,14 @@ import { fieldOf } from './path-element.ts';
 export interface Ownership {
   /** What the manager owned before. */
   readonly last: FieldSet;
-  /** What all managers own now, this one with what it owns now. */
+  /** What all managers own now, including this one. */
   readonly owned: FieldSet | undefined;
 }
 
 /**
- * The object without the fields that its manager owned and nobody owns any more. A declared field goes when it has no
- * owner and nothing below it has; an item of a list, and an entry of a map, with all that is in it, when nobody owns
- * the item itself.
+ * Removes the fields that the manager owned and no manager owns any more. A declared field is removed when neither it nor a
+ * field below it has an owner; an item of a list or an entry of a map is removed with all its content when it has no owner
+ * itself.
  */
 export function removeUnowned(object: Fields, ownership: Ownership, type: FieldShape): Fields {
   return removeFromMap(object, ownership, shapeOf(type));

@@ -7,7 +7,7 @@ import { newFieldsOf } from './fields-of.ts';
 import { capUpdates, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
 import type { ChangesIn, ManagedFields, Manager } from './managed-fields.ts';
 
-/** A write that is no apply. */
+/** A write other than an apply. */
 export interface TrackedWrite {
   readonly by: Manager;
   readonly shape: Shape;
@@ -17,13 +17,13 @@ export interface TrackedWrite {
   readonly changesIn?: ChangesIn | undefined;
 }
 
-/** The managed fields of a new object: all that it holds is its creator's. */
+/** Returns the managed fields of a new object: its creator owns all fields. */
 export function trackCreation(object: ApiObject, { by, shape, now }: TrackedWrite): ManagedFields {
   const fields = newFieldsOf(contentOf(object), shape);
   return isEmptySet(fields) ? [] : [newEntry(by, fields, now)];
 }
 
-/** The managed fields after an update: what it changed is the writer's, and nobody else's any more. */
+/** Returns the managed fields after an update: the writer becomes the only owner of the fields that it changed. */
 export function trackUpdate(
   entries: ManagedFields,
   { before, after }: { before: ApiObject; after: ApiObject },
@@ -37,8 +37,9 @@ export function trackUpdate(
 }
 
 /**
- * The managed fields of an apply when hooks changed what it came to. What it applied is the applier's either way, so that
- * it may apply the same again; what it did not is the applier's by an update, so that its next apply leaves it there.
+ * Returns the managed fields of an apply whose result was changed by hooks. The applier still owns all fields that it applied,
+ * so that it can apply the same again. It owns the hooks' other changes by an update, so that its next apply does not remove
+ * them.
  */
 export function trackAdmitted(
   entries: ManagedFields,

@@ -1,7 +1,7 @@
 import type { FieldShape } from '../schema/shape.ts';
 import { shapeOf, typeOfField, typeOfItems } from './field-type.ts';
 
-/** A value without the nulls that count as absent: those of fields whose schema does not say `nullable`. Items stay. */
+/** Returns a value without the nulls that count as absent: fields whose schema is not `nullable`. Items of lists stay. */
 export function withoutNulls<V>(value: V, type: FieldShape): V {
   if (typeof value !== 'object' || value === null) return value;
   const shape = shapeOf(type);

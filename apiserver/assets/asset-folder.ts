@@ -8,17 +8,17 @@ export interface AssetFile {
   /** Segments of the real path below the folder: links are resolved. */
   readonly segments: readonly string[];
   /**
-   * Weak ETag, of more than size and time of modification: files that are unpacked from an archive may all bear one time.
+   * Weak ETag, made of more than size and modification time: files from an archive may all have the same time.
    */
   readonly tag: string;
 }
 
-/** What stands at a path. */
+/** A file or folder at a path. */
 export type Asset = AssetFile | { readonly kind: 'folder' };
 
 /** A folder whose files are served. */
 export class AssetFolder {
-  /** A real path. */
+  /** The real path of the folder. */
   readonly root: string;
   readonly #streams = new Set<Readable>();
   #isClosed = false;
@@ -28,8 +28,8 @@ export class AssetFolder {
   }
 
   /**
-   * What stands at a path; undefined when nothing does that is to be served: no regular file and no folder, hidden by a
-   * name that begins with a dot, or outside, be it by a link.
+   * Returns the file or folder at a path; undefined when there is none to serve: it is neither a regular file nor a folder, its
+   * name begins with a dot, or a link leads outside.
    */
   async find(segments: readonly string[]): Promise<Asset | undefined> {
     if (!segments.every(isServable)) return undefined;
@@ -48,21 +48,21 @@ export class AssetFolder {
     }
   }
 
-  /** The content of a file that is being sent: it ends when the folder is closed. */
+  /** Registers the stream of a file that is being sent, so that it ends when the folder is closed. */
   track(stream: Readable): Readable {
     this.#streams.add(stream);
     stream.once('close', () => this.#streams.delete(stream));
     return this.#isClosed ? stream.destroy() : stream;
   }
 
-  /** Cuts off what is being sent. */
+  /** Cuts off the files that are being sent. */
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#streams) stream.destroy();
   }
 }
 
-/** A name of one file: no way up, nothing hidden, nothing that a file system reads as more than a name. */
+/** True for a plain file name: not `..`, not hidden, and with no character that a file system gives a meaning. */
 function isServable(segment: string): boolean {
   // oxlint-disable-next-line no-control-regex -- these are what is refused
   return segment !== '' && !segment.startsWith('.') && !/[/\\\x00-\x1f\x7f]/.test(segment);
@@ -74,7 +74,7 @@ function tagOf({ size, mtimeMs, ctimeMs, ino }: Stats): string {
 
 const pathErrors: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES'];
 
-/** Something is wrong with the path, and not with the disk. */
+/** True for errors that the path causes, and not the disk. */
 export function isUnreachable(error: unknown): boolean {
   return pathErrors.includes((error as NodeJS.ErrnoException).code);
 }

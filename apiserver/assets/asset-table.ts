@@ -3,15 +3,15 @@ import { AssetFolder } from './asset-folder.ts';
 /** The folders whose files are served, each under `/plugins/<name>/assets/`. */
 export interface Assets {
   /**
-   * Serves the files of a folder, a real path, from now on: reads with ETag, Last-Modified and ranges, `index.html` for a
-   * folder. No file that begins with a dot, and none that a link leads to outside. Answers what ends that, and cuts
-   * off answers under way.
+   * Starts to serve the files of a folder, given as a real path: with ETag, Last-Modified and ranges, and `index.html` for a
+   * folder. Never serves a file whose name begins with a dot, or one outside to which a link leads. Returns a function that
+   * stops the serving and cuts off responses under way.
    * @throws Error while a folder of that name is served.
    */
   open(name: string, folder: string): () => void;
 }
 
-/** The folders that are served now, by name. */
+/** Keeps the folders that are served, by name. */
 export class AssetTable implements Assets {
   readonly #folders = new Map<string, AssetFolder>();
 

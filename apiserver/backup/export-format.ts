@@ -1,4 +1,4 @@
-/** What the first line says. */
+/** The first line of an export. */
 export interface ExportManifest {
   /** The objects are those of this revision. */
   readonly revision: number;
@@ -8,23 +8,23 @@ export interface ExportManifest {
   readonly createdAt: string;
 }
 
-/** What the last line says. */
+/** The last line of an export. */
 export interface ExportSummary {
   readonly objects: number;
   /** A digest of the objects alone: equal for every database that holds the same objects. */
   readonly sha256: string;
 }
 
-/** Its meaning, and that of the lines after it, never changes once released. */
+/** The format's number; the meaning of a released format never changes. */
 export const exportFormat = 1;
 
 /** The media type of newline-delimited JSON. */
 export const exportMediaType = 'application/x-ndjson';
 
-/** The largest object has 1.5 MiB, and a character of it takes at most two in a JSON string. */
+/** Most bytes of a line: the largest object has 1.5 MiB, and a character of it takes at most two in a JSON string. */
 export const maxLineBytes: number = 8 * 1024 * 1024;
 
-/** The text is no export, or no longer what was written; the message names the line. */
+/** The text is not an export, or was changed since it was written; the message names the line. */
 export class ExportFileError extends Error {
   override readonly name = 'ExportFileError';
 }

@@ -16,7 +16,7 @@ function failureOf(read: () => unknown): string {
   return 'nothing is wrong';
 }
 
-/** Lines with right checks, as a program would write that means to deceive, or has a bug. */
+/** Returns lines with right checks, as a malicious or faulty program could write them. */
 function sealed(...records: object[]): Uint8Array {
   const check = new LineCheck();
   return bytes(records.map((record) => check.seal(record)).join(''));

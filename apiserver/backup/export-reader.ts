@@ -7,7 +7,7 @@ import { ObjectsDigest } from './objects-digest.ts';
 
 export interface ExportedObject {
   readonly key: string;
-  /** Where it was exported. */
+  /** Revision of the object in the exported database. */
   readonly revision: number;
   readonly data: Uint8Array;
 }
@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const lineFeed = 0x0a;
 
-/** Reads an export piece by piece, and believes nothing of it. Everything it throws is an ExportFileError. */
+/** Reads an export piece by piece, and checks all of it. Throws only ExportFileErrors. */
 export class ExportReader {
   readonly #check = new LineCheck();
   readonly #digest = new ObjectsDigest();
@@ -28,7 +28,7 @@ export class ExportReader {
   #manifest: ExportManifest | undefined;
   #summary: ExportSummary | undefined;
 
-  /** The objects whose lines end in this piece, in the order of their keys. */
+  /** Returns the objects whose lines end in this piece, in the order of their keys. */
   push(bytes: Uint8Array): readonly ExportedObject[] {
     const objects: ExportedObject[] = [];
     let from = 0;
@@ -42,7 +42,7 @@ export class ExportReader {
     return objects;
   }
 
-  /** To be called after the last piece: what the export says of itself, all of which is proved by then. */
+  /** Returns the manifest and the summary, both checked against the content. Call it after the last piece. */
   end(): ExportManifest & ExportSummary {
     if (this.#manifest === undefined && this.#line + this.#pieceBytes === 0) {
       throw new ExportFileError('it is empty: an export has a line at least for its beginning and one for its end');
@@ -81,7 +81,7 @@ export class ExportReader {
     return 'objects' in fields ? this.#readSummary(fields) : this.#readObject(fields);
   }
 
-  /** The format comes first: another one may check its lines otherwise. */
+  /** Reads the manifest. It checks the format first, since another format may have other line checks. */
   #readManifest(line: Buffer): undefined {
     const fields = parse(line);
     if (fields?.['homeostat'] !== 'export') return this.#refuse('it is not the first line of an export of homeostat');

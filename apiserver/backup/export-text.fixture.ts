@@ -15,7 +15,7 @@ export async function openDatabase(): Promise<Store> {
   return store;
 }
 
-/** Text of every script, with what JSON escapes and what it does not; and what is no text at all. */
+/** Text of several scripts, with characters that JSON escapes and others; and bytes that are no text. */
 const contents: readonly Uint8Array[] = [
   bytes('{}'),
   bytes(''),
@@ -27,7 +27,7 @@ const contents: readonly Uint8Array[] = [
   new Uint8Array(1.5 * 2 ** 20).fill(0x22),
 ];
 
-/** Each of the contents under two kinds, one of them Namespaced and in the core group. */
+/** Creates each of the contents under two kinds, one of them Namespaced and in the core group. */
 export function exampleObjects(): readonly Operation[] {
   return contents.flatMap((data, at) => [
     { op: 'create', key: key(`n${at}`), kind: 1, data },
@@ -46,7 +46,7 @@ export interface ReadExport {
   readonly proved: ExportManifest & ExportSummary;
 }
 
-/** Reads a whole export in pieces of so many bytes. */
+/** Reads a whole export in pieces of the given size. */
 export function readWhole(data: Uint8Array, pieceBytes: number = data.byteLength): ReadExport {
   const reader = new ExportReader();
   const objects: ExportedObject[] = [];

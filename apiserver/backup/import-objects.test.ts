@@ -8,7 +8,7 @@ import type { ReadExport } from './export-text.fixture.ts';
 import { importObjects } from './import-objects.ts';
 import { refuseUnfinishedImport } from './unfinished-import.ts';
 
-/** What import does between reading and writing, without a file. */
+/** Runs an import without a file. */
 function importOf(store: Store, { proved, objects }: ReadExport): Promise<void> {
   async function* pages(): AsyncGenerator<readonly ExportedObject[]> {
     for (let from = 0; from < objects.length; from += 300) yield objects.slice(from, from + 300);
@@ -24,7 +24,7 @@ async function exportOf(...operations: Operation[]): Promise<ReadExport> {
   return found;
 }
 
-/** A store that another one answers for, but for some calls. */
+/** Returns a store that delegates to another one, except for some calls. */
 function changed(store: Store, calls: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {

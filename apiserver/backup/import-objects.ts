@@ -7,17 +7,17 @@ import type { ExportedObject } from './export-reader.ts';
 import { ObjectsDigest } from './objects-digest.ts';
 import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinished-import.ts';
 
-/** No revision that a client of either database has seen names a new state. */
+/** Gap above the old revisions, so that no revision that a client of either database has seen names a new state. */
 const revisionGap = 1_000_000;
 
-/** One commit ends at whichever comes first. */
+/** Limits of one commit, which ends at whichever comes first. */
 const maxBatchObjects = 1000;
 const maxBatchBytes = 4 * 1024 * 1024;
 
 export interface ImportSource {
-  /** What the export says, proved by a first reading of all of it. */
+  /** Manifest and summary of the export, checked by a first reading of all of it. */
   readonly proved: ExportManifest & ExportSummary;
-  /** Its objects, by key. */
+  /** The objects of the export, by key. */
   readonly objects: AsyncIterable<readonly ExportedObject[]>;
 }
 
@@ -50,7 +50,7 @@ async function prepare(store: Store, { revision, sha256 }: ExportManifest & Expo
   await beginImport(store, sha256);
 }
 
-/** The objects of a part are the first ones of the export, since batches are written in its order, each as a whole. */
+/** Returns the last key that is stored. An unfinished import holds the first objects of the export, since batches are written in order, each as a whole. */
 async function lastKey(store: Store): Promise<string> {
   let last = '';
   for await (const page of store.scan()) {
@@ -84,7 +84,7 @@ class BatchWriter {
     const lost = batch.find((_, position) => 'conflict' in (outcomes[position] ?? { conflict: true }));
     if (lost)
       throw new StoreError('diverged', `${lost.key} could not be created: another program writes to the database`);
-    // An import has no history that anybody could resume from: the log would only be a second copy.
+    // No client can resume from the history of an import: its log would only be a second copy.
     await this.#store.compact(await this.#store.currentRevision(), maxBatchObjects);
   }
 

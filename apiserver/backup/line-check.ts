@@ -7,20 +7,20 @@ const pattern = new RegExp(`^,"check":"([0-9a-f]{${checkLength}})"}$`);
 const suffixLength = ',"check":""}'.length + checkLength;
 
 /**
- * The last field of each line, `check`, is a digest of the line before that field and of the line before it: a line
- * that was changed, dropped, doubled or moved shows at that very line.
+ * The last field of each line, `check`, is a digest of the rest of the line and of the check of the line before. So a line
+ * that was changed, dropped, doubled or moved is found at that very line.
  */
 export class LineCheck {
   #last = '';
 
-  /** The line of a record, with its check and a line feed. The record has at least one field. */
+  /** Returns the line of a record, with its check and a line feed. The record must have at least one field. */
   seal(record: object): string {
     const body = JSON.stringify(record).slice(0, -1);
     this.#last = this.#next(body);
     return `${body},"check":"${this.#last}"}\n`;
   }
 
-  /** Whether a line, without its line feed, is what was written, and follows the one before. */
+  /** True when a line, without its line feed, is as it was written and follows the one before. */
   accepts(line: Buffer): boolean {
     const end = Math.max(line.byteLength - suffixLength, 0);
     const found = pattern.exec(line.toString('latin1', end))?.[1];

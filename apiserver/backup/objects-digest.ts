@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What two databases have in common that hold the same objects: SHA-256 of key, length and bytes of each, by key.
- * Neither revisions nor the kind of database are in it; the kind of an object is in its key.
+ * A digest that is equal for two databases with the same objects: the SHA-256 of key, length and bytes of each, by key.
+ * It depends neither on revisions nor on the type of database. The key of an object includes its kind.
  */
 export class ObjectsDigest {
   readonly #hash = createHash('sha256');
@@ -17,7 +17,7 @@ export class ObjectsDigest {
     this.#objects += 1;
   }
 
-  /** Hexadecimal. Nothing can be added after it. */
+  /** Returns the digest in hexadecimal digits. Nothing can be added afterwards. */
   sum(): string {
     return this.#hash.digest('hex');
   }

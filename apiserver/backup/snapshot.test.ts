@@ -33,7 +33,7 @@ async function collected(snapshot: Snapshot, between: (page: readonly Row[]) => 
   return rows;
 }
 
-/** What the log says that there was at a revision. */
+/** Returns the state at a revision, computed from the log. */
 async function stateAt(store: Store, revision: number): Promise<readonly unknown[]> {
   const present = new Map<string, Change>();
   for (const change of await store.changes(0, 1_000_000)) {
@@ -59,7 +59,7 @@ function describeSnapshots(open: () => Promise<Store>): void {
     expect(await collected(await Snapshot.of(store), async () => undefined)).to.deep.equal([]);
   });
 
-  it('has what was there, whatever is changed, deleted and made while it is read', async () => {
+  it('has the objects of its revision, whatever is created, changed and deleted while it is read', async () => {
     await fill(store);
     const snapshot = await Snapshot.of(store);
     const expected = await stateAt(store, snapshot.revision);
@@ -86,7 +86,7 @@ function describeSnapshots(open: () => Promise<Store>): void {
     expect(rows.map(readable)).to.deep.equal(expected);
   });
 
-  it('has objects of a kind that is gone before it comes to them', async () => {
+  it('has objects of a kind that is removed before it is read', async () => {
     const created = await store.commit([creation('only', 2, 10), creation('other', 3, 10)]);
     const [only = 0, other = 0] = created.outcomes.map(revisionOf);
     const snapshot = await Snapshot.of(store);
@@ -99,7 +99,7 @@ function describeSnapshots(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('is of one revision under writers that never stop', async () => {
+  it('is of one revision, though writers never stop', async () => {
     await fill(store);
     let stopped = false;
     const writer = async (seed: number): Promise<void> => {
@@ -130,7 +130,7 @@ function describeSnapshots(open: () => Promise<Store>): void {
     await Promise.all(writers);
   });
 
-  it('fails when history goes that it needs', async () => {
+  it('fails when history that it needs is compacted', async () => {
     await fill(store);
     const snapshot = await Snapshot.of(store);
     const failure = await rejectionOf(

@@ -1,15 +1,15 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Row, Store } from '../store/store.ts';
 
-/** Bytes of objects that are remembered because they changed before the snapshot came to them. */
+/** Most bytes of objects that are remembered because they changed before the snapshot read them. */
 const maxRememberedBytes = 256 * 1024 * 1024;
 
 const changesPerPage = 1000;
 
 /**
- * All objects of a store as they were at one revision, while writes go on. Nothing is held still: the objects are read
- * in pages, and of each that has changed since the revision, the log knows what it was before. So what is kept in memory
- * is a page, and the former state of what changed meanwhile and is yet to come.
+ * All objects of a store as they were at one revision, while writes go on. Nothing is locked: the objects are read in pages,
+ * and the log has the former state of each object that has changed since the revision. Memory holds one page, and the former
+ * states of changed objects on later pages.
  */
 export class Snapshot {
   readonly revision: number;
@@ -18,7 +18,7 @@ export class Snapshot {
   #followed: number;
   /** The key of the last object given out. */
   #passed = '';
-  /** By key, what was there at the revision, of all that changed after it. */
+  /** The state at the revision of each object that has changed after it, by key. */
   readonly #past = new Map<string, Row | undefined>();
   #pastBytes = 0;
 
@@ -34,8 +34,8 @@ export class Snapshot {
   }
 
   /**
-   * The rows, in pages, by key in the order of code points; once. Rejects with CompactedError when the log is compacted
-   * faster than the pages are taken, and when more changed meanwhile than can be remembered (256 MiB).
+   * Yields the rows in pages, by key in the order of code points; can be called once. Rejects with CompactedError when the log
+   * is compacted faster than the pages are read, and with Error when more than 256 MiB of objects change meanwhile.
    */
   async *pages(): AsyncGenerator<readonly Row[], void, undefined> {
     for await (const page of this.#store.scan()) {
@@ -49,7 +49,7 @@ export class Snapshot {
     yield this.#restored([]);
   }
 
-  /** Reads all changes that the page read last may show. */
+  /** Reads all changes that the last page may already include. */
   async #follow(): Promise<void> {
     const target = await this.#store.currentRevision();
     while (this.#followed < target) {
@@ -71,7 +71,7 @@ export class Snapshot {
     }
   }
 
-  /** The rows of a page as they were; `last` is its last key, and without one it is the rest of all keys. */
+  /** Returns the rows of a page as they were at the revision. `last` is its last key; without it the page is the last one. */
   #restored(page: readonly Row[], last?: string): readonly Row[] {
     const rows = page.filter(({ key }) => !this.#past.has(key));
     const unchanged = rows.length;

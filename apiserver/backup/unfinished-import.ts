@@ -2,23 +2,23 @@ import type { Row, Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 
 /**
- * An object that is in a database for as long as its import is not finished: written before the first object, and
- * deleted when all of them are proved. Its kind has a number that the store gives to no name, so no model meets it.
+ * An object that marks a database whose import is not finished: written before the first object, and deleted once all have
+ * been checked. The store assigns the number of its kind to no name, so that no model ever reads it.
  */
 const marker = { kind: 0, key: '/import' } as const;
 
-/** True for the object that marks an unfinished import, which is nobody's. */
+/** True for the object that marks an unfinished import. */
 export function isMarker({ key }: Pick<Row, 'key'>): boolean {
   return key === marker.key;
 }
 
-/** The digest of the import that a database holds a part of; undefined where there is none. */
+/** Returns the digest of the unfinished import in a database; undefined when there is none. */
 export async function unfinishedImport(store: Store): Promise<string | undefined> {
   const row = await findMarker(store);
   return row && Buffer.from(row.data).toString('utf8');
 }
 
-/** Rejects with StoreError `refused` where an import has not been finished: what is there is a part, and a part of nobody knows what. */
+/** Rejects with StoreError `refused` when the database holds an unfinished import, and so an unknown part of the objects. */
 export async function refuseUnfinishedImport(store: Store): Promise<void> {
   if ((await unfinishedImport(store)) === undefined) return;
   const message =

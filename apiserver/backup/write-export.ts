@@ -5,16 +5,16 @@ import { LineCheck } from './line-check.ts';
 import { ObjectsDigest } from './objects-digest.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Where and when an export is made. */
+/** The database and time of an export. */
 export interface ExportOrigin {
   readonly epoch: string;
-  /** Milliseconds since 1970. */
+  /** Time of the export, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 
 /**
- * The text of an export, whole lines at a time: a manifest, a line for each object by key, and a last line with their number
- * and digest. Rejects as {@link Snapshot.pages} does; what was given out by then has no last line, and is no export.
+ * Yields the text of an export, whole lines at a time: a manifest, a line for each object by key, and a last line with their
+ * number and digest. Rejects as {@link Snapshot.pages} does; without its last line, the text is not an export.
  */
 export async function* writeExport(
   snapshot: Snapshot,
@@ -36,7 +36,7 @@ export async function* writeExport(
   yield check.seal({ objects, sha256: digest.sum() });
 }
 
-/** The bytes as they are stored: JSON text as a string, and anything that is no UTF-8 in base64. */
+/** Returns the record of an object: its bytes as a string, or in base64 when they are not UTF-8. */
 function recordOf({ key, revision, data }: Row): object {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   return isUtf8(bytes)

@@ -29,7 +29,7 @@ export async function openBuiltinKinds({
   await Promise.all(builtinKinds.map(async (kind) => table.whenReady(kind)));
 }
 
-/** What a kind adds to the rules of all kinds, if anything. */
+/** Returns the rules that a kind adds to those of all kinds, if any. */
 export function strategyOf(model: ModelDescriptor): KindStrategy | undefined {
   return isNamespaceKind(model) ? namespaceStrategy : undefined;
 }

@@ -21,14 +21,14 @@ const reference = {
 const source = { type: 'object', properties: { component: text, host: text } } as const;
 const series = { type: 'object', nullable: true, properties: { count, lastObservedTime: time } } as const;
 
-/** What both forms of an event have. */
+/** The fields that both forms of an event have. */
 const common = { eventTime: time, series, action: text, reason: text, type: text, reportingInstance: text } as const;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * An index over a path, under the name that Kubernetes' field selectors know. What is absent is the empty string, by which
- * clients ask for it: `involvedObject.namespace=`.
+ * Returns an index over a path, with its name in Kubernetes' field selectors. An absent value is the empty string, with which
+ * clients select it: `involvedObject.namespace=`.
  */
 function eventIndex(name: string, path = name): IndexSpec {
   const segments = path.split('.');
@@ -40,7 +40,7 @@ function eventIndex(name: string, path = name): IndexSpec {
   return new IndexSpec({ name, indexFunc: { multiValued: false, valuesOf: (event) => [read(event)] } });
 }
 
-/** The indexes of a field that refers to an object. */
+/** Returns the indexes of a field that refers to an object. */
 function referenceIndexes(field: string): readonly IndexSpec[] {
   const fields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
   return fields.map((each) => eventIndex(`${field}.${each}`));

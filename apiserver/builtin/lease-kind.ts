@@ -25,7 +25,7 @@ const schema = {
   },
 } as const;
 
-/** Nothing to sort by; a selector on it finds the lease of a term. */
+/** The index of the terms of leases; a selector on it finds the lease of a term. */
 const termIndex = 'term';
 
 interface Lease extends ApiObject {
@@ -33,8 +33,8 @@ interface Lease extends ApiObject {
 }
 
 /**
- * A lease that is held claims its term, by uid and transitions. The claim goes in the commit that hands the lease over, or
- * releases or deletes it: a commit of the leader before that requires it is refused from then on.
+ * A lease that is held claims its term, by uid and transitions. The commit that hands the lease over, releases or deletes it
+ * removes the claim. From then on, commits of the former leader, which require the claim, are refused.
  */
 const termOfLease = new IndexSpec<Lease>({
   name: termIndex,
@@ -64,7 +64,7 @@ export const leaseKind: ModelDescriptor = defineModel({
   indexes: [termOfLease],
 });
 
-/** What leases say of leaders. Both throw ApiError ServiceUnavailable while leases are not served yet. */
+/** Returns the rules that leases impose on leaders. Both throw ApiError ServiceUnavailable while leases are not served yet. */
 export function leaderRules(table: ResourceTable): LeaderRules {
   const served = (): Resource => {
     const leases = table.get(leaseKind);

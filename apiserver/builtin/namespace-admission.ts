@@ -10,8 +10,9 @@ import { notReady } from '../registry/kinds/resource.ts';
 import { namespaceKind } from './namespace-kind.ts';
 
 /**
- * Objects of Namespaced kinds are created in a namespace that is there, and not being deleted: their creation requires its
- * claim. Throws ApiError NotFound, naming the namespace, Forbidden, or ServiceUnavailable while namespaces are not served yet.
+ * Returns the rule that objects of Namespaced kinds are created only in a namespace that exists and is not being deleted: their
+ * creation requires its claim. The rule throws ApiError NotFound, naming the namespace, Forbidden, or ServiceUnavailable while
+ * namespaces are not served yet.
  */
 export function namespaceAdmission(table: ResourceTable): CreationRule {
   const getNamespaces = table.getterOf(namespaceKind);

@@ -7,7 +7,7 @@ import type { NamespaceObject } from './namespace-kind.ts';
 /** Selects a namespace by its name. */
 const nameLabel = 'kubernetes.io/metadata.name';
 
-/** Namespaces stay, Terminating, while `spec.finalizers` has something in it: until they are empty. */
+/** The rules of namespaces: a deleted one stays, Terminating, while `spec.finalizers` is not empty, that is until it has no objects. */
 export const namespaceStrategy: KindStrategy = {
   completeNew: (object) => complete(object, withOwnFinalizer(object)),
   completeNext: (next, stored) => complete(next, finalizersOf(stored)),
@@ -41,7 +41,7 @@ function complete(object: ApiObject, finalizers: readonly string[]): ApiObject {
   );
 }
 
-/** A name that is none is refused as such, not as a label. */
+/** Adds the label with the name. Leaves a malformed name alone, so that it is refused as a name and not as a label. */
 function withName(object: ApiObject): ApiObject {
   const { metadata } = object;
   if (checkDnsLabel(metadata.name).length > 0) return object;
@@ -60,7 +60,7 @@ function withPhase(object: NamespaceObject, phase: 'Active' | 'Terminating'): Na
   return isObject(object.status) ? { ...object, status: { ...object.status, phase } } : object;
 }
 
-/** null counts as absent. */
+/** True for an object, and for null, which counts as absent. */
 function isObject(value: unknown): boolean {
   return value === undefined || (typeof value === 'object' && !Array.isArray(value));
 }

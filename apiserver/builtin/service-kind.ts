@@ -3,7 +3,7 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
 /**
  * `v1 Service`, read-only and always empty: this server routes no traffic. The kind exists because
- * `kubectl cluster-info` lists the services of `kube-system`, and fails where the kind is unknown.
+ * `kubectl cluster-info` lists the services of `kube-system`, and fails when the kind is unknown.
  */
 export const serviceKind: ModelDescriptor = defineModel({
   gvk: 'v1/Service',

@@ -28,26 +28,26 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly reader: ObjectReader;
 }
 
-/** Objects of a kind that are collected at once when it closes: about a millisecond. */
+/** Most objects of a closing kind that are collected in one turn: about a millisecond. */
 const collectedAtOnce = 5_000;
 
-/** What is selected of a kind in one of its lives. */
+/** The selected objects of a kind while it is registered once. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
-  /** Undefined where there is nothing to prepare. */
+  /** Prepares the selection; returns undefined when there is nothing to prepare. */
   readonly prepare: () => Promise<unknown> | undefined;
 }
 
 /**
- * The objects of an informer in the server's own process: the server's cache, without a copy, never behind. While a kind
- * is not served, the objects that it had last are still there.
+ * Backs an informer in the server's process with the server's cache, without a copy and without a delay. While a kind is not
+ * served, the informer keeps the objects that the kind had last.
  */
 export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: LocalBackingParts<T>;
-  /** What objects were made of that are parsed at the moment. */
+  /** The shaped object of each parsed object. */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** What was there when it last stopped, of the life that it had then. */
+  /** The resource and its entries when the kind was last served. */
   #before: { readonly resource: Resource; readonly entries: readonly Entry[] } | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
@@ -84,10 +84,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     const followed = this.#select(resource);
     const prepared = followed.prepare();
     if (prepared !== undefined) await prepared;
-    // While it waited, nobody would have told.
+    // The kind may have closed during the wait, when nothing was subscribed to it.
     if (signal.aborted || resource.isClosed) return;
     this.#followed = followed;
-    // Subscribed in the same turn as the entries are read: no change falls between.
+    // Subscribed in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
     this.#tellDifferences(followed, sink);
     sink.open();
@@ -110,7 +110,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     this.#before = { resource, entries: followed.entries() };
   }
 
-  /** undefined: the signal aborted before. */
+  /** Returns the kind once it is served; undefined when the signal aborts before. */
   #whenServed(signal: AbortSignal): Promise<Resource | undefined> | Resource {
     const { table, model } = this.#parts;
     const served = (): Resource | undefined => table.get(model);
@@ -170,7 +170,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #tell(change: FeedChange, { resource, selects }: Followed, sink: BackingSink<T>): void {
     const seen = translate(change, selects);
     if (seen === undefined) return undefined;
-    // It was among no entries.
+    // A broken object was never among the entries.
     if (seen.type === 'DELETED' && change.previous !== undefined && isBroken(change.previous)) return undefined;
     const state = this.#stateOf(seen.entry, resource);
     if (seen.type === 'ADDED') return sink.added(state);
@@ -179,8 +179,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * The object is parsed when it is read: a hundred thousand of them may wait for a handler. In its own life of the kind,
-   * since the next one may be stored in another version.
+   * Returns the state of an entry, whose object is parsed only when it is read: a hundred thousand may wait for a handler. It is
+   * parsed by the resource it came from, since the next one of the kind may store another version.
    */
   #stateOf(entry: Entry, resource: Resource): KeyedObject<T> {
     const read = (): T => this.#read(entry, resource);

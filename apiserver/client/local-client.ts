@@ -61,7 +61,7 @@ export interface LocalClientParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly table: ResourceTable;
-  /** Knows the kinds that are not served at the moment. */
+  /** Returns the error for kinds that are not served at the moment. */
   readonly absent: { refusalOf(kind: StoredKind): ApiError | undefined };
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
@@ -73,7 +73,7 @@ export interface LocalClientParts {
   readonly fieldManager?: string;
 }
 
-/** The object as it is then, and the fields that it leaves to others. */
+/** The object after the apply, and the fields that were left to other managers. */
 export interface UncontestedApply<T extends ApiObject> {
   readonly object: T;
   readonly contested: readonly FieldCause[];
@@ -82,8 +82,8 @@ export interface UncontestedApply<T extends ApiObject> {
 /** The client of a plugin in the server's process. */
 export interface PluginClient extends Client {
   /**
-   * Server-side apply that leaves to others what is theirs: fields in conflict stay as they are, and come back as causes,
-   * a hundred at most. An object that is absent is created.
+   * Applies an object, but leaves fields of other managers alone: fields in conflict stay as they are, and are returned as
+   * causes, a hundred at most. Creates the object when it is absent.
    */
   applyUncontested<T extends ApiObject>(
     model: Model<T>,
@@ -92,7 +92,7 @@ export interface PluginClient extends Client {
   ): Promise<UncontestedApply<T>>;
 }
 
-/** The client of what runs in the server's own process: straight to the registry, and its cache is the server's. */
+/** The client for code in the server's process: it calls the registry directly, and shares the server's cache. */
 export class LocalClient implements PluginClient {
   readonly #parts: LocalClientParts;
 
@@ -100,7 +100,7 @@ export class LocalClient implements PluginClient {
     this.#parts = parts;
   }
 
-  /** The same client, but for whose writes its writes are. */
+  /** Returns a client whose writes are those of another writer. */
   as(writer: Writer, fieldManager: string): LocalClient {
     return new LocalClient({ ...this.#parts, writer, fieldManager });
   }
@@ -239,7 +239,7 @@ export class LocalClient implements PluginClient {
     return this.#answer(await this.#parts.registry.apply(resource, key, body, this.#written(options)));
   }
 
-  /** The writer last: it is nothing that a caller decides. */
+  /** Adds the writer to the options, last, so that a caller cannot override it. */
   #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer; readonly fieldManager: string } {
     const { writer = 'service', fieldManager: own = 'homeostat' } = this.#parts;
     const { fieldManager = own } = options;
@@ -247,7 +247,7 @@ export class LocalClient implements PluginClient {
     return Object.assign({}, options, { fieldManager, writer });
   }
 
-  /** Waits while the kind is being indexed; ServiceUnavailable or NotFound when it is not registered. */
+  /** Returns the resource of a model; waits while the kind is being indexed. @throws ApiError ServiceUnavailable or NotFound when it is not registered. */
   #resource(model: Model): Promise<Resource> | Resource {
     return this.#ready(descriptorOf(model));
   }
@@ -286,16 +286,16 @@ export class LocalClient implements PluginClient {
   }
 }
 
-/** What an object says of its kind has no plural. */
+/** The kind to find; it has no plural when it comes from an object. */
 type Wanted = GroupVersionKind & { readonly plural?: string };
 
-/** Objects may be stored in a version that nobody may ask for. */
+/** Returns the resource; refuses a version in which objects are only stored and not served. */
 function offered(resource: Resource): Resource {
   if (resource.model.served !== false) return resource;
   throw new ApiError('NotFound', `${resource.apiVersion} ${resource.model.kind} is not served`);
 }
 
-/** A private copy, as JSON: what a program sends is judged exactly as it would be over HTTP. */
+/** Returns a private copy as JSON, so that the object of a program is validated exactly as one that comes over HTTP. */
 function bodyOf(value: unknown): BodySource {
   const first = measuredCopy(value, objectLimits);
   let isTaken = false;

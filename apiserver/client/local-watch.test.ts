@@ -16,7 +16,7 @@ describe('a local watch of a kind that is being indexed', () => {
     const next = new LocalWatch(parts(), { signal: stop.signal }).next();
     stop.abort();
     expect(await next).to.deep.equal(over);
-    // Whatever were asked of this resource would be an error.
+    // Any use of this resource would fail.
     served({} as Resource);
     await new Promise((resolve) => setImmediate(resolve));
   });

@@ -22,7 +22,7 @@ export interface LocalWatchParts {
 interface Place {
   readonly resource: Resource;
   readonly selection: Selection;
-  /** Objects that are told as ADDED first. */
+  /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
   readonly release: () => void;
   revision: number;
@@ -30,8 +30,8 @@ interface Place {
 }
 
 /**
- * A watch without a connection. One `next` at a time, as `for await` does it. Rejects with Expired when its place in the
- * feed is gone, or the kind is; `return`, and the signal, end it also while a `next` waits.
+ * A watch without a connection. It allows one `next` at a time, as `for await` calls it. Rejects with Expired when its place in
+ * the feed is gone, or the kind is no longer served. `return` and the signal end it even while a `next` waits.
  */
 export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
   readonly #parts: LocalWatchParts;
@@ -77,7 +77,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** undefined: it is over before there is a place; a kind may be being indexed for minutes. */
+  /** Returns the place in the feed; undefined when the watch ends before. Indexing a kind can take minutes. */
   async #opened(): Promise<Place | undefined> {
     const { signal } = this.#options;
     let end = (): void => {};
@@ -107,7 +107,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     const selection = selectionOf(lister, resource, this.#options);
     const prepared = withInitial ? selection.prepare() : undefined;
     if (prepared !== undefined) await prepared;
-    // While it waited for memory, nobody would have told.
+    // The kind may have closed while the watch waited for memory.
     this.#isClosed = resource.isClosed;
     const notify = (): void => this.#wakeUp();
     const unsubscribe = resource.feed.subscribe(notify);
@@ -120,7 +120,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     return {
       resource,
       selection,
-      // Entries and revision in one turn: what changes later is in the feed.
+      // Entries and revision are read in one turn, so that later changes are in the feed.
       initial: (withInitial ? selection.entries() : [])[Symbol.iterator](),
       revision: withInitial || after === 0 ? revisions.current : after,
       markInitialEnd: sendInitialEvents === true && allowBookmarks === true,

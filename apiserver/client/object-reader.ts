@@ -10,7 +10,7 @@ const parsedFactor = 4;
 
 const maxCachedBytes = 64 * 1024 * 1024;
 
-/** Parsed objects, deeply frozen, made on demand and kept for a while; their identity is not promised. */
+/** Parses objects on demand, deeply frozen, and keeps them for a while. Two reads may return different copies. */
 export class ObjectReader {
   readonly #parsed = new LRUCache<Entry, ApiObject>({
     maxSize: maxCachedBytes,
@@ -29,7 +29,7 @@ export class ObjectReader {
     return object as T;
   }
 
-  /** The JSON that an object was read from, as it stands in memory: frozen, the object cannot differ from it. */
+  /** Returns the JSON that an object was read from; the object is frozen, so it cannot differ from it. */
   bytesOf(object: object): Buffer | undefined {
     return this.#bytes.get(object);
   }

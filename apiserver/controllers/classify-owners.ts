@@ -1,27 +1,27 @@
 import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
 import type { Resource } from '../registry/kinds/resource.ts';
 
-/** What an object's owners are, which decides whether it may stay. */
+/** The state of an object's owners, which decides whether the object stays. */
 export type Owners =
   | {
       readonly kind: 'known';
-      /** There, and not about to go with its dependents. */
+      /** Owners that exist and do not wait for their dependents. */
       readonly solid: readonly OwnerReference[];
-      /** Not there: no object of that name in the namespace, or one with another UID. */
+      /** Owners that do not exist: the namespace has no object of that name, or one with another UID. */
       readonly dangling: readonly OwnerReference[];
-      /** Deleted in the foreground: they wait for this object. */
+      /** Owners that are deleted in the foreground, and wait for this object. */
       readonly waiting: readonly OwnerReference[];
     }
-  /** The kind of this one is not served, so that nobody knows whether it is there. */
+  /** The kind of this owner is not served, so it is unknown whether the owner exists. */
   | { readonly kind: 'unknown'; readonly owner: OwnerReference }
-  /** This one is stored and cannot be read: it may be the owner. */
+  /** This owner is stored and cannot be read, so it may be the owner. */
   | { readonly kind: 'broken'; readonly owner: OwnerReference }
-  /** This one is in a namespace, and the object in none: it can be no owner, and the object is left alone. */
+  /** This owner is in a namespace and the object is not, so it cannot own the object, which is left alone. */
   | { readonly kind: 'misplaced'; readonly owner: OwnerReference };
 
 type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'broken' | 'misplaced';
 
-/** `find` answers the kind of a reference, when it is served. */
+/** Classifies the owners of an object. `find` returns the kind of a reference when it is served. */
 export function classifyOwners({ metadata }: ApiObject, find: (owner: OwnerReference) => Resource | undefined): Owners {
   const known: Record<'solid' | 'dangling' | 'waiting', OwnerReference[]> = { solid: [], dangling: [], waiting: [] };
   for (const owner of metadata.ownerReferences ?? []) {

@@ -14,10 +14,10 @@ export const defaultEventTtlMs = 3_600_000;
 /** Time between two searches for expired events, while there are any; shorter when `eventTtlMs` is. */
 const intervalMs = 60_000;
 
-/** Events judged, and deleted, at the same time; requests get their turn in between. */
+/** Events that are checked, and deleted, in one turn; requests run in between. */
 const judgedAtOnce = 100;
 
-/** Deletions of one pass: a flood of old events goes in pieces, {@link pauseMs} apart. */
+/** Most deletions of one pass; many old events are deleted in several passes, {@link pauseMs} apart. */
 const deletedPerPass = 1000;
 
 const pauseMs = 1000;
@@ -27,13 +27,13 @@ export interface EventExpiryOptions {
   readonly table: ResourceTable;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** From an event's last occurrence to its deletion. */
+  /** Time from an event's last occurrence to its deletion. */
   readonly eventTtlMs: number;
 }
 
 /**
- * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. Whether one has expired stands in the
- * event itself, so several replicas may delete the same ones; one that occurs again meanwhile stays.
+ * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The event itself tells when it expires,
+ * so several replicas may delete the same ones. An event that occurs again meanwhile stays.
  */
 export class EventExpiry {
   readonly #options: EventExpiryOptions;
@@ -99,7 +99,7 @@ export class EventExpiry {
     return [...this.#followed.keys()].some(({ cache }) => cache.size > 0);
   }
 
-  /** False when there is more to delete than one pass takes. */
+  /** Deletes expired events; returns false when there are more than one pass deletes. */
   async #pass(): Promise<boolean> {
     let left = deletedPerPass;
     try {
@@ -113,7 +113,7 @@ export class EventExpiry {
     return true;
   }
 
-  /** How many were tried, of those that are older than the time to live: an event never occurs before its creation. */
+  /** Deletes expired events and returns the number of attempts. It checks only events older than the time to live, since an event never occurs before its creation. */
   async #deleteExpired(resource: Resource, most: number): Promise<number> {
     const created = resource.cache.index('metadata.creationTimestamp')?.values;
     if (created === undefined) return 0;
@@ -145,7 +145,7 @@ export class EventExpiry {
   }
 }
 
-/** The fields of both forms of an event that tell when it was seen; it is what clients made of it. */
+/** The fields of both forms of an event that tell when it occurred; clients may have written any value. */
 interface EventTimes {
   readonly lastTimestamp?: unknown;
   readonly deprecatedLastTimestamp?: unknown;
@@ -153,7 +153,7 @@ interface EventTimes {
   readonly series?: { readonly lastObservedTime?: unknown } | null;
 }
 
-/** Reporters have clocks of their own: a time that is further ahead than an event lives is not believed. */
+/** True for an expired event. Reporters have clocks of their own, so a time further ahead than an event's lifetime is ignored. */
 function isExpired(event: ApiObject & EventTimes, nowMs: number, ttlMs: number): boolean {
   if (event.metadata.deletionTimestamp !== undefined) return false;
   const { lastTimestamp, deprecatedLastTimestamp, eventTime, series } = event;

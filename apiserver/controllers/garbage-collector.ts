@@ -27,28 +27,28 @@ export interface GarbageCollectorOptions {
   readonly logger: Logger;
 }
 
-/** What waits until a kind is served; without a name, until any is. */
+/** An object that waits until a kind is served; without a name, until any kind is. */
 interface Undecided {
   readonly node: Node;
   readonly kind: string | undefined;
 }
 
-/** Writes that wait together are committed together, and others write as well. */
+/** Objects handled at the same time, so that their writes are committed together and other writers get a share. */
 const handledAtOnce = 100;
 
-/** Objects of a kind that are noted at once when it comes to be served: some milliseconds. */
+/** Most objects of a newly served kind that are read in one step: some milliseconds. */
 const learnedAtOnce = 5000;
 
-/** Objects of a larger kind that one step looks at. */
+/** Objects of a larger kind that one step reads. */
 const learnedPerStep = 1000;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;
 
 /**
- * Kubernetes' garbage collection: deletes objects whose owners are all gone, and lets go what is deleted in the foreground
- * (`foregroundDeletion`) or without its dependents (`orphan`) when these are gone, or have lost the reference. An owner
- * whose kind is not served is unknown, which is not gone. All that it has to do stands in the objects, so it goes on
- * after a restart, and several replicas may do the same work at the same time.
+ * Kubernetes' garbage collection: deletes objects whose owners are all gone. Removes the finalizers of objects that are
+ * deleted in the foreground (`foregroundDeletion`) or without their dependents (`orphan`), once the dependents are gone or
+ * have lost the reference. An owner whose kind is not served is unknown, and does not count as gone. The objects hold all
+ * state, so the work goes on after a restart, and several replicas may do it at the same time.
  */
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
@@ -57,12 +57,12 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /** Kinds whose objects are not all known yet: nothing is decided until they are. */
+  /** Kinds whose objects are still being read; nothing is decided until that is done. */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
-  /** What waits until an owner that cannot be read is replaced or deleted. */
+  /** Objects that wait until an owner that cannot be read is replaced or deleted. */
   readonly #behindBroken = new Map<string, Node>();
-  /** Where the owner of the last dangling reference is: those of one owner come one after the other. */
+  /** Namespace of the owner of the last dangling reference; references to one owner follow each other. */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 
   constructor(options: GarbageCollectorOptions) {
@@ -108,7 +108,7 @@ export class GarbageCollector {
     this.#onLearned(opened);
   }
 
-  /** Takes note of the objects of a kind that is served from now on. What changes meanwhile is noted by {@link #onChange}. */
+  /** Adds the objects of a newly served kind to the graph. {@link #onChange} adds those that change meanwhile. */
   *#learn(resource: Resource): Steps<void> {
     let learned = 0;
     for (const entry of resource.cache.entries()) {
@@ -133,7 +133,7 @@ export class GarbageCollector {
   }
 
   #onLearned(opened: string): void {
-    // A blocker may have gone, and a dependent that nobody knew may be here.
+    // A blocker may be gone, and an unknown dependent may have appeared.
     for (const node of this.#graph.leaving()) this.#queue.add(node);
     for (const [id, { node, kind }] of this.#undecided) {
       if (kind !== undefined && kind !== opened) continue;
@@ -147,13 +147,13 @@ export class GarbageCollector {
     this.#followed.get(kind)?.unsubscribe();
     this.#followed.delete(kind);
     if (this.#graph.isEmpty && this.#undecided.size === 0) return;
-    // Commits that are under way still change the kind, and nobody follows it.
+    // Commits under way still change the kind, and nothing is subscribed to it any more.
     const release = this.#release(resource, [...resource.cache.entries()]);
     if (resource.cache.size <= learnedAtOnce) allSteps(release);
     else this.#beginLearning(runInTurns(release));
   }
 
-  /** Forgets the objects of a kind that is not served any more. It may be served again before that is done. */
+  /** Removes the objects of a kind that is no longer served. The kind may be served again before that is done. */
   *#release(resource: Resource, entries: readonly Entry[]): Steps<void> {
     const kind = kindName(resource.model.group, resource.model.kind);
     for (const [at, entry] of entries.entries()) {
@@ -163,7 +163,7 @@ export class GarbageCollector {
       if (this.#undecided.get(id)?.node.resource === resource) this.#undecided.delete(id);
       if (at % learnedPerStep === 0) yield;
     }
-    // Nobody says here when these owners go.
+    // No event tells when these owners are deleted.
     for (const [at, { uid }] of entries.entries()) {
       for (const node of this.#graph.dependentsOf(uid)) {
         if (this.#followed.has(kind)) this.#queue.add(node);
@@ -208,7 +208,7 @@ export class GarbageCollector {
     } catch (error) {
       if (isNotFound(error)) return;
       if (!isConflict(error)) throw error;
-      // Others may have changed it: it is looked at again when that is known here.
+      // Another replica may have changed the object: check it again once that change is known here.
       await this.#options.revisions.reach(undefined);
       this.#queue.add(node);
     }
@@ -245,7 +245,7 @@ export class GarbageCollector {
     return this.#delete(node, object, waiting.length > 0);
   }
 
-  /** Without an owner; an owner that waits for it waits for its dependents as well. */
+  /** Deletes an object without owners. When an owner waits for it, the owner waits for its dependents, too. */
   async #delete(node: Node, object: ApiObject, isAwaited: boolean): Promise<void> {
     const { registry, logger } = this.#options;
     const { uid, resourceVersion } = object.metadata;
@@ -258,13 +258,13 @@ export class GarbageCollector {
     try {
       await remove({ uid, resourceVersion });
     } catch (error) {
-      // The kind's own rule, which stays; what a plugin refuses it may grant later.
+      // The kind's own rule does not change, so this is final; a plugin may allow later what it refuses now.
       if (reasonOf(error) === 'Forbidden' && node.resource.rules.strategy !== undefined) {
         logger.warn({ err: error, object: idOf(node) }, 'not collected, though its owners are gone');
         return;
       }
       if (!isConflict(error) || !this.#hasOwnersOf(node, object)) throw error;
-      // Changed, and not in what it was judged by: what is changed all the time has to go as well.
+      // The change is not one of owners. An object that changes all the time must be deleted, too.
       await remove({ uid });
     }
     logger.debug({ object: idOf(node) }, 'deleted: its owners are gone');
@@ -282,10 +282,10 @@ export class GarbageCollector {
     await this.#change(node, object, { ownerReferences: ownerReferences.filter(isKept) });
   }
 
-  /** Takes the finalizer away from what stays for the sake of its dependents, when it need not any longer. */
+  /** Removes the finalizer of an object that waited for its dependents, once it need not wait any longer. */
   async #letGo(node: Node, uid: string): Promise<void> {
     if (this.#graph.holds(uid)) return;
-    // Others may have made dependents.
+    // Other replicas may have created dependents.
     await this.#options.revisions.reach(undefined);
     const entry = node.resource.cache.get(node.key);
     if (this.#queue.isStopped || entry?.uid !== uid || !staysFor(entry) || this.#graph.holds(uid)) return;
@@ -293,7 +293,7 @@ export class GarbageCollector {
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
     const isAwaited = await this.#options.unserved.some(isDependent);
-    // A kind that came meanwhile is not unserved any more, and its dependents are not known yet.
+    // A kind that is served by now counts as served, but its dependents are not known yet.
     if (this.#learning.size > 0) return this.#queue.add(node);
     if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });
@@ -312,12 +312,12 @@ export class GarbageCollector {
     await this.#options.registry.patch(node.resource, keyOf(object), { type: 'merge', patch }, asService);
   }
 
-  /** The kind of a reference, when it is served. */
+  /** Returns the kind of a reference when it is served. */
   #kindOf(owner: OwnerReference): Resource | undefined {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
-  /** A mistake that would otherwise show itself as an object that vanishes. */
+  /** Warns of a mistake that would otherwise only show as an object that vanishes. */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
     const { table, logger } = this.#options;
     const owners = this.#kindOf(owner);
@@ -334,12 +334,12 @@ export class GarbageCollector {
   }
 }
 
-/** It is declared deleted, and waits for something to be done with its dependents. */
+/** True for an object that is being deleted and waits for its dependents. */
 function staysFor(entry: Entry): entry is Entry & { readonly deletion: 'Foreground' | 'Orphan' } {
   return entry.deletion === 'Foreground' || entry.deletion === 'Orphan';
 }
 
-/** The version says nothing of who owns: a kind has the same objects in all of them. */
+/** Returns the group; the version does not matter for owners, since a kind has the same objects in all versions. */
 function groupOf({ apiVersion }: OwnerReference): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);

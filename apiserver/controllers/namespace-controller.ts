@@ -28,7 +28,7 @@ export interface NamespaceControllerOptions {
 const deletedAtOnce = 100;
 
 /**
- * How long a namespace that is declared deleted keeps its objects, so that `kubectl delete -f` of a file with the namespace and
+ * Time for which a deleted namespace keeps its objects, so that `kubectl delete -f` of a file with the namespace and
  * its objects finds each of them. Kubernetes' `namespaceDeletionGracePeriod`.
  */
 const graceMs = 5000;
@@ -36,15 +36,15 @@ const graceMs = 5000;
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 
 /**
- * Empties namespaces that are declared deleted, after a grace, and then lets them go. What it has to do stands in the
- * namespaces themselves, so it goes on after a restart; several replicas may do the same work at the same time. A namespace
- * with objects of a kind that is not served stays until it is. Creations require the namespace's claim, so memory has every
- * object of a namespace that is declared deleted.
+ * Empties namespaces that are being deleted, after a grace period, and then removes their finalizer. The namespaces hold all
+ * state, so the work goes on after a restart, and several replicas may do it at the same time. A namespace with objects of a
+ * kind that is not served stays until the kind is served. Creations require the namespace's claim, so memory has every object
+ * of a namespace that is being deleted.
  */
 export class NamespaceController {
   readonly #options: NamespaceControllerOptions;
   readonly #unsubscribe = new Map<Resource, () => void>();
-  /** Names of the namespaces that are declared deleted; with a timer, while their grace lasts. */
+  /** Names of the namespaces that are being deleted; each with a timer during its grace period. */
   readonly #terminating = new Map<string, Timer | undefined>();
   readonly #queue: WorkLoop<string>;
 
@@ -61,7 +61,7 @@ export class NamespaceController {
     options.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
-  /** Makes the namespace `default` where it is absent; another replica may be faster. */
+  /** Creates the namespace `default` when it is absent; another replica may be faster. */
   async ensureDefault(): Promise<void> {
     const { registry, table } = this.#options;
     const namespaces = await table.whenReady(namespaceKind);
@@ -74,7 +74,7 @@ export class NamespaceController {
     }
   }
 
-  /** Nothing is under way. Namespaces whose grace is not over do not count. */
+  /** True when nothing is under way. Namespaces in their grace period do not count. */
   isIdle(): boolean {
     return this.#queue.isIdle();
   }
@@ -93,7 +93,7 @@ export class NamespaceController {
       : (change: FeedChange) => this.#onObject(change);
     this.#unsubscribe.set(resource, resource.feed.subscribe(onChange));
     if (isNamespaces) for (const entry of resource.cache.entries()) this.#note(entry);
-    // Objects of this kind may be what is left of them.
+    // Objects of this kind may be the last ones of these namespaces.
     for (const name of this.#terminating.keys()) this.#wake(name);
   }
 
@@ -119,13 +119,13 @@ export class NamespaceController {
     this.#terminating.set(name, grace);
   }
 
-  /** The last object may be gone. Should one be created meanwhile, it is deleted, too. */
+  /** Wakes a namespace when one of its objects is deleted, which may be the last, or created, which must be deleted, too. */
   #onObject({ type, entry }: FeedChange): void {
     const { namespace } = entry;
     if (type !== 'MODIFIED' && namespace !== undefined) this.#wake(namespace);
   }
 
-  /** Looks at a namespace that is declared deleted, once its grace is over. */
+  /** Handles a namespace that is being deleted, once its grace period is over. */
   #wake(name: string): void {
     if (this.#terminating.has(name) && this.#terminating.get(name) === undefined) this.#queue.add(name);
   }
@@ -150,15 +150,15 @@ export class NamespaceController {
   }
 
   async #empty(name: string): Promise<void> {
-    // A namespace of that name may be there again.
+    // A new namespace of that name may exist.
     await this.#options.revisions.reach(undefined);
     if (!this.#terminating.has(name)) return;
     await this.#deleteContents(name);
-    // What finalizers hold goes later, and that is a change. So is what comes late, and a kind that comes to be served.
+    // Later changes wake it again: an object loses its finalizers, one is created late, or a kind is served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
   }
 
-  /** What is refused keeps no other kind from going. Rejects with the first failure. */
+  /** Deletes the objects of a namespace. A refusal does not stop the other kinds. Rejects with the first failure. */
   async #deleteContents(name: string): Promise<void> {
     const failures: unknown[] = [];
     for (const [resource, entries] of this.#contents(name)) {
@@ -176,7 +176,7 @@ export class NamespaceController {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** The objects of a namespace by kind, without kinds that have none. */
+  /** Returns the objects of a namespace by kind, without kinds that have none. */
   #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
     const namespaced = this.#options.table.served().filter(({ model }) => model.scope === 'Namespaced');
     return namespaced.flatMap((resource) => {
@@ -187,7 +187,7 @@ export class NamespaceController {
   }
 
   /**
-   * Whether the store has objects of the namespace: of kinds that are not served now, or not yet. Reads every key.
+   * True when the store has objects of the namespace, of kinds that are not served now. Reads every key.
    */
   async #isInStore(name: string): Promise<boolean> {
     for await (const rows of this.#options.store.scan()) {
@@ -225,7 +225,7 @@ function isUndeclared({ deletion }: Entry): boolean {
   return deletion === undefined;
 }
 
-/** Not a namesake that came meanwhile. */
+/** Restricts a write to this object, and excludes a new one of the same name. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? {} : { preconditions: { uid } };
 }

@@ -12,12 +12,12 @@ interface Dependent extends Node {
   readonly blocks: boolean;
 }
 
-/** One that is declared deleted, and stays until its dependents are gone (Foreground) or let go (Orphan). */
+/** An object that is being deleted, and stays until its dependents are gone (Foreground) or released (Orphan). */
 interface Leaving extends Node {
   readonly policy: 'Foreground' | 'Orphan';
 }
 
-/** Distinguishes objects of all kinds. */
+/** Returns an id that is unique among the objects of all kinds. */
 export function idOf({ resource, key }: Node): string {
   return resource.keyPrefix + key;
 }
@@ -36,18 +36,18 @@ export class OwnerGraph {
       this.#dependents.set(owner.uid, dependents);
       const id = idOf({ resource, key });
       const known = dependents.get(id);
-      // Of two references to one owner either may block.
+      // Either of two references to one owner may block.
       const blocks = owner.blocks || (known?.resource === resource && known.blocks);
       dependents.set(id, { resource, key, uid, blocks });
     }
   }
 
-  /** Whether no object has an owner, or stays for the sake of dependents. */
+  /** True when no object has an owner, or waits for dependents. */
   get isEmpty(): boolean {
     return this.#dependents.size + this.#leaving.size === 0;
   }
 
-  /** Removes an object as the object of this resource: the same kind may have come back as another one. */
+  /** Removes an object of this resource; the same kind may be registered again as another resource. */
   remove(resource: Resource, { key, uid, owners = [], deletion }: Entry): void {
     if (uid !== undefined && deletion !== undefined && this.#leaving.get(uid)?.resource === resource)
       this.#leaving.delete(uid);
@@ -67,12 +67,12 @@ export class OwnerGraph {
     return this.#dependents.has(uid ?? '');
   }
 
-  /** All that stay for the sake of their dependents. */
+  /** Returns all objects that wait for their dependents. */
   leaving(): Iterable<Node> {
     return this.#leaving.values();
   }
 
-  /** The owners of an object that stay for the sake of their dependents. */
+  /** Yields the owners of an object that wait for their dependents. */
   *leavingOwners({ owners = [] }: Entry): Generator<Leaving> {
     for (const { uid } of owners) {
       const owner = this.#leaving.get(uid);
@@ -80,21 +80,21 @@ export class OwnerGraph {
     }
   }
 
-  /** Whether an object has an owner, of this UID, that lets its dependents go. */
+  /** True when the object with this UID is being deleted without its dependents. */
   isOrphaning(uid: string): boolean {
     return this.#leaving.get(uid)?.policy === 'Orphan';
   }
 
-  /** Whether one that stays for the sake of its dependents has to stay on. */
+  /** True when an object that waits for its dependents must still wait. */
   holds(uid: string): boolean {
     const owner = this.#leaving.get(uid);
     if (owner?.policy === 'Orphan') return this.hasDependents(uid);
-    // Objects that wait for each other would wait for ever: the first one that is asked goes first.
+    // Objects that wait for each other would wait for ever, so the first one that is checked is released first.
     for (const blocker of this.#blockersOf(uid)) if (!this.#waitsFor(blocker, uid)) return true;
     return false;
   }
 
-  /** Dependents that have to go before this one, which is deleted in the foreground. */
+  /** Yields the dependents that must be deleted before this object, which is deleted in the foreground. */
   *#blockersOf(uid: string): Generator<string> {
     const owner = this.#leaving.get(uid);
     if (owner?.policy !== 'Foreground') return;
@@ -102,7 +102,7 @@ export class OwnerGraph {
       if (each.blocks && mayOwn(owner, each)) yield each.uid ?? '';
   }
 
-  /** Whether an object waits for another, or for one that waits for it, and so on. */
+  /** True when an object waits for another one, directly or through others. */
   #waitsFor(uid: string, other: string): boolean {
     const seen = new Set([uid]);
     for (const each of seen) {
@@ -113,7 +113,7 @@ export class OwnerGraph {
   }
 }
 
-/** What is in no namespace cannot be owned by what is in one; it is never deleted for that. */
+/** True when an owner may own a dependent: an object outside namespaces cannot be owned by one in a namespace, and is never deleted because of it. */
 function mayOwn(owner: Node, dependent: Node): boolean {
   return owner.resource.model.scope !== 'Namespaced' || dependent.resource.model.scope === 'Namespaced';
 }

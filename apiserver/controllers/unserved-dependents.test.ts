@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { UnservedDependents } from './unserved-dependents.ts';
 
 describe('dependents of kinds that are not served', () => {
-  it('are a failure for who asks alone, when the database cannot be read while a kind is taken back', async () => {
+  it('fail only for the caller when the database cannot be read while a kind is removed', async () => {
     const closed: ((resource: Resource) => void)[] = [];
     const table = { on: (_event: string, listener: (resource: Resource) => void) => closed.push(listener) };
     let fail = (_error: Error): void => {};
@@ -18,7 +18,7 @@ describe('dependents of kinds that are not served', () => {
       },
     };
     const dependents = new UnservedDependents({
-      // Only what is asked of them.
+      // Only the methods that are called.
       store: store as unknown as Store,
       table: table as unknown as ResourceTable,
       log: new UnservedLog(0),

@@ -16,7 +16,7 @@ type IsDependent = (owner: OwnerReference) => boolean;
 
 /**
  * Finds dependents among stored objects of kinds that are not served: not yet, no longer, or by other processes only.
- * Which kinds these may be is learned from every key, once; then only their own objects are read.
+ * It reads every key once to find these kinds; after that it reads only their objects.
  */
 export class UnservedDependents {
   readonly #options: UnservedDependentsOptions;
@@ -37,13 +37,13 @@ export class UnservedDependents {
     );
   }
 
-  /** Whether some object has a reference like that. One look is for all who have asked when it begins. */
+  /** True when some object has a matching reference. One search serves all calls that were made before it begins. */
   async some(isDependent: IsDependent): Promise<boolean> {
     this.#asked.add(isDependent);
     return (await this.#looks.get()).has(isDependent);
   }
 
-  /** Those who have asked, and are right. */
+  /** Returns the predicates that match a stored reference. */
   async #look(): Promise<ReadonlySet<IsDependent>> {
     const { store, table, log } = this.#options;
     const asked = this.#asked;
@@ -62,7 +62,7 @@ export class UnservedDependents {
     return found;
   }
 
-  /** The kinds that the store had when it was first read, and after history was lost, when others may have come. */
+  /** Returns the kinds of the store. It reads them once, and again after history was lost, when there may be new ones. */
   #stored(): Promise<Set<number>> {
     const { losses } = this.#options.log;
     if (this.#kinds?.losses !== losses) {
@@ -82,7 +82,7 @@ export class UnservedDependents {
   }
 }
 
-/** What the keys of a kind begin with. Of a whole database: it has to be quick. */
+/** Returns the part of a key that names its kind. Called for every key of a database, so it must be fast. */
 function kindPartOf(key: string): string {
   return key.split('/', 4).join('/');
 }
@@ -94,7 +94,7 @@ function ownersOf({ data }: Row): readonly OwnerReference[] {
   return bytes.includes(ownersField) ? readOwners(bytes) : [];
 }
 
-/** An object that cannot be read counts as one without owners: it does not hold up the deletion of any. */
+/** Returns the owners of an object. An unreadable object counts as one without owners, so that it delays no deletion. */
 function readOwners(bytes: Buffer): readonly OwnerReference[] {
   try {
     const { metadata }: Partial<ApiObject> = decodeObject(bytes);

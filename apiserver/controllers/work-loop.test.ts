@@ -37,7 +37,7 @@ describe('WorkLoop', () => {
     expect(most).to.equal(100);
   });
 
-  it('works on many at a time, also where they come while one is under way', async () => {
+  it('works on many at a time, even when they arrive while one is under way', async () => {
     const running = new Set<string>();
     const { open, opened } = gate();
     const queue = new WorkLoop(
@@ -58,7 +58,7 @@ describe('WorkLoop', () => {
     await eventually(() => queue.isIdle());
   });
 
-  it('lets other turns of the event loop pass while it has much to do', async () => {
+  it('yields to other turns of the event loop while it has much to do', async () => {
     let turns = 0;
     const queue = new WorkLoop(
       {
@@ -80,7 +80,7 @@ describe('WorkLoop', () => {
     expect(turns).to.be.above(5);
   });
 
-  it('tries again later what failed, each time after twice the wait', async () => {
+  it('retries a failed item, each time after twice the wait', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const failures: unknown[] = [];
@@ -104,7 +104,7 @@ describe('WorkLoop', () => {
     expect(failures).to.have.length(3);
   });
 
-  it('waits longer each time for what fails, though others succeed meanwhile', async () => {
+  it('waits longer after each failure of an item, though others succeed meanwhile', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const queue = new WorkLoop({
@@ -154,7 +154,7 @@ describe('WorkLoop', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('runs an item once more when it is added while it is under way, and not beside itself', async () => {
+  it('runs an item that is added while it is under way once more, and never twice at a time', async () => {
     const { open, opened } = gate();
     let [running, most, runs] = [0, 0, 0];
     const queue = new WorkLoop(
@@ -180,7 +180,7 @@ describe('WorkLoop', () => {
     expect([runs, most]).to.deep.equal([2, 1]);
   });
 
-  it('finishes what is under way when it is stopped, and begins nothing', async () => {
+  it('finishes items under way when it is stopped, and begins no others', async () => {
     const begun: string[] = [];
     const { open, opened } = gate();
     const queue = new WorkLoop(

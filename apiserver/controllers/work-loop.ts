@@ -4,25 +4,25 @@ import { nextTurn } from '../turns/next-turn.ts';
 
 export interface WorkLoopParts<T> {
   readonly clock: Clock;
-  /** Items with the same id are the same. */
+  /** Returns the id of an item; items with the same id are the same. */
   readonly idOf: (item: T) => string;
-  /** Rejects when the item has to be tried again later. Never called twice at a time for one id. */
+  /** Handles an item; rejects when it must be retried later. Never called twice at a time for one id. */
   readonly handle: (item: T) => Promise<void>;
   readonly onFailure: (item: T, error: unknown) => void;
 }
 
 export interface WorkLoopOptions {
-  /** How many items are handled at the same time. Default 1. */
+  /** Number of items that are handled at the same time. Default 1. */
   readonly atOnce?: number;
 }
 
-/** Items handled in one step; requests get their turn after some. */
+/** Items handled in one step; requests run in between. */
 const handledPerTurn = 100;
 
-/** How long a failed item waits: twice as long after each failure in a row. Other items do not wait for it. */
+/** The wait of a failed item, which doubles with each failure in a row. Other items do not wait for it. */
 const backoff = { baseMs: 1000, maxMs: 60_000 } as const;
 
-/** Handles the items of a work queue: each once however often it was added, first in first out. */
+/** Handles the items of a work queue, first in, first out. An item that is added several times is handled once. */
 export class WorkLoop<T> {
   readonly #parts: WorkLoopParts<T>;
   readonly #atOnce: number;
@@ -50,18 +50,18 @@ export class WorkLoop<T> {
     this.#queue.add(id);
   }
 
-  /** Nothing is under way, and nothing waits for another attempt. */
+  /** True when nothing is under way, and nothing waits for a retry. */
   isIdle(): boolean {
     return this.#items.size === 0 && this.#queue.processing === 0;
   }
 
-  /** Finishes what is under way, and begins nothing more. */
+  /** Finishes the items under way, and begins no others. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#queue.shutdownWithDrain();
   }
 
-  /** Not within the change that added an item: more changes of the same turn add it again. */
+  /** Starts the loop after the present turn, whose other changes may add the same item again. */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;

@@ -2,8 +2,7 @@ import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
 /**
- * What allOf, anyOf, oneOf and not say of fields and items must be specified outside of them as well, where it says what
- * the fields and items are.
+ * Checks that fields and items in allOf, anyOf, oneOf and not are specified outside of them, too, where their types are.
  */
 export function checkCompleteness(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {
   for (const [place, branch] of branchesOf(schema)) compare(place, branch, { field, schema, violations });

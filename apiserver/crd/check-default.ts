@@ -13,13 +13,13 @@ import type { DefinitionViolations } from './definition-violations.ts';
 /** More work than one turn may do, so that the next step gets a turn of its own. */
 const wholeTurn = Infinity;
 
-/** The check of a definition's defaults. */
+/** Checks the defaults of a definition. */
 export class DefaultCheck {
   readonly #shapes: ShapeBuilder;
   readonly #patterns: LinearPatterns;
   readonly #nodes = new SchemaNodes({});
   readonly #sizes = new DefaultSizes();
-  /** All defaults of a definition together may take as long as one object. */
+  /** The budget of all defaults of a definition together, which is that of one object. */
   readonly #matches: PatternMatches;
 
   constructor(shapes: ShapeBuilder, patterns: LinearPatterns) {
@@ -29,8 +29,8 @@ export class DefaultCheck {
   }
 
   /**
-   * A default is valid by the schema that it stands in, has no field that would be pruned, and does not unfold, with the
-   * defaults of its own fields, into more than people write. Yields the work that it took.
+   * Checks that a default is valid by its schema, has no field that would be pruned, and does not unfold, with the defaults of
+   * its own fields, into more values than a person would write. Yields the work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);
@@ -62,7 +62,7 @@ export class DefaultCheck {
   }
 }
 
-/** Metadata of an embedded resource is pruned by its names, which a default may have more of. */
+/** True for metadata of an embedded resource. It is pruned by a list of names, and a default may have other names. */
 function isMetadata(path: string): boolean {
   return path.split('.').includes('metadata');
 }

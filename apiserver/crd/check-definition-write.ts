@@ -5,8 +5,8 @@ import type { CustomResourceDefinition } from './definition.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
 /**
- * Everything that is wrong with a definition, as a creation or in place of `previous`. What the stored one does wrong already is
- * not judged again: it was written under older rules. Yields as {@link checkDefinition}.
+ * Returns all violations of a definition that is created, or replaces `previous`. Violations that the stored definition already
+ * has do not count: it was written under older rules. Yields as {@link checkDefinition} does.
  */
 export function* checkDefinitionWrite(
   next: CustomResourceDefinition,
@@ -27,7 +27,7 @@ function checkName({ metadata, spec }: CustomResourceDefinition): readonly Field
   return violations.found;
 }
 
-/** What may not change while a definition is stored. */
+/** Checks the fields that may not change while a definition is stored. */
 export function checkChange(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition,
@@ -47,7 +47,7 @@ export function checkChange(
   return violations.found;
 }
 
-/** Objects may still be stored in a version that was the storage version once. */
+/** Checks that no stored version is removed: objects may still be stored in a former storage version. */
 function checkStoredVersions({ spec, status }: CustomResourceDefinition, violations: DefinitionViolations): void {
   const present = new Set(spec.versions.map(({ name }) => name));
   for (const [index, name] of (status?.storedVersions ?? []).entries())

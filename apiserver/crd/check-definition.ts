@@ -11,8 +11,8 @@ import { DefinitionViolations } from './definition-violations.ts';
 const maxVersions = 64;
 
 /**
- * Everything that is wrong with a definition, by Kubernetes' rules, besides its name; and what of it costs too much. Yields the
- * work done, some 5 µs each.
+ * Returns all violations of Kubernetes' rules for definitions, except those of the name, and all parts that cost too much.
+ * Yields the work done, in units of about 5 µs.
  */
 export function* checkDefinition(definition: CustomResourceDefinition): MeasuredWork<readonly FieldViolation[]> {
   const violations = new DefinitionViolations();
@@ -108,7 +108,7 @@ function* checkVersion(
   }
 }
 
-/** It becomes a header. */
+/** Checks the deprecation warning, which becomes a header. */
 function checkDeprecation(field: string, version: DefinitionVersion, violations: DefinitionViolations): void {
   const { deprecated = false, deprecationWarning } = version;
   if (deprecationWarning === undefined) return;
@@ -131,7 +131,7 @@ interface PathRule {
   readonly violations: DefinitionViolations;
 }
 
-/** Fields joined by dots: no list, no filter. */
+/** Checks a path of fields joined by dots, without lists and filters. */
 function checkPath(field: string, path: string, { below, violations }: PathRule): void {
   const isSimple = /^(?:\.[A-Za-z_][\w-]{0,62}){2,16}$/.test(path);
   if (!isSimple) violations.invalid(field, path, 'should be a json path of fields without array notation');

@@ -1,10 +1,10 @@
 import type { DefinitionSchema, DefinitionVersion } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** Kubernetes' limit; each is an index. */
+/** Most selectable fields, as in Kubernetes; each is an index. */
 const maxSelectable = 8;
 
-/** Selectable fields lead to a string, integer or boolean of the schema, not into lists, and none comes twice. */
+/** Checks that each selectable field is a string, integer or boolean of the schema, outside of lists, and occurs once. */
 export function checkSelectableFields(
   field: string,
   { selectableFields = [], schema }: DefinitionVersion,

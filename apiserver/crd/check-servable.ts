@@ -4,7 +4,7 @@ import { isServed } from './definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 import { modelOfDefinition } from './model-of-definition.ts';
 
-/** What a valid definition asks for and no model can have, such as a group that is the service's own. */
+/** Returns the parts of a valid definition that no model can have, such as a group that belongs to the service. */
 export function checkServable(definition: CustomResourceDefinition, serviceDomain: string): readonly FieldViolation[] {
   if (!isServed(definition.spec)) return [];
   const model = modelOfDefinition(definition);

@@ -9,7 +9,7 @@ import type { DefinitionViolations } from './definition-violations.ts';
 
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** What may not stand below allOf, anyOf, oneOf and not: it says what a value is, which the outer schema does. */
+/** Keywords that are not allowed below allOf, anyOf, oneOf and not: they say what a value is, as only the outer schema may. */
 const structuralKeywords = [
   'description',
   'title',
@@ -24,15 +24,15 @@ const structuralKeywords = [
   'x-kubernetes-validations',
 ] as const;
 
-/** Where a schema stands. */
+/** The place of a schema. */
 interface Place {
   readonly field: string;
   readonly depth: number;
-  /** `root`: of the whole object. `branch`: below allOf, anyOf, oneOf or not. */
+  /** `root`: the schema of the whole object. `branch`: one below allOf, anyOf, oneOf or not. */
   readonly level: 'root' | 'field' | 'branch';
-  /** Below the apiVersion, kind or metadata of a resource. */
+  /** True below the apiVersion, kind or metadata of a resource. */
   readonly isMetadata: boolean;
-  /** Schemas in allOf, anyOf, oneOf and not below the same field or items. Shared by all of them. */
+  /** Counts the schemas in allOf, anyOf, oneOf and not below the same field or items, which share it. */
   readonly branches: { count: number };
 }
 
@@ -41,8 +41,8 @@ interface Visit extends Place {
 }
 
 /**
- * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not), and what
- * it costs. Yields the work done: 1 for a schema, as many as its states for a pattern. Looks no further once it costs too much.
+ * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not), and its
+ * cost. Yields the work done: 1 for a schema, the number of states for a pattern. Stops once the schema costs too much.
  */
 export function* checkStructuralSchema(
   field: string,
@@ -65,7 +65,7 @@ class SchemaCheck {
   /** Fields whose schemas have branches. */
   readonly #composed: Visit[] = [];
   readonly #defaults: (readonly [field: string, schema: DefinitionSchema])[] = [];
-  /** What is not visited yet; no recursion, since a schema may be as deep and as wide as a client wants. */
+  /** The schemas that are not visited yet; a list and no recursion, since a client's schema may be arbitrarily deep and wide. */
   readonly #open: Visit[] = [];
 
   constructor(violations: DefinitionViolations, cost: SchemaCost) {
@@ -85,7 +85,7 @@ class SchemaCheck {
       checkCompleteness(visit.field, visit.schema, this.#violations);
       yield visit.branches.count;
     }
-    // After the patterns, which defaults are matched against; the inner ones first, which are a part of the outer.
+    // Defaults are checked after the patterns, which they are matched against; inner defaults first, as they are part of the outer.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
     for (const [field, schema] of this.#defaults.reverse()) yield* check.check(field, schema, this.#violations);
   }
@@ -169,7 +169,7 @@ class SchemaCheck {
       );
   }
 
-  /** apiVersion, kind and metadata of a resource are what they are; of metadata, names may be narrowed. */
+  /** Checks that a resource does not redefine apiVersion, kind and metadata; it may only narrow the names in metadata. */
   #checkResource({ properties = {}, additionalProperties }: DefinitionSchema, field: string): void {
     const violations = this.#violations;
     if (additionalProperties !== undefined)

@@ -7,8 +7,8 @@ import { definitionModel } from './definition-model.ts';
 import { definitionOf } from './served-definitions.ts';
 
 /**
- * The creation of an object whose kind a CustomResourceDefinition declares requires the definition's claim. Throws ApiError
- * MethodNotAllowed while the definition is being deleted, and NotFound once it is gone.
+ * Returns the rule that the creation of an object of a CustomResourceDefinition requires the definition's claim. The rule
+ * throws ApiError MethodNotAllowed while the definition is being deleted, and NotFound once it is gone.
  */
 export function definitionAdmission(table: ResourceTable): CreationRule {
   const getDefinitions = table.getterOf(definitionModel);

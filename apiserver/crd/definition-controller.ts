@@ -32,16 +32,16 @@ const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 const deletedAtOnce = 100;
 
 /**
- * Makes kinds of CustomResourceDefinitions: serves them, says so in their status, and deletes their objects before they
- * go. Each server of a database does it for itself; what they write is the same.
+ * Serves the kinds of CustomResourceDefinitions, sets the status of the definitions, and deletes the objects of a definition
+ * that is being deleted. Each server of a database does so, and all write the same.
  */
 export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #served: ServedDefinitions;
   readonly #queue: WorkLoop<string>;
-  /** Those that wait for a name of another kind. */
+  /** Names of the definitions that wait for a name of another kind. */
   readonly #conflicting = new Set<string>();
-  /** Kinds whose last objects are waited for, by the definition's name. */
+  /** Unsubscribes from kinds whose last objects are being deleted, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();
   readonly #unsubscribe: (() => void)[] = [];
   #definitions: Resource | undefined;
@@ -59,7 +59,7 @@ export class DefinitionController {
     });
   }
 
-  /** Serves the definitions that are stored; those first that were served before. Writes nothing. */
+  /** Serves the stored definitions, first those that were served before. Writes nothing. */
   async open(): Promise<void> {
     const { schemes, table } = this.#options;
     schemes.register(definitionModel);
@@ -71,7 +71,7 @@ export class DefinitionController {
     }
   }
 
-  /** Begins to follow the definitions. */
+  /** Starts to follow the definitions. */
   start(): void {
     const { schemes } = this.#options;
     this.#started = true;
@@ -86,7 +86,7 @@ export class DefinitionController {
     return this.#queue.isIdle();
   }
 
-  /** Why a kind that was served before is not: its definition cannot be served as it is now. */
+  /** Returns the reason why the definition of a formerly served kind cannot be served as it is now. */
   awaited({ group, plural }: StoredKind): string | undefined {
     const name = `${plural}.${group}`;
     if (this.#definitions?.cache.broken.has(name) === true)
@@ -125,7 +125,7 @@ export class DefinitionController {
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
     if (entry === undefined) return this.#forget(name);
-    // What is done about a large definition takes several turns, and so do several definitions.
+    // A large definition takes several turns, and so do several definitions.
     await nextTurn('background');
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
@@ -148,8 +148,8 @@ export class DefinitionController {
   }
 
   /**
-   * Deletes the objects, then the kind, then lets the definition go. Runs again when the last object is gone, and when one is
-   * created meanwhile. Creations require the definition's claim, so memory has every object.
+   * Deletes the objects, then the kind, then removes the definition's finalizer. Runs again when the last object is gone, and
+   * when one is created meanwhile. Creations require the definition's claim, so memory has every object.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
@@ -196,7 +196,7 @@ export class DefinitionController {
     await this.#options.registry.patch(this.#opened(), { name }, { type: 'merge', patch }, asService);
   }
 
-  /** Writes nothing where that is the status already, as it is of most definitions after a restart. */
+  /** Sets the status; writes nothing when it is unchanged, as for most definitions after a restart. */
   async #setStatus(definition: CustomResourceDefinition, status: DefinitionStatus): Promise<void> {
     if (deepEqual(definition.status, status)) return;
     const { apiVersion, kind, metadata } = definition;
@@ -218,7 +218,7 @@ function hasObjects({ cache }: Resource): boolean {
   return cache.size + cache.broken.size > 0;
 }
 
-/** Not a namesake that came meanwhile. */
+/** Restricts a write to this object, and excludes a new one of the same name. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? asService : { ...asService, preconditions: { uid } };
 }

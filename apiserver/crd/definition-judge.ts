@@ -8,10 +8,10 @@ import { checkServable } from './check-servable.ts';
 import { definitionModel } from './definition-model.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
-/** 10 ms. */
+/** Units of work in one step: 10 ms. */
 const workPerStep = 2000;
 
-/** Judges definitions as they are written: by Kubernetes' rules, and by what they cost. Undefined for every other kind. */
+/** Returns the check of definitions when they are written: by Kubernetes' rules and by their cost. It is undefined for every other kind. */
 export function definitionJudge(serviceDomain: string): (model: ModelDescriptor) => KindJudge | undefined {
   const { group, kind } = definitionModel;
   const judge: KindJudge = (next, stored) => stepsOf(judgeDefinition(serviceDomain, next, stored), workPerStep);
@@ -23,10 +23,10 @@ function* judgeDefinition(
   object: ApiObject,
   stored: ApiObject | undefined,
 ): MeasuredWork<readonly FieldViolation[]> {
-  // The schema of the kind was kept before.
+  // The object was validated by the schema of its kind before.
   const next = object as CustomResourceDefinition;
   const previous = stored as CustomResourceDefinition | undefined;
-  // Its status, or its metadata, is written.
+  // Only the status or the metadata is written.
   if (previous !== undefined && deepEqual(next.spec, previous.spec)) return checkChange(next, previous);
   const violations = yield* checkDefinitionWrite(next, previous);
   return violations.length > 0 ? violations : checkServable(next, serviceDomain);

@@ -21,7 +21,7 @@ function list(properties: object, required: readonly string[] = []): object {
   return { type: 'array', items: fields(properties, required) };
 }
 
-/** The keywords that a schema may have; what they may hold is judged here, and what they mean by the rules of definitions. */
+/** The keywords that a schema may have. The model checks the types of their values; the rules of definitions check their meaning. */
 const schemaProps = fields({
   title: text,
   description: text,
@@ -118,7 +118,7 @@ const status = fields({
   storedVersions: texts,
 });
 
-/** The kind CustomResourceDefinition. A DefinitionJudge has the rules that its schema cannot say. */
+/** The kind CustomResourceDefinition. A DefinitionJudge has the rules that its schema cannot express. */
 export const definitionModel: ModelDescriptor<CustomResourceDefinition> = defineModel({
   gvk: 'apiextensions.k8s.io/v1/CustomResourceDefinition',
   plural: 'customresourcedefinitions',

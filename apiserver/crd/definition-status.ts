@@ -3,7 +3,7 @@ import type { Condition, NewCondition } from '@homeostat/controller-runtime/api'
 import type { CustomResourceDefinition, DefinitionNames, DefinitionStatus } from './definition.ts';
 import type { Outcome } from './served-definitions.ts';
 
-/** The status of a definition, `now` being RFC 3339. */
+/** Returns the status of a definition; `now` is a time of RFC 3339. */
 export function statusOf(definition: CustomResourceDefinition, outcome: Outcome, now: string): DefinitionStatus {
   const { spec, status } = definition;
   const stored = spec.versions.filter(({ storage }) => storage).map(({ name }) => name);
@@ -18,7 +18,7 @@ export function statusOf(definition: CustomResourceDefinition, outcome: Outcome,
   };
 }
 
-/** The status of a definition whose objects are being deleted. */
+/** Returns the status of a definition whose objects are being deleted. */
 export function terminatingStatus({ status }: CustomResourceDefinition, now: string): DefinitionStatus {
   const message = 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon';
   const condition: NewCondition = {
@@ -56,7 +56,7 @@ function established(outcome: Outcome): NewCondition {
   }
 }
 
-/** Says what of a definition has no effect here; nothing where all of it has, and always had. */
+/** Returns a condition for parts of a definition without effect on this server; none when all parts have, and always had, an effect. */
 function supported(definition: CustomResourceDefinition): readonly NewCondition[] {
   const type = 'FullySupported';
   const limits = limitsOf(definition);

@@ -7,7 +7,7 @@ import { checkDefinitionWrite } from './check-definition-write.ts';
 import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
-// What is answered otherwise than by Kubernetes, on purpose. A case listed here that does not differ fails.
+// Intended differences from Kubernetes. A case listed here that does not differ fails.
 const reasons = {
   webhook: 'conversion by webhook is refused as a whole: spec.conversion.strategy is not supported',
   status:
@@ -60,7 +60,7 @@ function load<T>(name: string): readonly T[] {
 }
 
 /**
- * The recording names fields of Kubernetes' internal type: what is the same in all versions stands once, in
+ * The recording names fields of Kubernetes' internal type, which has parts that are the same in all versions once, in
  * spec.validation and spec.selectableFields.
  */
 function places(violations: readonly (Violation | FieldViolation)[]): readonly string[] {
@@ -73,7 +73,7 @@ function places(violations: readonly (Violation | FieldViolation)[]): readonly s
   return [...new Set(all)].sort();
 }
 
-/** With the lists that the schema of the kind asks for. */
+/** Adds the lists that the schema of the kind requires. */
 function complete(definition: CustomResourceDefinition): CustomResourceDefinition {
   return { ...definition, spec: { ...definition.spec, versions: definition.spec.versions ?? [] } };
 }
@@ -142,14 +142,14 @@ describe('definition vectors', () => {
     }
   });
 
-  describe('structural-schema: what branches say is specified outside of them', () => {
+  describe('structural-schema: fields in branches are specified outside of them', () => {
     interface Structural {
       readonly name: string;
       readonly schema: DefinitionSchema;
       readonly options: { readonly AllowValidationPropertiesWithAdditionalProperties?: boolean };
       readonly error: string;
     }
-    // The option is one of rules in CEL, which are not judged.
+    // The option is about rules in CEL, which are not checked.
     const cases = load<Structural>('structural-schema').filter(
       ({ options }) => options.AllowValidationPropertiesWithAdditionalProperties !== true,
     );

@@ -3,14 +3,14 @@ import type { FieldViolation } from '@homeostat/controller-runtime/api';
 
 type Reason = NonNullable<FieldViolation['reason']>;
 
-/** Most violations that are kept: a response shows 100. */
+/** Most violations that are collected; a response shows 100. */
 const maxFound = 1000;
 
-/** What a definition does wrong, as it is found, in Kubernetes' words. */
+/** Collects the violations of a definition, in Kubernetes' words. */
 export class DefinitionViolations {
   readonly found: FieldViolation[] = [];
 
-  /** Whether more would be dropped. */
+  /** True when further violations would be dropped. */
   get isFull(): boolean {
     return this.found.length >= maxFound;
   }

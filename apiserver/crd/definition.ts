@@ -6,7 +6,7 @@ import type {
   ScaleSubresource,
 } from '@homeostat/controller-runtime/api';
 
-/** A schema as a definition holds it: JSON Schema of OpenAPI v3, structural, judged when the definition is written. */
+/** A schema as a definition holds it: JSON Schema of OpenAPI v3, structural, checked when the definition is written. */
 export type DefinitionSchema = JsonSchema & {
   /** Rules in CEL. Stored, not enforced. */
   readonly 'x-kubernetes-validations'?: readonly object[];
@@ -14,10 +14,10 @@ export type DefinitionSchema = JsonSchema & {
 
 export interface DefinitionNames {
   readonly plural: string;
-  /** Default the kind in lower case. */
+  /** The singular name; default the kind in lower case. */
   readonly singular?: string;
   readonly kind: string;
-  /** Default the kind with `List`. */
+  /** The kind of lists; default the kind with `List`. */
   readonly listKind?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
@@ -29,7 +29,7 @@ export interface DefinitionVersion {
   /** True for exactly one version. */
   readonly storage: boolean;
   readonly deprecated?: boolean;
-  /** What answers in a deprecated version warn of; default a sentence of Kubernetes'. */
+  /** The warning of responses in a deprecated version; default Kubernetes' sentence. */
   readonly deprecationWarning?: string;
   readonly schema?: { readonly openAPIV3Schema?: DefinitionSchema };
   readonly subresources?: {
@@ -65,7 +65,7 @@ export interface CustomResourceDefinition extends ApiObject {
 /** Keeps a definition until its objects are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** Whether any version is offered. */
+/** True when a version is served. */
 export function isServed({ versions }: DefinitionSpec): boolean {
   return versions.some(({ served }) => served);
 }

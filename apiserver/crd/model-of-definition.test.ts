@@ -41,18 +41,18 @@ describe('the model of a definition', () => {
     expect(causesOf(schema, { metadata: { name: 'abc' } })).to.deep.equal([]);
   });
 
-  it('takes an empty list of values or branches for none', () => {
+  it('treats an empty list of values or branches as absent', () => {
     const size: DefinitionSchema = { type: 'integer', enum: [], anyOf: [], allOf: [], oneOf: [] };
     expect(causesOf({ type: 'object', required: [], properties: { size } }, { size: 3 })).to.deep.equal([]);
   });
 
-  it('allows dots in names, and has its defaults where the definition says nothing', () => {
+  it('allows dots in names, and has defaults for all that the definition leaves out', () => {
     const model = modelOf(versionOf({ type: 'object' }));
     expect(model).to.include({ nameFormat: 'subdomain', singular: 'widget', scope: 'Cluster', schemaName: 'Widget' });
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
   });
 
-  it('can take the place of another as long as names, version and the types of indexes are the same', () => {
+  it('can replace another model as long as names, version and the types of indexes are the same', () => {
     const selectableFields = [{ jsonPath: '.spec.size' }];
     const schemaOf = (size: DefinitionSchema): DefinitionSchema => ({
       type: 'object',

@@ -5,8 +5,8 @@ import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } fr
 const string: JsonSchema = { type: 'string' };
 
 /**
- * A definition as a model: the version that objects are stored in, with the others that are served; registration judges its
- * names. The definition is one that is valid. The model has the schemas of the definition itself, which may be frozen with it.
+ * Returns the model of a valid definition: the version that objects are stored in, with the other served versions. Registration
+ * checks its names. The model shares the schemas of the definition, which may be frozen with it.
  */
 export function modelOfDefinition(definition: CustomResourceDefinition): ModelDescriptor {
   const { versions } = definition.spec;
@@ -20,7 +20,7 @@ export function modelOfDefinition(definition: CustomResourceDefinition): ModelDe
   };
 }
 
-/** Without indexes. */
+/** Returns the model of one version, without indexes. */
 function modelOfVersion({ spec }: CustomResourceDefinition, version: DefinitionVersion): ModelDescriptor {
   const { group, scope, names } = spec;
   const { kind, plural, singular = kind.toLowerCase(), shortNames = [], categories = [] } = names;
@@ -46,7 +46,7 @@ function modelOfVersion({ spec }: CustomResourceDefinition, version: DefinitionV
   };
 }
 
-/** The selectable fields of all versions that what is stored has: `spec.size` and so on, an index each. */
+/** Returns an index for each selectable field (`spec.size` ...) of any version that the stored version has, too. */
 function indexesOf(
   { components, kind }: ModelDescriptor,
   versions: readonly DefinitionVersion[],
@@ -79,7 +79,7 @@ function columnOf({ name, type, jsonPath, description, format, priority }: Print
   };
 }
 
-/** Metadata is the server's, whatever a definition says; but it may narrow the names. */
+/** Returns the schema of the whole object. The server defines metadata; a definition may only narrow the names. */
 function rootSchema(schema: DefinitionSchema): JsonSchema {
   const metadata: JsonSchema = {
     ...schema.properties?.['metadata'],
@@ -89,7 +89,7 @@ function rootSchema(schema: DefinitionSchema): JsonSchema {
   return { ...schema, properties: { ...schema.properties, apiVersion: string, kind: string, metadata } };
 }
 
-/** What a model must have in common with the one before it, so that it can take its place while it is served. */
+/** Returns a text of all that a model must share with the one that it replaces while the kind is served. */
 export function identityOf(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
@@ -97,7 +97,7 @@ export function identityOf(model: ModelDescriptor): string {
   return JSON.stringify([group, names, kind, plural, singular, scope, types]);
 }
 
-/** Type and format of a field; both undefined when there is none of that name. */
+/** Returns type and format of a field; both are undefined when the schema has no such field. */
 function typeAt(schema: JsonSchema | undefined, [first, ...rest]: readonly string[]): readonly unknown[] {
   if (first !== undefined) return typeAt(schema?.properties?.[first], rest);
   return [schema?.type, schema?.format];

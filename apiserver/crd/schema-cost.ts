@@ -3,19 +3,19 @@ import { estimateStates } from '../schema/pattern-size.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** Deepest nesting: what judges values recurses. An object has 64 levels at most, and so has a definition. */
+/** Deepest nesting, since the validation of values recurses. An object has 64 levels at most, and so has a definition. */
 const maxDepth = 100;
 
 /** Most schemas of a definition, all versions together; the largest in the wild have some 10,000. */
 const maxSchemas = 100_000;
 
-/** Most properties of one schema: what looks at an object looks at all that its schema declares, 20 ms of them. */
+/** Most properties of one schema: the validation of an object visits all of them, which takes 20 ms. */
 const maxProperties = 5000;
 
-/** Most schemas in allOf, anyOf, oneOf and not of one value: each judges each value. */
+/** Most schemas in allOf, anyOf, oneOf and not of one value, since each of them checks each value. */
 const maxBranches = 2000;
 
-/** Most states of one pattern: 20 ms to compile. The longest repetition that RE2 knows, `.{1,1000}`, has 2,000. */
+/** Most states of one pattern: 20 ms to compile. The longest repetition that RE2 allows, `.{1,1000}`, has 2,000. */
 const maxPatternStates = 5000;
 
 /** Most states of the different patterns of a definition: half a second to compile, in slices. */
@@ -28,15 +28,15 @@ interface Visit {
   readonly branches: { count: number };
 }
 
-/** What the schemas of one definition cost those that write objects. */
+/** Counts what the schemas of one definition cost the writes of its objects. */
 export class SchemaCost {
   readonly patterns: LinearPatterns = new LinearPatterns();
-  /** What is wrong with a pattern, if anything. */
+  /** The error of each pattern; undefined for a valid one. */
   readonly #rules = new Map<string, string | undefined>();
   #schemas = 0;
   #states = 0;
 
-  /** Counts one schema more; false, with a violation that names the place, once they are too many. */
+  /** Counts a schema. Returns false, and adds a violation that names the place, once there are too many. */
   addSchema({ schema, field, depth, branches }: Visit, violations: DefinitionViolations): boolean {
     this.#schemas += 1;
     branches.count += branchesOf(schema);
@@ -79,7 +79,7 @@ function branchesOf({ allOf, anyOf, oneOf, not }: DefinitionSchema): number {
   return [allOf, anyOf, oneOf].reduce((sum, branches = []) => sum + branches.length, not === undefined ? 0 : 1);
 }
 
-/** So much of a pattern that what is wrong with it still fits into a message. */
+/** Shortens a pattern so that the error still fits into the message. */
 function shown(pattern: string): string {
   return pattern.length <= 64 ? pattern : `${pattern.slice(0, 64)}…`;
 }

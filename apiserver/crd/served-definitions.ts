@@ -12,7 +12,7 @@ import { isServed } from './definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 import { identityOf, modelOfDefinition } from './model-of-definition.ts';
 
-/** What came of a definition. */
+/** The result of serving a definition. */
 export type Outcome =
   | { readonly kind: 'served' }
   /** Another kind has one of the names; `reason` is one CamelCase word. */
@@ -30,7 +30,7 @@ export interface ServedDefinitionsParts {
   readonly table: ResourceTable;
 }
 
-/** The kinds that are served because of definitions. One call for a definition at a time. */
+/** Serves the kinds of definitions. Allows one call for a definition at a time. */
 export class ServedDefinitions {
   readonly #parts: ServedDefinitionsParts;
   readonly #served = new Map<string, Served>();
@@ -40,8 +40,8 @@ export class ServedDefinitions {
   }
 
   /**
-   * Serves what a definition says now. Where only the schema differs from before, watches and objects do not notice. Rejects
-   * when the database fails, which says nothing about the definition.
+   * Serves a definition as it is now. When only its schema has changed, watches and objects are not affected. Rejects when the
+   * database fails, which says nothing about the definition.
    */
   async serve(definition: CustomResourceDefinition): Promise<Outcome> {
     const { name, uid, generation } = definition.metadata;
@@ -54,7 +54,7 @@ export class ServedDefinitions {
     return this.#register(definition);
   }
 
-  /** The kind of a definition that goes, whose objects have to go first; undefined when another kind has its names. */
+  /** Returns the kind of a definition that is being deleted, whose objects must be deleted first; undefined when another kind has its names. */
   async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
     const { name } = definition.metadata;
     if (!this.#served.has(name)) await this.#register(withStorageServed(definition));
@@ -62,7 +62,7 @@ export class ServedDefinitions {
     return this.opened(name);
   }
 
-  /** The kind that is served because of a definition of this name. */
+  /** Returns the kind that is served for the definition of this name. */
   opened(name: string): Resource | undefined {
     const known = this.#served.get(name);
     return known === undefined ? undefined : this.#parts.table.get(known.model);
@@ -94,7 +94,7 @@ export class ServedDefinitions {
     const known = this.#served.get(name);
     if (known !== undefined && identityOf(known.model) === identityOf(model)) {
       const next = Object.freeze({ ...model, indexes: known.model.indexes });
-      // Objects may be written in the very turn in which it takes the place of the one before.
+      // Objects may be written in the same turn in which the new model replaces the old one.
       await writable(next);
       return schemes.replace(next, owner).descriptor;
     }
@@ -110,7 +110,7 @@ export class ServedDefinitions {
   }
 }
 
-/** Its objects have to go as well when another kind has taken its singular. */
+/** Leaves out the singular, so that objects can be deleted even when another kind has taken it. */
 function withoutSingular(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;
   return { ...definition, spec: { ...spec, names: { ...spec.names, singular: spec.names.plural } } };
@@ -119,7 +119,7 @@ function withoutSingular(definition: CustomResourceDefinition): CustomResourceDe
 /** Values that are frozen in one turn of the event loop: 2 ms. */
 const frozenPerTurn = 20_000;
 
-/** A model of a large definition holds 100,000 values. */
+/** Freezes a model in several turns: that of a large definition holds 100,000 values. */
 function frozen(model: ModelDescriptor): Promise<ModelDescriptor> {
   return inTurns(freezeInSteps(model), frozenPerTurn);
 }
@@ -141,21 +141,21 @@ async function writable(model: ModelDescriptor): Promise<void> {
   for (const version of versionsOfKind(model)) await compileSchema(version, 'client').whenReady();
 }
 
-/** A kind without a served version has objects as well. */
+/** Marks the storage version as served: a kind without a served version has objects, too. */
 function withStorageServed(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;
   const versions = spec.versions.map((version) => ({ ...version, served: version.served || version.storage }));
   return { ...definition, spec: { ...spec, versions } };
 }
 
-/** No plugin has a name with a colon. */
+/** Prefix of owners; no plugin can have a name with a colon. */
 const ownerPrefix = 'crd:';
 
 function ownerOf(name: string): string {
   return ownerPrefix + name;
 }
 
-/** The name of the definition that owns a kind; undefined where a plugin or the service owns it. */
+/** The name of the definition that owns a kind; undefined when a plugin or the service owns it. */
 export function definitionOf(owner: string): string | undefined {
   return owner.startsWith(ownerPrefix) ? owner.slice(ownerPrefix.length) : undefined;
 }

@@ -9,7 +9,7 @@ import { BodyCodec } from './body-codec.ts';
 import { decodeBody } from './decode-body.ts';
 import type { BodyFormat } from './decode-body.ts';
 
-/** Threads that run. */
+/** The running threads. */
 const workers = new Set<Worker>();
 
 function onWorker(message: unknown): void {
@@ -18,7 +18,7 @@ function onWorker(message: unknown): void {
   worker.once('exit', () => workers.delete(worker));
 }
 
-/** Its JSON has so many bytes, about. */
+/** Returns an object whose JSON has about this many bytes. */
 function objectOf(bytes: number): Record<string, unknown> {
   return { a: Array.from({ length: bytes / 16 }, (_, index) => `text ${index} é`), b: { c: null, d: 1.5 } };
 }
@@ -46,7 +46,7 @@ describe('BodyCodec', () => {
     return body();
   }
 
-  it('drops what waits for the worker when its reader goes, and does not begin for one who has gone', async () => {
+  it('drops requests that wait for the worker when their reader disconnects, and does not begin for a reader that is gone', async () => {
     const reader = Object.assign(new EventEmitter(), { closed: false });
     const bytes = Buffer.from(JSON.stringify(objectOf(600_000)));
     const first = decoder.decode(bytes, 'yaml');
@@ -74,7 +74,7 @@ describe('BodyCodec', () => {
     });
   }
 
-  it('refuses large bodies in the words of small ones', async () => {
+  it('refuses large bodies with the same messages as small ones', async () => {
     const large = ' '.repeat(300_000);
     const wrong: readonly (readonly [string, BodyFormat])[] = [
       ['{"a":1,"a":2}', 'json'],
@@ -98,7 +98,7 @@ describe('BodyCodec', () => {
     );
   });
 
-  it('goes on after a body that takes more memory than the worker has', async () => {
+  it('continues after a body that takes more memory than the worker has', async () => {
     const greedy = new BodyCodec(systemClock, { maxHeapMb: 24 });
     try {
       const answer = messageOf(greedy.decode(Buffer.from(`a: [${'[],'.repeat(900_000)}]`), 'yaml'));
@@ -122,7 +122,7 @@ describe('BodyCodec', () => {
     await idle.close();
   });
 
-  it('refuses what waits when it is closed', async () => {
+  it('refuses waiting requests when it is closed', async () => {
     const body = Buffer.from(JSON.stringify(objectOf(300_000)));
     const answers = Promise.all(
       [decoder.decode(body, 'json'), decoder.decode(body, 'json')].map((each) => messageOf(each)),

@@ -10,15 +10,15 @@ import type { YamlPart } from './format-yaml.ts';
 /** Returns the value of a body, a new copy at each call. */
 export interface BodySource {
   (): unknown;
-  /** True when reading it takes milliseconds; what is done with it is then done in steps. */
+  /** True when reading the body takes milliseconds; the request is then handled in steps. */
   readonly isLarge?: boolean;
 }
 
-/** What the worker is asked: to decode bytes, or to write JSON as YAML. */
+/** A request to the worker: to decode bytes, or to write JSON as YAML. */
 export type WorkerRequest =
   { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
-/** The body as JSON (undefined: it is what was sent) or as YAML, or why it is refused. */
+/** The body as JSON (undefined when it is unchanged) or as YAML, or the refusal. */
 export type WorkerAnswer =
   | { readonly text: Uint8Array | undefined }
   | {
@@ -29,23 +29,23 @@ export type WorkerAnswer =
       };
     };
 
-/** Bytes from which on a body counts as large. */
+/** Least bytes of a large body. */
 export const largeBody: number = 64 * 1024;
 
-/** Larger bodies are checked in the worker; these take up to 10 ms here. */
+/** Largest JSON that is parsed on the event loop, which takes up to 10 ms; the worker handles larger bodies. */
 const maxJsonHere = 256 * 1024;
 const maxOtherHere = 32 * 1024;
 
-/** JSON of which YAML is written here: up to 5 ms. */
+/** Largest JSON that is written as YAML on the event loop, which takes up to 5 ms. */
 const maxYamlHere = 16 * 1024;
 
-/** The heap of the worker. YAML of 3 MiB takes up to 400 MB. */
+/** Largest heap of the worker. YAML of 3 MiB takes up to 400 MB. */
 const defaultHeapMb = 768;
 
-/** A worker that has nothing to do for so long is ended, and its memory given back. */
+/** Time after which an idle worker is ended, to release its memory. */
 const idleMs = 10_000;
 
-/** The response to a request. Once it is closed, what is still to be decoded for it is dropped. */
+/** The response to a request. Once it is closed, its bodies that wait for the worker are dropped. */
 export interface Reader {
   readonly closed: boolean;
   on(event: 'close', listener: () => void): unknown;
@@ -71,7 +71,7 @@ export class BodyCodec {
   readonly #ending = new Set<Promise<unknown>>();
   #worker: Worker | undefined;
   #current: Job | undefined;
-  /** The one that is at the current job. */
+  /** The worker of the current job. */
   #currentWorker: Worker | undefined;
   #idle: Timer | undefined;
   #isClosed = false;
@@ -82,9 +82,9 @@ export class BodyCodec {
   }
 
   /**
-   * Decodes a body within the limits of objects. `reader`: who waits for it.
+   * Decodes a body within the limits of objects. `reader` is the response that waits for it.
    * @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when the source is called. BadRequest when the reader
-   * has gone before the worker begins.
+   * is gone before the worker begins.
    */
   async decode(bytes: Buffer, format: BodyFormat, reader?: Reader): Promise<BodySource> {
     if (bytes.length <= (format === 'json' ? maxJsonHere : maxOtherHere)) {
@@ -101,7 +101,7 @@ export class BodyCodec {
     return Object.assign(read, { isLarge: true });
   }
 
-  /** Writes JSON as YAML, at once when the JSON is short. For the part `items` the JSON is a list that is not empty. */
+  /** Writes JSON as YAML, synchronously when the JSON is short. For the part `items` the JSON is a list that is not empty. */
   toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
     if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
     return this.#ask({ bytes: json, yaml: part }).then((answer) => {
@@ -110,7 +110,7 @@ export class BodyCodec {
     });
   }
 
-  /** Ends the worker; what is being decoded is refused (503). */
+  /** Ends the worker; requests under way are refused (503). */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#clock.clearTimeout(this.#idle);
@@ -128,7 +128,7 @@ export class BodyCodec {
     });
   }
 
-  /** The same; a request that still waits when its reader goes is dropped, with its bytes. */
+  /** Asks the worker for a reader; a request that still waits when the reader disconnects is dropped, with its bytes. */
   async #askFor(reader: Reader | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
     if (reader === undefined) return this.#ask(request);
     if (reader.closed) throw readerGone();
@@ -165,7 +165,7 @@ export class BodyCodec {
       const bytes = new Uint8Array(request.bytes);
       worker.postMessage({ ...request, bytes }, [bytes.buffer]);
     } catch (cause) {
-      // The system gives no further thread. The next job may find one.
+      // The system has no further thread. The next job may get one.
       this.#settle(({ reject }) => reject(noWorker(cause)));
     }
   }
@@ -181,7 +181,7 @@ export class BodyCodec {
     };
     worker.on('message', (answer: WorkerAnswer) => this.#settle(({ resolve }) => resolve(answer)));
     worker.on('error', (cause: NodeJS.ErrnoException) =>
-      // A worker that ran out of memory did so by the body that it was reading.
+      // When a worker runs out of memory, the body that it is reading is the cause.
       end(cause.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuchMemory(cause) : noWorker(cause)),
     );
     worker.on('exit', () => end(closed()));

@@ -24,7 +24,7 @@ describe('BodyMemory', () => {
     }
   }
 
-  it('refuses what exceeds the bound, until enough is released', () => {
+  it('refuses bodies that exceed the bound, until enough is released', () => {
     const memory = new BodyMemory(100 * KiB);
     const first = request(chunked);
     memory.hold(first, 60 * KiB);
@@ -36,7 +36,7 @@ describe('BodyMemory', () => {
     expect(isRefused(memory, 20 * KiB)).to.equal(true);
   });
 
-  it('counts no body that is small by its length, since nobody releases it, whatever memory it takes', () => {
+  it('does not count a body with a small length, which is never released, whatever memory it takes', () => {
     const memory = new BodyMemory(100 * KiB);
     for (let count = 0; count < 100; count += 1) {
       expect(isRefused(memory, 18 * KiB, { 'content-length': '15000' })).to.equal(false);

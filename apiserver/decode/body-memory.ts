@@ -7,12 +7,12 @@ export interface Exchange {
   readonly res: ServerResponse;
 }
 
-/** Smaller bodies are not counted: all that the connections of a process can bring come to about 160 MB. */
+/** Least bytes of a counted body: smaller ones of all connections of a process take at most about 160 MB. */
 const leastCounted = 16 * 1024;
 
 /**
- * Bytes of all bodies in flight. What is made of a body takes up to ten times as many: its text, and its value until the write
- * is done.
+ * Most bytes of all bodies in flight. The text of a body, and its value until the write is done, take up to ten times as
+ * many.
  */
 const defaultMaxBytes = 64 * 1024 * 1024;
 
@@ -27,7 +27,7 @@ export class BodyMemory {
   }
 
   /**
-   * Counts the bytes of a request's body, in place of those that were counted for it before. A request that is never
+   * Counts the bytes of a request's body, which replace those that were counted for it before. A request that is never
    * {@link release released} keeps them. One that {@link mayBeCounted} excludes is not counted.
    * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other bodies exceed the bound
    */
@@ -42,7 +42,7 @@ export class BodyMemory {
   }
 }
 
-/** False for a request without a body, and for one whose body is too small to be counted: nobody has to release it. */
+/** False for a request without a body, and for one whose body is too small to be counted: it needs no release. */
 export function mayBeCounted({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] !== undefined;

@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** Media type of a Content-Type header, without parameters, lower case; '' when there is none. A charset other than UTF-8 is a 415. */
+/** Returns the media type of a Content-Type header in lower case, without parameters; '' when there is none. @throws ApiError 415 for a charset other than UTF-8. */
 export function readContentType(header: string): string {
   if (header === '' || header === 'application/json') return header;
   const [type = '', ...parameters] = header.toLowerCase().split(';');

@@ -7,10 +7,10 @@ import { checkCounts } from '../limits/count-nodes.ts';
 import { parseJson } from './json-body.ts';
 import { parseYaml } from './yaml-body.ts';
 
-/** How a body is written: `applied` is YAML, of which JSON is a part; a message is protobuf. */
+/** The format of a body: `applied` is YAML, which includes JSON; a message is protobuf. */
 export type BodyFormat = 'json' | 'yaml' | 'applied' | Message;
 
-/** The value of a body, within the limits of objects. @throws ApiError BadRequest, RequestEntityTooLarge */
+/** Returns the value of a body, within the limits of objects. @throws ApiError BadRequest, RequestEntityTooLarge */
 export function decodeBody(bytes: Buffer, format: BodyFormat): unknown {
   if (typeof format !== 'string') return withinLimits(decodeProtobufObject(format, bytes));
   const text = textOf(bytes);
@@ -18,20 +18,20 @@ export function decodeBody(bytes: Buffer, format: BodyFormat): unknown {
   return format === 'yaml' ? parseWholeYaml(text) : parseApplied(text);
 }
 
-/** @throws ApiError BadRequest for bytes that are not UTF-8. */
+/** Returns the text of a body. @throws ApiError BadRequest for bytes that are not UTF-8. */
 export function textOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ApiError('BadRequest', 'the body is not valid UTF-8');
   return bytes.toString('utf8');
 }
 
-/** Most clients send JSON, which is faster to read. */
+/** Parses JSON or YAML. It tries JSON first: most clients send it, and it is faster to read. */
 function parseApplied(text: string): unknown {
   if (!text.trimStart().startsWith('{')) return parseWholeYaml(text);
   try {
     return parseJson(text, objectLimits);
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'RequestEntityTooLarge') throw error;
-    // YAML in braces; or broken, and then this is what tells where.
+    // The text is YAML in braces; or it is broken, and the YAML parser reports the place.
     return parseWholeYaml(text);
   }
 }

@@ -1,6 +1,6 @@
 import { dump } from 'js-yaml';
 
-/** A whole document, or lines below the field `items` of one. */
+/** The part to write: a whole document, or the lines below its field `items`. */
 export type YamlPart = 'document' | 'items';
 
 const itemsField = 'items:\n';

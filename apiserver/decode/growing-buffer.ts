@@ -1,8 +1,8 @@
 const firstBytes = 1024;
 
 /**
- * Bytes that come in chunks, in one piece of memory: a client that sends each byte in a chunk of its own would otherwise cost a
- * hundred times what it sends.
+ * Collects chunks in one piece of memory. Otherwise a client that sends each byte in a chunk of its own would cost a hundred
+ * times what it sends.
  */
 export class GrowingBuffer {
   readonly #maxBytes: number;
@@ -10,7 +10,7 @@ export class GrowingBuffer {
   #memory: Buffer = Buffer.alloc(0);
   #length = 0;
 
-  /** Callers add `maxBytes` at most. `onGrow` is called before memory of so many bytes is taken, and may throw. */
+  /** Callers add at most `maxBytes`. `onGrow` is called with the new size before memory is allocated, and may throw. */
   constructor(maxBytes: number, onGrow: (bytes: number) => void) {
     this.#maxBytes = maxBytes;
     this.#onGrow = onGrow;
@@ -20,7 +20,7 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  /** `expected`: how many bytes come in all, where that is known. */
+  /** Adds a chunk; `expected` is the number of all bytes, when it is known. */
   add(chunk: Uint8Array, expected: number = 0): void {
     const needed = this.#length + chunk.length;
     if (needed > this.#memory.length) this.#grow(Math.max(needed, expected, firstBytes, 2 * this.#memory.length));
@@ -28,7 +28,7 @@ export class GrowingBuffer {
     this.#length = needed;
   }
 
-  /** Returns the bytes, and begins again without any. */
+  /** Returns the bytes, and empties the buffer. */
   take(): Buffer {
     const taken = this.#memory.subarray(0, this.#length);
     this.#memory = Buffer.alloc(0);

@@ -43,7 +43,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses with a place whatever JSON.parse refuses', () => {
+  it('refuses all that JSON.parse refuses, and names the place', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',
@@ -86,7 +86,7 @@ describe('parseJson', () => {
     expect(refusal('')).to.equal('the body is not valid JSON: expected a value at line 1, column 1, found the end');
   });
 
-  it('names the first field that is there twice, however it is written', () => {
+  it('names the first duplicate field, however it is written', () => {
     expect(refusal('{"spec":{"name":"a","name":"b"}}')).to.equal('duplicate field "spec.name"');
     expect(refusal('{"spec":[{},{"a":1,"\\u0061":1}]}')).to.equal('duplicate field "spec[1].a"');
     expect(parseJson('{"a":{"name":1},"b":{"name":"a:b"}}', limits)).to.deep.equal({
@@ -114,7 +114,7 @@ describe('parseJson', () => {
     expect(refusal('-1e999')).to.equal('the body holds a number that is too large');
   });
 
-  it('refuses what nests too deep before it is parsed', () => {
+  it('refuses a text that nests too deep before it is parsed', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     expect(parseJson(nested(64), limits)).to.be.an('array');
     expect(refusal(nested(65))).to.equal('the body nests deeper than 64 levels');

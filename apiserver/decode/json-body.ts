@@ -12,15 +12,15 @@ const comma = 44;
 
 /**
  * Parses a JSON body more strictly than JSON.parse: no duplicate fields, no `__proto__`, no lone surrogates (UTF-8 cannot
- * hold them), no numbers beyond a double. Costs 1.6 µs above JSON.parse for 1 KB, because only a body in which something
- * does not add up is read a second time, by a slow reader that finds the place.
+ * hold them), no numbers beyond a double. Costs 1.6 µs above JSON.parse for 1 KB, because only a body whose counts differ is
+ * read a second time, by a slow reader that finds the place.
  * @throws ApiError BadRequest that names line and column, or the field; the body is never repeated. RequestEntityTooLarge
  * for more fields or items than the limits have, before anything is parsed.
  */
 export function parseJson(text: string, limits: BodyLimits): unknown {
   const colons = text.length <= uncountedLength ? countColons(text, limits.maxDepth) : countAll(text, limits);
   const value = parseOrRefuse(text);
-  // A duplicate field has a colon of its own in the text, and none of its own in the value.
+  // A duplicate field adds a colon to the text, but no field to the value.
   if (countFields(value) !== colons || (text.includes('\\u') && hasLoneSurrogate(value))) throw refuse(text);
   return value;
 }
@@ -37,7 +37,7 @@ function refuse(text: string, cause?: unknown): ApiError {
   return new ApiError('BadRequest', describeJsonProblem(text), { cause });
 }
 
-/** Colons outside of strings. Checks the depth on the way, since a deep text costs memory as soon as it is parsed. */
+/** Counts the colons outside of strings. Checks the depth, too, since a deep text costs memory as soon as it is parsed. */
 function countColons(text: string, maxDepth: number): number {
   let colons = 0;
   let depth = 0;
@@ -54,7 +54,7 @@ function countColons(text: string, maxDepth: number): number {
   return colons;
 }
 
-/** The same, and the nodes on the way: commas part them, and the first of each object and list comes without one. */
+/** Counts the same, and checks the number of nodes: one for each comma, and one more for each object and list. */
 function countAll(text: string, limits: BodyLimits): number {
   const { maxDepth } = limits;
   const count = new NodeCount(limits);
@@ -82,7 +82,7 @@ function tooDeep(maxDepth: number): ApiError {
   return new ApiError('BadRequest', `the body nests deeper than ${maxDepth} levels`);
 }
 
-/** Where the string that begins at `start` ends; past the text when it does not. */
+/** Returns the end of the string that begins at `start`; an index past the text when it has no end. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -95,7 +95,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 0;
 }
 
-/** Fields at all levels; NaN, which equals nothing, for what may not be stored. */
+/** Counts the fields at all levels; returns NaN, which equals nothing, for a value that may not be stored. */
 function countFields(value: unknown): number {
   if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity ? Number.NaN : 0;
   return Array.isArray(value) ? countInItems(value) : countInFields(value as Readonly<Record<string, unknown>>);

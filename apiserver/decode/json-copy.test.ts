@@ -4,11 +4,11 @@ import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject } from './json-copy.ts';
 
 describe('copyAsJsonObject', () => {
-  it('makes what JSON text would make, and shares nothing with the original', () => {
+  it('makes the same value as a way through JSON text, and shares nothing with the original', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify(value);
-        // Refused, which is another test's claim.
+        // Refused, as another test checks.
         fc.pre(!text.includes('__proto__'));
         const copy = copyAsJsonObject(Object.freeze(value), objectLimits);
         expect(copy).to.deep.equal(JSON.parse(text));
@@ -17,12 +17,12 @@ describe('copyAsJsonObject', () => {
     );
   });
 
-  it('leaves out what JSON leaves out', () => {
+  it('leaves out the values that JSON leaves out', () => {
     const value = { a: undefined, b: () => 1, c: [undefined, Number.NaN, Infinity], d: new Date(0), e: Symbol('e') };
     expect(copyAsJsonObject(value, objectLimits)).to.deep.equal(JSON.parse(JSON.stringify(value)));
   });
 
-  it('refuses what a body may not hold', () => {
+  it('refuses values that a body may not hold', () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     const hostile = JSON.parse('{"__proto__": {"polluted": true}}') as object;

@@ -9,12 +9,12 @@ const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
 
-/** Ends the reading: what it says is the answer. */
+/** Ends the reading; its message is the result. */
 class Problem extends Error {}
 
 /**
- * What is wrong with a JSON text: the place of the first violation of the grammar, or the path of the first field that is
- * there twice, is named `__proto__`, or holds what cannot be stored. The depth of the text must have been checked.
+ * Describes the mistake in a JSON text: the place of the first violation of the grammar, or the path of the first field that is
+ * a duplicate, is named `__proto__`, or holds a value that cannot be stored. The caller must have checked the depth.
  */
 export function describeJsonProblem(text: string): string {
   try {
@@ -117,7 +117,7 @@ class ProblemReader {
     if (!Number.isFinite(Number(found))) throw new Problem(`${this.#place()} holds a number that is too large`);
   }
 
-  /** Takes what the pattern matches here; undefined when it does not. */
+  /** Consumes and returns the match of the pattern at this place; undefined when there is none. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text)?.[0];

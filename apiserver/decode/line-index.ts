@@ -1,6 +1,6 @@
-/** Tells the line of a position of a text. Lines end at LF, CRLF or CR, as YAML has them. */
+/** Finds the line of a position in a text. Lines end with LF, CRLF or CR, as in YAML. */
 export class LineIndex {
-  /** Where each line begins. */
+  /** The offset at which each line begins. */
   readonly #starts: readonly number[];
   readonly #firstLine: number;
 

@@ -5,13 +5,13 @@ import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { BodyMemory, Exchange } from './body-memory.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
 
-/** 3 MiB after inflation, as in Kubernetes. */
+/** Most bytes of a body after inflation: 3 MiB, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
-/** What still comes after a refusal is read on up to here, so that the client sees the answer instead of a reset. */
+/** Most bytes that are read and dropped after a refusal, so that the client gets the response instead of a reset. */
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
-/** Deflate makes at most so many bytes of one. */
+/** Most bytes that deflate makes of one byte. */
 const mostInflation = 1032;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };
@@ -35,7 +35,7 @@ export async function readBody(exchange: Exchange, memory: BodyMemory): Promise<
   return body;
 }
 
-/** Reads what still comes and drops it, bounded: a connection with an unread rest could not go on to its next request. */
+/** Reads the rest of a body and drops it, up to a bound: a connection with an unread rest cannot serve its next request. */
 export function discardRest(request: IncomingMessage): void {
   let discarded = 0;
   request.on('data', (chunk: Buffer) => {
@@ -58,7 +58,7 @@ async function readBytes(exchange: Exchange, memory: BodyMemory): Promise<Buffer
   }
 }
 
-/** Node has checked that the header is a number. */
+/** Returns the value of Content-Length; node has checked that it is a number. */
 function lengthOf(request: IncomingMessage): number | undefined {
   const header = request.headers['content-length'];
   return header === undefined || header === '' ? undefined : Number(header);
@@ -69,7 +69,7 @@ interface CollectOptions {
   readonly length: number | undefined;
 }
 
-/** The bytes as they were sent. Rejects when the response closes first: nobody waits for the answer any more. */
+/** Collects the bytes as they were sent. Rejects when the response closes first, since no client waits for it then. */
 function collect({ req, res }: Exchange, { memory, length }: CollectOptions): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let whole: Buffer | undefined;
@@ -106,7 +106,7 @@ function collect({ req, res }: Exchange, { memory, length }: CollectOptions): Pr
   });
 }
 
-/** The output is bounded, and so is the work: 413 beyond it. */
+/** Decompresses a body. The bound of the output bounds the work, too; beyond it the client gets a 413. */
 async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise<Buffer> {
   try {
     return await decoder(sent, { maxOutputLength: maxBodyBytes });

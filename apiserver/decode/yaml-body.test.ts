@@ -41,7 +41,7 @@ describe('parseYaml', () => {
     });
   });
 
-  it('refuses what JSON cannot hold, and names the field', () => {
+  it('refuses values that JSON cannot hold, and names the field', () => {
     expect(refusal('a:\n  - .nan')).to.equal('the field "a[0]" holds a number that JSON cannot hold');
     expect(refusal('a: .inf')).to.equal('the field "a" holds a number that JSON cannot hold');
     expect(refusal('a: "\\ud800"')).to.contain('half of a surrogate pair');
@@ -56,7 +56,7 @@ describe('parseYaml', () => {
     expect(refusal('a:\n  __proto__: {}')).to.contain('__proto__');
   });
 
-  it('does not repeat the body in what it says', () => {
+  it('does not repeat the body in its messages', () => {
     expect(refusal('password: hunter2\na: [1'))
       .to.match(/^not valid YAML: [^\n]+ at line 2, column \d+$/)
       .and.not.contain('hunter2');
@@ -86,7 +86,7 @@ describe('parseYaml', () => {
     );
   });
 
-  it('refuses what nests too deep, by aliases too', () => {
+  it('refuses a document that nests too deep, also by aliases', () => {
     expect(refusal('['.repeat(65) + ']'.repeat(65))).to.match(/^not valid YAML: .*(depth|nest)/i);
     const chain = Array.from({ length: 70 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}]`);
     expect(refusal(['l0: &l0 []', ...chain].join('\n'))).to.contain('nests deeper than 64 levels');
@@ -103,7 +103,7 @@ describe('parseYamlDocuments', () => {
     ]);
   });
 
-  it('answers an empty text with no documents', () => {
+  it('returns no documents for an empty text', () => {
     expect(parseYamlDocuments('', limits)).to.deep.equal([]);
     expect(parseYamlDocuments('---\n', limits)).to.deep.equal([]);
   });

@@ -11,16 +11,16 @@ const maxAliases = 100;
 
 /** One document of a stream. */
 export interface YamlDocument {
-  /** From 1; documents without content count. */
+  /** Number of the document, from 1; documents without content count. */
   readonly document: number;
-  /** Where its content begins, from 1. */
+  /** Line on which its content begins, from 1. */
   readonly line: number;
   readonly value: unknown;
 }
 
 type Fields = Record<string, unknown>;
 
-// As the library's own, except that names which are no strings are refused, where it would make strings of them.
+// As the library's own tag, but refuses names that are no strings, which the library would turn into strings.
 const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
   create: () => ({}),
   addPair: addField,
@@ -35,8 +35,8 @@ const schema = CORE_SCHEMA.withTags(strictMapping);
 /**
  * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string) to a value that JSON can
  * hold. Refused: several documents, duplicate names and names that are no strings, cycles, NaN and infinity, more than
- * 100 aliases or what they make too large.
- * @throws ApiError BadRequest that names line and column, or the field; of the body it repeats names of tags and aliases at most.
+ * 100 aliases, and documents that aliases make too large.
+ * @throws ApiError BadRequest that names line and column, or the field; it repeats nothing of the body but names of tags and aliases.
  */
 export function parseYaml(text: string, limits: BodyLimits): unknown {
   const documents = parseYamlDocuments(text, limits);
@@ -48,8 +48,8 @@ export function parseYaml(text: string, limits: BodyLimits): unknown {
 }
 
 /**
- * Parses a stream of YAML documents by the rules of {@link parseYaml}. Documents without content, as a trailing `---`
- * makes them, are left out.
+ * Parses a stream of YAML documents by the rules of {@link parseYaml}. Documents without content, such as one after a
+ * trailing `---`, are left out.
  * @throws ApiError BadRequest
  */
 export function parseYamlDocuments(text: string, limits: BodyLimits): readonly YamlDocument[] {
@@ -62,12 +62,12 @@ export function parseYamlDocuments(text: string, limits: BodyLimits): readonly Y
   });
 }
 
-/** The first step: syntax. @throws ApiError BadRequest, whose cause is a YAMLException that knows the place. */
+/** First step: parses the syntax. @throws ApiError BadRequest, whose cause is a YAMLException with the place. */
 export function parseYamlEvents(text: string, limits: BodyLimits): Event[] {
   return refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));
 }
 
-/** The second step: a value for each document, still with aliases. @throws as {@link parseYamlEvents}. */
+/** Second step: returns a value for each document, still with aliases. @throws as {@link parseYamlEvents}. */
 export function constructYaml(text: string, events: Event[]): readonly unknown[] {
   return refuseOnError(() => constructFromEvents(events, { source: text, schema, maxAliases }));
 }
@@ -83,7 +83,7 @@ function refuseOnError<T>(parse: () => T): T {
   }
 }
 
-/** Per document the line of its first node; undefined for a document without content. */
+/** Returns the line of the first node of each document; undefined for a document without content. */
 function contentLines(text: string, events: readonly Event[]): readonly (number | undefined)[] {
   const lines = new LineIndex(text);
   return events.flatMap((event, index) => {

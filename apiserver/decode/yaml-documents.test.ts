@@ -64,7 +64,7 @@ spec:
     ['spec.empty.x', 20],
     ['missing', 2],
   ] as const) {
-    it(`takes the nearest field around "${field}", which is not there`, () => {
+    it(`takes the nearest field around "${field}", which is absent`, () => {
       expect(one(yaml).lineOf(field)).to.equal(line);
     });
   }
@@ -78,7 +78,7 @@ spec:
     expect(read[1]?.lineOf('b.c')).to.equal(5);
   });
 
-  it('reads each document for itself: a mistake hides no other', () => {
+  it('reads each document by itself, so that a mistake hides no other', () => {
     const text = [
       '# nothing\n',
       'a: 1\n',
@@ -102,7 +102,7 @@ spec:
     ]);
   });
 
-  it('says where in one broken document the mistake is', () => {
+  it('names the place of a mistake in a broken document', () => {
     expect(readYamlDocuments('---\n---\na: b: c\n', limits)).to.deep.equal([
       { document: 2, line: 3, message: 'not valid YAML: bad indentation of a mapping entry, at column 5' },
     ]);
@@ -114,7 +114,7 @@ spec:
 });
 
 describe('LineIndex', () => {
-  it('tells lines of offsets, from the number of the first', () => {
+  it('returns the lines of offsets, counted from the number of the first', () => {
     const lines = new LineIndex('ab\r\nc\rd\n\ne', 10);
     const expected = [10, 10, 10, 10, 11, 11, 12, 12, 13, 14];
     expect(expected.map((_, offset) => lines.lineAt(offset))).to.deep.equal(expected);

@@ -8,9 +8,9 @@ import type { YamlDocument } from './yaml-body.ts';
 import { YamlPlaces } from './yaml-places.ts';
 import { copyAsJson } from './yaml-value.ts';
 
-/** A document that knows where its fields stand. */
+/** A document with the places of its fields. */
 export interface LocatedYamlDocument extends YamlDocument {
-  /** The line of a field such as `spec.items[1].b`; for one that is not there, the line of the nearest field around it. */
+  /** Returns the line of a field such as `spec.items[1].b`; for an absent one, the line of the nearest field around it. */
   readonly lineOf: (field: string) => number;
 }
 
@@ -20,13 +20,13 @@ export interface YamlMistake {
   readonly document: number;
   /** From 1. */
   readonly line: number;
-  /** What is wrong, without the place. */
+  /** Description of the mistake, without the place. */
   readonly message: string;
 }
 
 /**
- * Reads a stream of YAML documents by the rules of a request's body, each for itself: what is wrong with one does not
- * hide the others. Documents without content are left out.
+ * Reads a stream of YAML documents by the rules of a request's body, each by itself, so that a mistake in one does
+ * not hide the others. Documents without content are left out.
  */
 export function readYamlDocuments(text: string, limits: BodyLimits): readonly (LocatedYamlDocument | YamlMistake)[] {
   const whole = readPart({ text, firstLine: 1, firstDocument: 1 }, limits);
@@ -48,13 +48,13 @@ interface Part {
 
 interface PartRead {
   readonly read: readonly (LocatedYamlDocument | YamlMistake)[];
-  /** Documents of the part, those without content too. */
+  /** Number of documents in the part, including those without content. */
   readonly count: number;
-  /** Its syntax is wrong: nothing is known of documents in it. */
+  /** True when the syntax is wrong, so that its documents are unknown. */
   readonly isBroken: boolean;
 }
 
-/** A line that begins with `---` begins a document, wherever it stands. */
+/** Splits a text into parts: a line that begins with `---` begins a document, wherever it is. */
 function partsOf(text: string): readonly Part[] {
   const lines = new LineIndex(text);
   const starts = Array.from(text.matchAll(/^---(?=\s|$)/gm), ({ index }) => index).filter((start) => start > 0);
@@ -89,7 +89,7 @@ class DocumentReader {
     this.#lines = new LineIndex(part.text, part.firstLine);
   }
 
-  /** undefined for a document without content. */
+  /** Reads a document; returns undefined when it has no content. */
   read(events: Event[], document: number): LocatedYamlDocument | YamlMistake | undefined {
     const { text, firstLine } = this.#part;
     const places = new YamlPlaces(text, events);
@@ -114,7 +114,7 @@ function splitDocuments(events: readonly Event[]): readonly Event[][] {
   return documents;
 }
 
-/** The parser knows the place; what JSON cannot hold is known by its field. */
+/** Returns the mistake of an error. A syntax error has a place, a value that JSON cannot hold has a field. */
 function mistakeOf(
   error: unknown,
   firstLine: number,

@@ -1,34 +1,34 @@
 import { EVENT_ID, getScalarValue } from 'js-yaml';
 import type { Event } from 'js-yaml';
 
-/** A field that was found, and where it stands. */
+/** A field, and its place in the text. */
 interface Place {
   readonly path: string;
   readonly offset: number;
 }
 
-/** Where the fields of one YAML document stand. */
+/** Finds the places of the fields of one YAML document. */
 export class YamlPlaces {
   readonly #text: string;
   readonly #events: readonly Event[];
 
-  /** Events of one document, its own first; offsets are into `text`. */
+  /** `events` are those of one document, the document's own first, with offsets into `text`. */
   constructor(text: string, events: readonly Event[]) {
     this.#text = text;
     this.#events = events;
   }
 
-  /** Where the document's content begins; undefined when it has none. */
+  /** Offset at which the document's content begins; undefined when it has none. */
   get start(): number | undefined {
     return startOf(this.#events[1]);
   }
 
   /**
-   * Where a field stands (`spec.items[1].b`): its name; of an item, what it holds. What is not there, or comes from
-   * an alias, is where the nearest field around it is. Undefined when no field around it is there.
+   * Returns the offset of a field (`spec.items[1].b`): that of its name, or of an item's content. For a field that is absent,
+   * or comes from an alias, returns that of the nearest field around it; undefined when there is none.
    */
   offsetOf(field: string): number | undefined {
-    // Keys of maps come as `labels["a.b/c"]` too.
+    // Keys of maps can be written as `labels["a.b/c"]`, too.
     const wanted = field.replace(
       /\["((?:[^"\\]|\\.)*)"\]/g,
       (_match, key: string) => `.${key.replace(/\\(.)/g, '$1')}`,
@@ -76,7 +76,7 @@ export class YamlPlaces {
     return event !== undefined && event.type !== EVENT_ID.POP;
   }
 
-  /** The event after a node and all that it holds. */
+  /** Returns the index of the event after a node and its content. */
   #after(node: number): number {
     let open = 0;
     let next = node;
@@ -96,7 +96,7 @@ function isAtOrAround(path: string, wanted: string): boolean {
   return next === undefined || next === '.' || next === '[';
 }
 
-/** Where a node begins; undefined for one without content. */
+/** Returns the offset at which a node begins; undefined for one without content. */
 export function startOf(event: Event | undefined): number | undefined {
   if (event?.type === EVENT_ID.SCALAR) return event.valueStart < 0 ? undefined : event.valueStart;
   if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) return event.start;

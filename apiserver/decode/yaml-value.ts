@@ -7,8 +7,8 @@ import { isIllFormed } from './json-value.ts';
 const maxSize = 3 * 1024 * 1024;
 
 /**
- * Copies what a YAML parser made, with a copy of its own for each alias: objects are changed in place later.
- * @throws ApiError BadRequest for what JSON cannot hold, for cycles, and past the limits.
+ * Copies the value of a YAML parser, with a separate copy for each alias, since objects are changed in place later.
+ * @throws ApiError BadRequest for values that JSON cannot hold, for cycles, and past the limits.
  */
 export function copyAsJson(value: unknown, maxDepth: number): unknown {
   return new JsonCopier(maxDepth).copy(value);

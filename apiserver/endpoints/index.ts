@@ -1,4 +1,4 @@
-// What authors of endpoints need. It loads no server: requests and answers are described here, and made where they are served.
+// The API for authors of endpoints. It loads no server: requests and responses are only described here; the server makes them.
 export { accept, contentType, predicate } from './routes/predicates.ts';
 export type { Mismatch, RequestPredicate } from './routes/predicates.ts';
 export {

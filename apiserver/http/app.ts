@@ -53,13 +53,13 @@ export interface AppParts extends EndpointParts {
   readonly proxies: TrustedProxies;
   /** Domain of the service's own kinds. */
   readonly serviceDomain: string;
-  /** What every request but health has to bear; undefined: all are let in. */
+  /** The bearer token that every request except health checks must send; undefined: no authentication. */
   readonly token: string | undefined;
   readonly uuid: () => string;
   readonly metrics: Metrics;
 }
 
-/** Every middleware, in order: errors, request id, how responses leave, metrics, who asks, routes. */
+/** All middleware, in order: errors, request id, sending of responses, metrics, authentication, routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(errorResponses(parts.logger));
@@ -84,14 +84,17 @@ export function createApp(parts: AppParts): Koa {
   app.use(docsRoutes(parts.serviceDomain));
   app.use(assetRoutes(parts.assets));
   app.use((context) => Promise.reject(absenceOf(context.path, parts)));
-  // What koa itself reports: a watcher that hangs up, a connection that breaks while an answer is written.
+  // Errors that koa itself reports: a watcher hangs up, a connection breaks while a response is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
   return app;
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Every request has an id: the client's Audit-Id when it is well formed, else a new one. It ties an answer to the log. */
+/**
+ * Gives every request an id: the client's Audit-Id when it is well formed, otherwise a new one. It links a response to
+ * the log.
+ */
 function requestId(makeId: () => string): Middleware {
   return function assignRequestId(context, next): Promise<void> {
     const given = context.get('Audit-Id');
@@ -102,7 +105,7 @@ function requestId(makeId: () => string): Middleware {
   };
 }
 
-/** The hot path: a lookup in a table, no route per kind. */
+/** The hot path: one lookup in a table instead of a route for each kind. */
 function resourceRoutes(parts: AppParts): Middleware {
   return function routeResource(context, next) {
     const path = parseResourcePath(context.path);
@@ -123,13 +126,13 @@ function resourceRoutes(parts: AppParts): Middleware {
   };
 }
 
-/** The path of a kind that plugins or definitions will serve again is not gone. */
+/** 503 for the path of a kind that plugins or definitions will serve again, otherwise 404. */
 function absenceOf(path: string, { refusalOf }: AppParts): ApiError {
   const kind = parseResourcePath(path);
   return (kind && refusalOf(kind)) ?? pathNotFound();
 }
 
-/** Lists and watches of a Namespaced kind may span all namespaces; everything else names one. */
+/** Lists and watches of a Namespaced kind may span all namespaces; every other request names one. */
 function needsNamespace(context: Context, name: string | undefined): boolean {
   return name !== undefined || context.method === 'POST';
 }
@@ -148,7 +151,7 @@ function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
     name: 'shutdown',
     check: () => (stopping() ? 'the server is shutting down' : undefined),
   };
-  // Ready checks come and go while the server runs, so the list is read at each request.
+  // Ready checks are added and removed while the server runs, so the list is read at each request.
   const checks: Readonly<Record<string, () => readonly HealthCheck[]>> = {
     '/livez': () => live,
     '/healthz': () => live,

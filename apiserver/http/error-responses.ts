@@ -5,8 +5,8 @@ import { wantsProblem } from './request/accept.ts';
 import { shortPath } from './request/refusal-log.ts';
 
 /**
- * The first middleware: whatever is thrown behind it becomes a Status (or RFC 9457) response. An error that is no ApiError is
- * a bug: logged with the request's id, and without inner text in the response.
+ * The first middleware: turns every error thrown behind it into a Status (or RFC 9457) response. An error that is not
+ * an ApiError is a bug: it is logged with the request's id, and the response does not show its text.
  */
 export function errorResponses(logger: Logger): Middleware {
   return async function answerErrors(context, next): Promise<void> {
@@ -22,7 +22,7 @@ function answerError(context: Context, error: unknown, logger: Logger): void {
   try {
     writeError(context, asApiError(error, context, logger));
   } catch (cause) {
-    // A plugin's own error, which calls itself an ApiError and is no Status: without a code, or with details that are no JSON.
+    // A plugin's own error class named ApiError that is no valid Status: it has no code, or details that are no JSON.
     writeError(context, internalError(cause, context, logger));
   }
 }
@@ -46,7 +46,7 @@ function isOutOfDescriptors(error: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE';
 }
 
-/** Empty for a target that is no URL, so that the error is reported all the same. */
+/** The path of the request; empty for a target that is no URL, so that the error is still reported. */
 function pathOf(context: Context): string {
   try {
     return context.path;
@@ -55,7 +55,7 @@ function pathOf(context: Context): string {
   }
 }
 
-/** Writes the error in the form that the client accepts; drops headers that were meant for a success. */
+/** Writes the error in the format that the client accepts, and removes headers that were meant for a success. */
 function writeError(context: Context, error: ApiError): void {
   const status = ApiError.prototype.toStatus.call(error);
   context.status = error.code;
@@ -67,12 +67,12 @@ function writeError(context: Context, error: ApiError): void {
   if (unreadReasons.has(error.reason)) closeOnceRead(context);
 }
 
-/** Reasons that a body may be refused for before it has come. */
+/** Reasons for which a body may be refused before it has arrived. */
 const unreadReasons: ReadonlySet<StatusReason> = new Set(['RequestEntityTooLarge', 'ServiceUnavailable']);
 
 /**
- * The client may still send what is refused, and be one that wants its connection closed: node would close it with the
- * answer, the connection would be reset under the client, and the answer lost.
+ * Closes the connection once the body is read. The client may still be sending it and have asked for the connection to
+ * be closed: node would close it right after the response, which resets the connection and loses the response.
  */
 function closeOnceRead({ req, res }: Context): void {
   if (res.shouldKeepAlive || req.complete) return;
@@ -81,7 +81,7 @@ function closeOnceRead({ req, res }: Context): void {
   req.once('end', () => (res.closed ? close() : res.once('close', close)));
 }
 
-/** RFC 9457; `causes` and `reason` are extension members. */
+/** The error as RFC 9457; `causes` and `reason` are extension members. */
 function problemOf(error: ApiError, context: Context): Record<string, unknown> {
   return {
     type: 'about:blank',

@@ -8,7 +8,7 @@ import { withoutTrailingSlash } from './pages/health.ts';
 import { requestVerb } from './request/request-verb.ts';
 import type { ResourcePath } from './request/resource-path.ts';
 
-/** Seconds; Kubernetes' own, and finer ones at the lower end. */
+/** Upper bounds in seconds: those of Kubernetes, and finer ones at the lower end. */
 const buckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30,
   45, 60,
@@ -16,7 +16,7 @@ const buckets = [
 
 const subresources: readonly string[] = ['status', 'scale', 'finalize'];
 
-/** What is asked for; of requests that name no kind, the verb alone. */
+/** The labels of a request; for a request that names no kind, only the verb. */
 interface Asked {
   readonly verb: string;
   readonly group: string;
@@ -29,14 +29,14 @@ interface Series {
   readonly codes: Map<number, Counter>;
 }
 
-/** The path of a kind that is served. Set once the kind is found, so that no client makes up labels. */
+/** The key of the path of a served kind. It is set once the kind is found, so that no client can invent labels. */
 const pathKey = 'resourcePath';
 
 export function noteResourcePath(context: Context, path: ResourcePath): void {
   context.state[pathKey] = path;
 }
 
-/** Counts requests and measures them, and puts each into a span of the trace that its headers name. */
+/** Counts and measures requests, and puts each into a span of the trace that its headers name. */
 export class RequestObserver {
   readonly #clock: Clock;
   readonly #total: Family<Counter>;
@@ -59,7 +59,7 @@ export class RequestObserver {
     this.#inflight = { readOnly: kinds.of('readOnly'), mutating: kinds.of('mutating') };
   }
 
-  /** Stands before whatever answers, and behind what makes responses of errors. */
+  /** The middleware; it belongs before all handlers, and behind the one that turns errors into responses. */
   middleware(): Middleware {
     return async (context, next): Promise<void> => {
       const sinceMs = this.#clock.monotonicMs();
@@ -143,7 +143,9 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** Errors of clients are no errors of a span, which would record what it rejects with. */
+/**
+ * Returns errors instead of rejecting: a span would record a rejection, but a client's error is no error of the span.
+ */
 async function failureOf(next: () => Promise<unknown>): Promise<Failure | undefined> {
   try {
     await next();
@@ -159,7 +161,7 @@ function statusOf({ res }: Context, failure: Failure | undefined): number {
   return isApiError(failure.error) ? failure.error.code : 500;
 }
 
-/** What is known once the request was routed, and answered. */
+/** Adds the attributes that are known after routing and after the response. */
 function describe(span: Span, context: Context, statusCode: number): void {
   const { verb, resource } = askedOf(context);
   span.updateName(`${verb} ${resource}`.trimEnd());

@@ -1,11 +1,11 @@
 import type { Entry } from './entry.ts';
 
 /**
- * A stored object that cannot be read. `bytes` names it and says nothing else; it has no index values. It is in no list
- * and no index, since its content is unknown.
+ * A stored object that cannot be read. `bytes` only names it; it has no index values. It is in no list and no index,
+ * since its content is unknown.
  */
 export interface BrokenEntry extends Entry {
-  /** What is wrong, without anything of its content. */
+  /** The problem, without any of the object's content. */
   readonly problem: string;
 }
 

@@ -15,34 +15,37 @@ export type FeedChange =
     };
 
 export interface ChangeFeedOptions {
-  /** Changes up to this revision are unknown: the revision at which the kind was loaded, less what is then appended. */
+  /**
+   * Changes up to this revision are unknown: the revision at which the kind was loaded, minus the changes that are then
+   * appended.
+   */
   readonly floor: number;
-  /** Gets what a listener throws. */
+  /** Called with an error that a listener throws. */
   readonly onError: (error: unknown) => void;
 }
 
 interface Subscriber {
   readonly listener: (change: FeedChange) => void;
-  /** It has learned of everything up to here from {@link ChangeFeed.since}. */
+  /** The listener has received everything up to this revision from {@link ChangeFeed.since}. */
   readonly after: number;
 }
 
-/** Differences that subscribers are told in one turn: a few milliseconds. */
+/** Differences delivered in one turn: a few milliseconds. */
 const deliveredPerTurn = 200;
 
-/** The latest changes of one kind, in revision order, and those who want to know of new ones. */
+/** The latest changes of one kind, in revision order, and the subscribers to new ones. */
 export class ChangeFeed {
   readonly #onError: (error: unknown) => void;
-  /** The window begins at #head; what is before it is trimmed. */
+  /** The window starts at #head; everything before it is trimmed. */
   #changes: (FeedChange | undefined)[] = [];
   #head = 0;
   #floor: number;
   #revision: number;
   #bytes = 0;
   readonly #subscribers = new Set<Subscriber>();
-  /** Changes that wait for their turn while listeners are being called. */
+  /** Changes that are queued while listeners are being called. */
   readonly #undelivered: FeedChange[] = [];
-  /** How many of these have been delivered. */
+  /** The number of queued changes that have been delivered. */
   #delivered = 0;
   #isDelivering = false;
 
@@ -57,12 +60,15 @@ export class ChangeFeed {
     return this.#revision;
   }
 
-  /** Changes up to here are gone. */
+  /** Changes up to this revision are trimmed. */
   get floor(): number {
     return this.#floor;
   }
 
-  /** Bytes of the objects in the window. The state before a change is the one that an earlier change, or the load, brought. */
+  /**
+   * Bytes of the objects in the window. The previous state of a change is counted with the change, or the load, that
+   * brought it.
+   */
   get bytes(): number {
     return this.#bytes;
   }
@@ -72,7 +78,10 @@ export class ChangeFeed {
     return this.#changes.length - this.#head;
   }
 
-  /** Begins with what the log had: changes up to `floor` are gone, and these followed it. Nobody is told. */
+  /**
+   * Starts with the content of the log: changes up to `floor` are trimmed, and these followed. Subscribers are not
+   * called.
+   */
   restore(floor: number, changes: readonly FeedChange[]): void {
     this.#floor = floor;
     this.#revision = floor;
@@ -83,15 +92,15 @@ export class ChangeFeed {
   }
 
   /**
-   * Goes on from a later revision, changes up to which are not known one by one: who has a place in the window has lost
-   * it. Subscribers are told how the objects differ, each once, before it resolves: in many turns of the event loop where
-   * there are many differences, and before any change that is appended meanwhile.
+   * Jumps to a later revision when the changes in between are not known one by one: positions in the window are lost.
+   * Before it resolves, subscribers receive the differences of the objects, each once: in many turns of the event loop
+   * when there are many, and before any change that is appended meanwhile.
    */
   async leap(revision: number, differences: readonly FeedChange[]): Promise<void> {
     this.restore(revision, []);
     for (const difference of differences) this.#undelivered.push(difference);
     while (this.#delivered + deliveredPerTurn < this.#undelivered.length && this.#deliver(deliveredPerTurn)) {
-      // What is appended waits for its turn.
+      // Changes that are appended meanwhile are queued.
       this.#isDelivering = true;
       await nextTurn();
       this.#isDelivering = false;
@@ -99,7 +108,7 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** Takes a change, which must be later than all before, and tells the subscribers before it returns. */
+  /** Takes a change, which must be later than all before, and calls the subscribers before it returns. */
   append(change: FeedChange): void {
     if (change.revision <= this.#revision) {
       throw new RangeError(`change ${change.revision} of ${change.entry.key} comes after revision ${this.#revision}`);
@@ -109,7 +118,7 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** Changes after a revision, in order. Throws ApiError Expired when some of them are gone. */
+  /** The changes after a revision, in order. Throws ApiError Expired when some of them are trimmed. */
   since(revision: number): readonly FeedChange[] {
     if (revision < this.#floor) {
       throw new ApiError('Expired', `too old resource version: ${revision} (${this.#floor})`);
@@ -117,7 +126,10 @@ export class ChangeFeed {
     return this.#changes.slice(this.#firstAfter(revision)) as FeedChange[];
   }
 
-  /** Forgets the changes up to a revision. The floor is the last one that went: who has seen that has missed nothing. */
+  /**
+   * Drops the changes up to a revision. The floor is the last dropped one: a reader that has seen it has missed
+   * nothing.
+   */
   trim(upTo: number): void {
     const first = this.#firstAfter(upTo);
     if (first === this.#head) return;
@@ -127,7 +139,7 @@ export class ChangeFeed {
       this.#changes[i] = undefined;
     }
     this.#head = first;
-    // Moving when half is empty costs each change one move at most.
+    // Compacting the array when half of it is empty moves each change at most once.
     if (this.#head * 2 < this.#changes.length) return;
     this.#changes = this.#changes.slice(this.#head);
     this.#head = 0;
@@ -135,7 +147,8 @@ export class ChangeFeed {
 
   /**
    * Calls the listener for each later change, in order, while the change is appended; so `since` and then `subscribe`
-   * misses nothing and repeats nothing. A listener that throws is reported and stays. Answers how to end it.
+   * misses nothing and repeats nothing. A listener that throws is reported and stays subscribed. Returns a function
+   * that unsubscribes.
    */
   subscribe(listener: (change: FeedChange) => void): () => void {
     const subscriber = { listener, after: this.#revision };
@@ -149,7 +162,10 @@ export class ChangeFeed {
     this.#bytes += change.entry.bytes.length;
   }
 
-  /** False when it is being done already. A listener that causes a change waits for its own turn like the others: all see one order. */
+  /**
+   * Returns false when delivery is already running: a change that a listener causes is queued, so that all listeners
+   * see the same order.
+   */
   #deliver(most = Number.POSITIVE_INFINITY): boolean {
     if (this.#isDelivering) return false;
     this.#isDelivering = true;

@@ -7,20 +7,20 @@ export type ValueTest =
   | { readonly kind: 'any' }
   | { readonly kind: 'listed'; /** Distinct, encoded. */ readonly values: ReadonlySet<string> }
   | {
-      /** from ≤ value < to, and accepted where that is asked. */
+      /** from ≤ value < to, and accepted by `accepts` if that is given. */
       readonly kind: 'range';
       readonly from: string;
       readonly to: string;
       readonly accepts?: (value: string) => boolean;
     };
 
-/** A requirement of a selector in terms of one index. */
+/** One requirement of a selector, bound to one index. */
 export interface Condition {
   readonly index: KindIndex;
   readonly test: ValueTest;
-  /** Met by the objects of which no value passes the test. */
+  /** The condition holds for the objects without a value that passes the test. */
   readonly negated: boolean;
-  /** No object has two values that pass: counts of values are counts of objects. */
+  /** No object has two values that pass, so counts of values are counts of objects. */
   readonly onePerObject: boolean;
 }
 
@@ -31,17 +31,17 @@ interface Slice {
   readonly to: number;
 }
 
-/** Entries among which are all that meet a condition. */
+/** Entries that include all that meet a condition. */
 export interface Candidates {
   readonly slices: readonly Slice[];
-  /** Length of all slices together. */
+  /** Total length of all slices. */
   readonly count: number;
   /** The slices hold exactly the entries that meet the condition, each once. */
   readonly exact: boolean;
 }
 
 export function isMet(condition: Condition, entry: Entry): boolean {
-  // The inner loop of every walk: no closure.
+  // The inner loop of every walk, so without a closure.
   for (const value of condition.index.valuesOf(entry)) {
     if (passes(condition.test, value)) return !condition.negated;
   }
@@ -55,12 +55,12 @@ function passes(test: ValueTest, value: string): boolean {
     case 'listed':
       return test.values.has(value);
     case 'range':
-      // By units: the bounds are ASCII label keys.
+      // Comparing by code unit is right: the bounds are ASCII label keys.
       return value >= test.from && value < test.to && (test.accepts === undefined || test.accepts(value));
   }
 }
 
-/** What the condition's index can enumerate of it, in O(log n); undefined where only a look at each object tells. */
+/** The entries that the condition's index can enumerate, in O(log n); undefined when each object has to be checked. */
 export function candidatesOf(condition: Condition): Candidates | undefined {
   if (!condition.negated) {
     const isExact = condition.onePerObject && !(condition.test.kind === 'range' && condition.test.accepts);
@@ -72,14 +72,14 @@ export function candidatesOf(condition: Condition): Candidates | undefined {
   return candidates([...gapsBetween(slicesOf(condition), index.values), all(index.absent)], true);
 }
 
-/** How many of the kind's objects meet the condition, without visiting any; undefined when ranks do not tell. */
+/** The number of objects that meet the condition, without visiting any; undefined when the ranks are not enough. */
 export function countOf(condition: Condition, size: number): number | undefined {
   const found = candidatesOf(condition.negated ? { ...condition, negated: false } : condition);
   if (found === undefined || !found.exact) return undefined;
   return condition.negated ? size - found.count : found.count;
 }
 
-/** Where the values that pass the test stand, in rank order. */
+/** The slices of the values that pass the test, in rank order. */
 function slicesOf({ index, test }: Condition): readonly Slice[] {
   const list = index.values;
   switch (test.kind) {
@@ -90,7 +90,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
       return (
         [...test.values]
           .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
-          // An absent value has an empty slice, which stands before the one that begins there.
+          // An absent value has an empty slice, which comes before the slice that starts at its position.
           .sort((a, b) => a.from - b.from || a.to - b.to)
       );
     case 'range':

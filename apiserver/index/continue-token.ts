@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Query } from './query.ts';
 
-/** Where a chunked list goes on. */
+/** The position at which a chunked list continues. */
 export interface ContinuePosition {
   /** The revision of the first chunk; all later chunks show the same revision. */
   readonly revision: number;
-  /** Matches that were delivered. */
+  /** The number of matches already delivered. */
   readonly offset: number;
 }
 
-/** What a token is good for: one query in one epoch of the database. */
+/** The scope in which a token is valid: one query in one epoch of the database. */
 export interface ContinueScope {
   readonly query: Query;
   readonly epoch: string;
@@ -24,7 +24,7 @@ interface Token {
   readonly q: string;
 }
 
-// A token of ours has about 150 characters.
+// The server's own tokens have about 150 characters.
 const maxLength = 512;
 
 const expiredMessage =
@@ -38,8 +38,8 @@ export function formatContinueToken({ revision, offset }: ContinuePosition, scop
 }
 
 /**
- * Throws ApiError BadRequest for a malformed token and for one of another query, Expired for one of another epoch:
- * its revision may name another state today.
+ * Throws ApiError BadRequest for a malformed token or one of another query, and Expired for one of another epoch, in
+ * which its revision may mean another state.
  */
 export function parseContinueToken(text: string, scope: ContinueScope): ContinuePosition {
   const token = decode(text);
@@ -77,7 +77,7 @@ function notValid(why: string, cause?: unknown): ApiError {
   return new ApiError('BadRequest', `continue key is not valid: ${why}`, { cause });
 }
 
-// Against mix-ups, not against forgery: a token opens nothing that the query itself does not.
+// Protects against mix-ups, not against forgery: a token allows nothing that the query itself does not.
 function fingerprint(query: Query): string {
   return createHash('sha256').update(query.canonical).digest('base64url').slice(0, 16);
 }

@@ -7,14 +7,16 @@ import type { PropagationPolicy } from './propagation.ts';
 /** Index values of one object: a list for each index of its kind, encoded, distinct, in code point order. */
 export type IndexValues = readonly (readonly string[])[];
 
-/** One owner of an object, as far as it is known without reading the object. */
+/** One owner of an object, with what is known without reading the object. */
 interface OwnerLink {
   readonly uid: string;
   /** Whether the owner, deleted in the foreground, waits for this object. */
   readonly blocks: boolean;
 }
 
-/** One stored object at one revision. Never changed, only replaced: an array of entries is a consistent snapshot. */
+/**
+ * One stored object at one revision. It is never modified, only replaced: an array of entries is a consistent snapshot.
+ */
 export interface Entry {
   /** `name`, or `namespace/name`. */
   readonly key: string;
@@ -23,19 +25,19 @@ export interface Entry {
   readonly uid: string | undefined;
   /** The revision of the object's last change; its resourceVersion. */
   readonly revision: number;
-  /** The object as clients get it. */
+  /** The object as clients receive it. */
   readonly bytes: Buffer;
   readonly values: IndexValues;
   /** The owners in its ownerReferences; undefined when it has none. */
   readonly owners: readonly OwnerLink[] | undefined;
-  /** What becomes of its dependents, once it is declared deleted; undefined before. */
+  /** What happens to its dependents once it is marked for deletion; undefined before. */
   readonly deletion: PropagationPolicy | undefined;
 }
 
 /** The parts of an entry that its object does not hold. */
 export interface EntryParts {
   readonly revision: number;
-  /** Kept as it is: allocate it outside of Buffer's pool, or one entry pins 8 KB. */
+  /** Kept as it is: allocate it outside of Buffer's pool, or one entry keeps 8 KB alive. */
   readonly bytes: Buffer;
   /** From `KindCache.draft`. */
   readonly values: IndexValues;
@@ -63,8 +65,8 @@ function linksOf(owners: readonly OwnerReference[] | undefined): Entry['owners']
 }
 
 /**
- * The place of one object in the indexes; the one thing here that changes. A write that leaves an index value as it was
- * sets `entry` and touches that index not at all: a new status, under nine indexes, costs 9 µs in place of 40.
+ * The position of one object in the indexes; the only mutable part here. A write that leaves an index value unchanged
+ * sets `entry` and does not touch that index: a new status, with nine indexes, costs 9 µs instead of 40.
  */
 export interface Slot {
   readonly name: string;
@@ -76,7 +78,7 @@ export function createSlot(entry: Entry): Slot {
   return { name: entry.name, namespace: entry.namespace, entry };
 }
 
-/** What orders objects that sort alike. */
+/** The order of objects with equal sort values. */
 export type NameOrder = Pick<Entry, 'name' | 'namespace'>;
 
 /** By name, then by namespace. Both are ASCII by rule. */

@@ -10,7 +10,7 @@ import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
 import { compileQuery } from './query.ts';
 import { select } from './select.ts';
 
-/** A kind with its feed, written to as the registry does. */
+/** A kind with its feed; writes update both as the registry does. */
 class Kind {
   readonly cache: KindCache = createPersonCache();
   readonly feed: ChangeFeed = new ChangeFeed({

@@ -10,9 +10,14 @@ import { select } from './select.ts';
 import { cut, filterInTurns, inFirstOrder, isLongSelection } from './select-in-turns.ts';
 
 export interface HistoryOptions {
-  /** Snapshots kept, the least recently used goes first. Default 16: as many clients that page through a changing kind. */
+  /**
+   * Snapshots kept; the least recently used is dropped first. Default 16: that many clients can page through a changing
+   * kind.
+   */
   readonly maxSnapshots?: number;
-  /** Entries in all snapshots together; a larger snapshot is not kept. Default 2,000,000, which is 16 MB of pointers. */
+  /**
+   * Entries of all snapshots together; a larger snapshot is not kept. Default 2,000,000, which takes 16 MB of pointers.
+   */
   readonly maxEntries?: number;
 }
 
@@ -22,13 +27,13 @@ interface Snapshot {
   readonly entries: readonly Entry[];
 }
 
-/** Answers queries as of earlier revisions, as far back as the feed reaches. */
+/** Runs queries as of earlier revisions, as far back as the feed reaches. */
 export class History {
   readonly #cache: KindCache;
   readonly #feed: ChangeFeed;
   readonly #snapshots: LRUCache<string, Snapshot>;
 
-  /** The feed holds every change that the cache went through after the feed's floor. */
+  /** The feed must hold every change of the cache after the feed's floor. */
   constructor(cache: KindCache, feed: ChangeFeed, options: HistoryOptions = {}) {
     this.#cache = cache;
     this.#feed = feed;
@@ -45,9 +50,9 @@ export class History {
   }
 
   /**
-   * The page of a query as it was at a revision; one later than the last change is the present. In turns where that takes
-   * long. A page costs its own length, except the first after a change, which costs a pass over all matches. Throws, or
-   * rejects with, ApiError Expired when the feed no longer reaches back.
+   * The page of a query as of a revision; a revision after the last change means the present. Runs in several turns if
+   * it takes long. A page costs its own length, except the first one after a change, which costs a pass over all
+   * matches. Throws, or rejects with, ApiError Expired when the feed does not reach back that far.
    */
   selectInTurns(query: Query, revision: number, page: Page = {}): Selection | Promise<Selection> {
     const isPresent = revision >= this.#feed.revision;
@@ -83,7 +88,7 @@ export class History {
     if (snapshot.revision >= this.#feed.floor) this.#snapshots.set(keyOf(query, snapshot.revision), snapshot);
   }
 
-  /** Lets go of snapshots that the feed no longer reaches; for after each trim. */
+  /** Drops snapshots that the feed no longer reaches; called after each trim. */
   prune(): void {
     for (const [key, { revision }] of this.#snapshots.entries()) {
       if (revision < this.#feed.floor) this.#snapshots.delete(key);
@@ -100,7 +105,7 @@ function keyOf({ canonical }: Query, revision: number): string {
   return `${revision} ${canonical}`;
 }
 
-/** What each changed object was before the first of these changes; undefined: absent. */
+/** The state of each changed object before the first of these changes; undefined: absent. */
 function firstStates(
   changes: Iterable<{ entry: Entry; previous?: Entry | undefined }>,
 ): Map<string, Entry | undefined> {
@@ -111,7 +116,7 @@ function firstStates(
   return states;
 }
 
-/** Puts the former states of changed objects in the place of the present ones; both lists are in the query's order. */
+/** Replaces the present states of changed objects by their former ones; both lists are in the query's order. */
 function undo(
   present: readonly Entry[],
   query: Query,

@@ -5,14 +5,14 @@ import { compareUnits, isWide } from './code-units.ts';
 import type { Slot } from './entry.ts';
 import { SortedIndex } from './sorted-index.ts';
 
-/** What one index is loaded with, in the order of names. */
+/** The initial content of one index, in the order of names. */
 export interface IndexItems {
   /** `values[i]` is one of `slots[i]`. */
   readonly values: string[];
   readonly slots: Slot[];
 }
 
-/** Values that are put in their places in one step: about a millisecond. */
+/** Values that are sorted in one step: about a millisecond. */
 const itemsPerStep = 8192;
 
 /** Adds one object's values. */
@@ -23,7 +23,7 @@ export function addItems(items: IndexItems, slot: Slot, values: readonly string[
   }
 }
 
-/** Slots come in the order of their names, and a stable sort keeps it among equal values. */
+/** Slots must come in the order of their names; a stable sort keeps that order among equal values. */
 export function* sortedIndexOf({ values, slots }: IndexItems): Steps<SortedIndex> {
   const compare = (yield* hasWide(values)) ? compareCodePoints : compareUnits;
   const positions = Array.from(values, (_, i) => i);

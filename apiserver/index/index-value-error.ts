@@ -1,4 +1,4 @@
-/** An index function threw, or answered with what is no string; nothing was stored (422 on the wire). */
+/** An index function threw, or returned something other than strings; nothing was stored (422 for clients). */
 export class IndexValueError extends Error {
   override readonly name = 'IndexValueError';
   /** Name of the index. */

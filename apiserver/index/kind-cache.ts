@@ -13,13 +13,13 @@ import { KindIndex } from './kind-index.ts';
 import type { MadeParts } from './kind-index.ts';
 import { valuesWithout } from './values-without.ts';
 
-/** One value under one unique index. */
+/** One value of one unique index. */
 export interface UniqueValue {
   readonly index: string;
   readonly value: string;
 }
 
-/** All that a {@link KindCache} holds. */
+/** The whole content of a {@link KindCache}. */
 export interface CacheContents {
   readonly slots: Map<string, Slot>;
   readonly broken: Map<string, BrokenEntry>;
@@ -28,8 +28,8 @@ export interface CacheContents {
 }
 
 /**
- * The present objects of one kind and their indexes. Every change is synchronous and complete when it returns: a
- * reader never meets an object under some of its indexes only.
+ * The present objects of one kind and their indexes. Every change is synchronous and complete when it returns: a reader
+ * never finds an object in only some of its indexes.
  */
 export class KindCache {
   readonly descriptor: ModelDescriptor;
@@ -50,7 +50,7 @@ export class KindCache {
     this.descriptor = descriptor;
     this.indexes = specs.map((spec, position) => new KindIndex(spec, position, () => this.#slots.values()));
     this.#byName = new Map(this.indexes.map((index) => [index.spec.name, index]));
-    // A name is unique because it is the key, and in its namespace only.
+    // A name is unique only in its namespace, and already by the key.
     this.#unique = this.indexes.filter((index) => index.spec.unique && index.spec.name !== 'metadata.name');
   }
 
@@ -66,7 +66,7 @@ export class KindCache {
     return this.#slots.get(key)?.entry;
   }
 
-  /** Stored objects that cannot be read, by key. They are in no index, and among no entries. */
+  /** Stored objects that cannot be read, by key. They are in no index and not among the entries. */
   get broken(): ReadonlyMap<string, BrokenEntry> {
     return this.#broken;
   }
@@ -76,12 +76,12 @@ export class KindCache {
     for (const slot of this.#slots.values()) yield slot.entry;
   }
 
-  /** The index values that an object would have; nothing is stored. Throws IndexValueError. */
+  /** Computes the index values of an object; stores nothing. Throws IndexValueError. */
   draft(object: ApiObject): IndexValues {
     return this.indexes.map((index) => index.compute(object));
   }
 
-  /** Another object that has one of these values under a unique index; `holder` is its key. */
+  /** Another object that has one of these values in a unique index; `holder` is its key. */
   uniqueHolder(values: IndexValues, key: string): (UniqueValue & { readonly holder: string }) | undefined {
     for (const index of this.#unique) {
       for (const value of values[index.position] ?? []) {
@@ -92,12 +92,12 @@ export class KindCache {
     return undefined;
   }
 
-  /** What an object with these index values claims for itself alone. */
+  /** The unique values that an object with these index values claims. */
   claims(values: IndexValues): readonly UniqueValue[] {
     return this.#unique.flatMap((index) => claimsOf(index, values));
   }
 
-  /** How an object's claims change with a write; undefined values: it was, or will be, absent. */
+  /** The change of an object's claims with a write; undefined values: it was absent before, or will be after. */
   claimChanges(
     before: IndexValues | undefined,
     after: IndexValues | undefined,
@@ -113,7 +113,7 @@ export class KindCache {
     return { add, remove };
   }
 
-  /** Two objects that have the same value under a unique index, if there are such; for the start of a kind. */
+  /** Two objects with the same value in a unique index, if there are any; used when a kind is opened. */
   *duplicate(): Steps<(UniqueValue & { readonly keys: readonly [string, string] }) | undefined> {
     for (const index of this.#unique) {
       const found = yield* duplicateIn(index);
@@ -122,17 +122,20 @@ export class KindCache {
     return undefined;
   }
 
-  /** Replaces everything, at once. Entries have distinct keys. 100,000 with five declared indexes take half a second to one. */
+  /**
+   * Replaces everything at once. Entries must have distinct keys. 100,000 entries with five declared indexes take 0.5
+   * to 1 s.
+   */
   load(entries: Iterable<Entry>): void {
     allSteps(this.loadSteps(entries));
   }
 
-  /** The same in steps, for a cache that is not read yet. */
+  /** The same in steps, for a cache that has no readers yet. */
   *loadSteps(entries: Iterable<Entry>): Steps<void> {
     this.take(yield* this.contentsOf(entries));
   }
 
-  /** Other contents of this cache, made in steps beside those that it has: the same indexes of other entries. */
+  /** New content for this cache, made in steps beside the present one: the same indexes of other entries. */
   *contentsOf(entries: Iterable<Entry>): Steps<CacheContents> {
     const broken = new Map<string, BrokenEntry>();
     const found: Slot[] = [];
@@ -155,14 +158,14 @@ export class KindCache {
     return { slots, broken, indexes };
   }
 
-  /** Replaces everything by what {@link contentsOf} made. */
+  /** Replaces everything by the result of {@link contentsOf}. */
   take({ slots, broken, indexes }: CacheContents): void {
     this.#slots = slots;
     this.#broken = broken;
     for (const index of this.indexes) index.take(indexes[index.position] ?? []);
   }
 
-  /** Stores an entry in place of the one with its key, which is the answer. */
+  /** Stores an entry and returns the one that it replaces. */
   put(entry: Entry): Entry | undefined {
     const known = this.#slots.get(entry.key);
     const slot = known ?? createSlot(entry);
@@ -174,13 +177,13 @@ export class KindCache {
     return before;
   }
 
-  /** Takes note of a stored object that cannot be read. */
+  /** Records a stored object that cannot be read. */
   putBroken(entry: BrokenEntry): void {
     this.remove(entry.key);
     this.#broken.set(entry.key, entry);
   }
 
-  /** Answers the entry that went; undefined when there was none. */
+  /** Returns the removed entry; undefined when there was none. */
   remove(key: string): Entry | undefined {
     const slot = this.#slots.get(key);
     if (this.#broken.size > 0) this.#broken.delete(key);
@@ -199,10 +202,10 @@ const namespaceIndex = new Spec({
   },
 });
 
-/** Objects in one step of loading: about a millisecond. */
+/** Objects loaded in one step: about a millisecond. */
 const slotsPerStep = 1000;
 
-// One pass for all indexes: the cost is the memory that is not in the processor's cache, once for each entry.
+// One pass for all indexes: the cost is memory outside the processor's cache, which is then read once for each entry.
 function* itemsOf(slots: readonly Slot[], indexes: readonly KindIndex[]): Steps<readonly (IndexItems | undefined)[]> {
   const items = indexes.map((index): IndexItems | undefined =>
     isMadeOnDemand(index) && !index.isMade ? undefined : { values: [], slots: [] },
@@ -218,7 +221,8 @@ function* itemsOf(slots: readonly Slot[], indexes: readonly KindIndex[]): Steps<
   return items;
 }
 
-// Most kinds are never asked for these; until one is, its writes cost nothing (a creation: 4 of 7 instead of 7).
+// Most kinds never use these indexes; until the first use, writes do not maintain them (a creation updates 4 indexes
+// instead of 7).
 const madeOnDemand: ReadonlySet<string> = new Set(['metadata.name', 'metadata.labels', 'metadata.deletionTimestamp']);
 
 function isMadeOnDemand({ spec }: KindIndex): boolean {

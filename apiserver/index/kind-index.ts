@@ -11,13 +11,13 @@ import type { LazyIndexParts } from './lazy-index.ts';
 import type { SortedIndex } from './sorted-index.ts';
 import { ValuePool } from './value-pool.ts';
 
-/** What {@link KindIndex.remake} made: undefined where a part is made on demand. */
+/** The result of {@link KindIndex.remake}; undefined for a part that is built on demand. */
 export type MadeParts = readonly (SortedIndex | undefined)[];
 
 /** One index of a kind: every (value, entry) in order, and the entries that have no value. */
 export class KindIndex {
   readonly spec: IndexSpec;
-  /** Where this index's values stand in {@link Entry.values}. */
+  /** The position of this index's values in {@link Entry.values}. */
   readonly position: number;
   readonly #values: LazyIndex;
   readonly #absent: LazyIndex;
@@ -45,22 +45,25 @@ export class KindIndex {
     return this.#values.get();
   }
 
-  /** Entries without a value, all under the empty string, so in the order of their names. */
+  /** Entries without a value, all under the empty string and therefore in the order of their names. */
   get absent(): SortedIndex {
     return this.#absent.get();
   }
 
-  /** Entries under at least one value, each once, in the order that a sort wants: smallest value first, or largest. */
+  /** Entries with at least one value, each once, in the order for a sort: smallest value first, or largest. */
   order(descending: boolean): SortedIndex {
     return this.#order(descending).get();
   }
 
-  /** Whether {@link values} are made: some indexes are made on demand. */
+  /** True when {@link values} is built: some indexes are built on demand. */
   get isMade(): boolean {
     return this.#values.isMade;
   }
 
-  /** Makes, in turns, what a condition on this index asks for. Returns undefined where all of it is made. */
+  /**
+   * Builds, in several turns, the parts that a condition on this index needs. Returns undefined when they are built
+   * already.
+   */
   prepareCondition(needs: { readonly absent: boolean; readonly order: boolean }): Promise<void> | undefined {
     return (
       this.#values.prepare() ??
@@ -74,13 +77,13 @@ export class KindIndex {
     return this.#values.prepare() ?? this.#order(descending).prepare() ?? this.#absent.prepare();
   }
 
-  /** The value by which an entry sorts; undefined: last, whatever the direction. */
+  /** The value by which an entry sorts; undefined: last in either direction. */
   sortValue(entry: Entry, descending: boolean): string | undefined {
     const values = this.valuesOf(entry);
     return descending ? values[values.length - 1] : values[0];
   }
 
-  /** The order of any two values that objects of this kind have or had. */
+  /** Compares any two values that objects of this kind have or had. */
   get compare(): CompareStrings {
     return this.values.compare;
   }
@@ -89,7 +92,7 @@ export class KindIndex {
     return entry.values[this.position] as readonly string[];
   }
 
-  /** What the index function answers: distinct, in code point order. Throws IndexValueError. */
+  /** The index function's result: distinct, in code point order. Throws IndexValueError. */
   compute(object: ApiObject): readonly string[] {
     const values = this.#call(object);
     const distinct = values.length < 2 ? [...values] : [...new Set(values)].sort(compareCodePoints);
@@ -97,8 +100,8 @@ export class KindIndex {
   }
 
   /**
-   * The parts of this index that are made now, of other objects, whose slots come in the order of their names. `items` are
-   * all values; without them, the values are made on demand.
+   * The currently built parts of this index for other objects, whose slots come in the order of their names. `items`
+   * has all values; without them, the values are built on demand.
    */
   *remake(slots: readonly Slot[], items: IndexItems | undefined): Steps<MadeParts> {
     const made: MadeParts[number][] = [items === undefined ? undefined : yield* sortedIndexOf(items)];
@@ -106,12 +109,12 @@ export class KindIndex {
     return made;
   }
 
-  /** Takes what {@link remake} made. */
+  /** Takes the result of {@link remake}. */
   take(made: MadeParts): void {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }
 
-  /** Moves a slot from its former values to the new ones; undefined: the object was, or will be, away. */
+  /** Moves a slot from its former values to the new ones; undefined: the object was absent before, or is now. */
   move(slot: Slot, before: IndexValues | undefined, after: IndexValues | undefined): void {
     const old = before?.[this.position];
     const current = after?.[this.position];
@@ -144,7 +147,7 @@ function allOf(values: readonly string[]): readonly string[] {
   return values;
 }
 
-/** Entries without a value stand under the empty string. */
+/** Entries without a value are stored under the empty string. */
 function noneOf(values: readonly string[]): readonly string[] {
   return values.length === 0 ? [''] : [];
 }

@@ -5,7 +5,7 @@ import type { KindIndex } from './kind-index.ts';
 
 const maxInt64 = 2n ** 63n - 1n;
 
-/** A requirement on a label in terms of `metadata.labels`, whose values are `key=value`. */
+/** The condition of a label requirement on the index `metadata.labels`, whose values are `key=value`. */
 export function labelCondition(index: KindIndex, requirement: Requirement): Condition {
   const { operator } = requirement;
   const negated = operator === 'notin' || operator === 'absent';
@@ -13,7 +13,7 @@ export function labelCondition(index: KindIndex, requirement: Requirement): Cond
 }
 
 function testOf({ key, operator, values }: Requirement): ValueTest {
-  // '>' is the character behind '=', so this is the range of all `key=…`.
+  // '>' follows '=' in ASCII, so this is the range of all `key=…`.
   const range = { kind: 'range', from: `${key}=`, to: `${key}>` } as const;
   switch (operator) {
     case 'exists':
@@ -28,7 +28,7 @@ function testOf({ key, operator, values }: Requirement): ValueTest {
   }
 }
 
-/** Compares whole numbers of 64 bits, as Kubernetes does; a label that holds none is not selected. */
+/** Compares 64-bit integers, as Kubernetes does; a label without an integer is not selected. */
 function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair: string) => boolean {
   const limit = parseWhole(literal);
   if (limit === undefined)
@@ -40,7 +40,7 @@ function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair:
   };
 }
 
-// Digits only: a label's value cannot begin with a sign. 63 is the longest that it can be.
+// Digits only: a label value cannot start with a sign. 63 characters is its maximum length.
 function parseWhole(text: string): bigint | undefined {
   if (!/^\d{1,63}$/.test(text)) return undefined;
   const value = BigInt(text);

@@ -9,18 +9,18 @@ import type { IndexItems } from './index-items.ts';
 import type { SortedIndex } from './sorted-index.ts';
 import { valuesWithout } from './values-without.ts';
 
-/** Objects that are looked at in one step: about a millisecond. */
+/** Objects visited in one step: about a millisecond. */
 const slotsPerStep = 1000;
 
-/** Objects whose changes are caught up with in one step: about a millisecond. */
+/** Objects whose missed changes are applied in one step: about a millisecond. */
 const changesPerStep = 100;
 
 export interface LazyIndexParts {
   /** The slots of all present objects. */
   readonly slots: () => Iterable<Slot>;
-  /** Where the values stand in `Entry.values`. */
+  /** The position of the values in `Entry.values`. */
   readonly position: number;
-  /** Under which of its values an object stands in this index; distinct, in code point order. */
+  /** Returns the values under which an object is in this index; distinct, in code point order. */
   readonly itemsOf: (values: readonly string[]) => readonly string[];
 }
 
@@ -32,15 +32,15 @@ interface Missed {
 
 type MissedChanges = Map<Slot, Missed>;
 
-/** A build that is under way. */
+/** A running build. */
 interface Build {
   readonly missed: MissedChanges;
   readonly isOver: Promise<void>;
 }
 
 /**
- * A sorted index that is made of the present objects when it is first needed: at once by {@link get}, or by
- * {@link prepare} in many turns of the event loop. From then on it follows all changes.
+ * A sorted index that is built from the present objects when it is first needed: at once by {@link get}, or in many
+ * turns of the event loop by {@link prepare}. From then on it follows all changes.
  */
 export class LazyIndex {
   readonly #parts: LazyIndexParts;
@@ -55,15 +55,15 @@ export class LazyIndex {
     return this.#made !== undefined;
   }
 
-  /** Makes the index in this turn where it is not made yet. */
+  /** Builds the index in this turn unless it is built already. */
   get(): SortedIndex {
     if (this.#made === undefined) this.set(allSteps(this.#steps(new Map())));
     return this.#made as SortedIndex;
   }
 
   /**
-   * Returns undefined where the index is made; else a promise that resolves when it is, or when its objects were replaced
-   * meanwhile: the caller asks again. Writes between the turns are in the index when it is made.
+   * Returns undefined when the index is built. Otherwise the promise resolves when it is, or when its objects were
+   * replaced meanwhile: callers check again. Writes during the build are in the finished index.
    */
   prepare(): Promise<void> | undefined {
     if (this.#made !== undefined) return undefined;
@@ -71,13 +71,13 @@ export class LazyIndex {
     return this.#build.isOver;
   }
 
-  /** Replaces the index, as all objects are replaced. Undefined: the index is made when it is next needed. */
+  /** Replaces the index when all objects are replaced. Undefined: the index is built when it is next needed. */
   set(made: SortedIndex | undefined): void {
     this.#made = made;
     this.#build = undefined;
   }
 
-  /** The same index of other objects, whose slots come in the order of their names. */
+  /** The same index for other objects, whose slots come in the order of their names. */
   *remake(slots: readonly Slot[]): Steps<SortedIndex> {
     return yield* sortedIndexOf(yield* this.#itemsOf(slots, new Map()));
   }
@@ -122,7 +122,7 @@ export class LazyIndex {
     return index;
   }
 
-  /** Objects that come meanwhile are missed changes, whether or not they are among the slots. */
+  /** Objects that are added meanwhile count as missed changes, whether or not they are among the slots. */
   *#sortedSlots(): Steps<readonly Slot[]> {
     const slots: Slot[] = [];
     for (const slot of this.#parts.slots()) {
@@ -136,7 +136,7 @@ export class LazyIndex {
     const { position, itemsOf } = this.#parts;
     const items: IndexItems = { values: [], slots: [] };
     for (const [at, slot] of slots.entries()) {
-      // The values of a slot that has changed already are added when the build catches up.
+      // The values of a slot that has already changed are added by `catchUp`.
       if (!missed.has(slot)) addItems(items, slot, itemsOf(slot.entry.values[position] ?? []));
       if (at % slotsPerStep === 0) yield;
     }
@@ -144,14 +144,14 @@ export class LazyIndex {
   }
 }
 
-/** Brings an index up to date with the changes that its build has missed, and with those that come while it does that. */
+/** Applies the changes that a build has missed, and those that arrive meanwhile. */
 function* catchUp(index: SortedIndex, missed: MissedChanges): Steps<void> {
   while (missed.size > 0) {
     const changes = [...missed];
     missed.clear();
     for (const [at, [slot, { before, after }]] of changes.entries()) {
       if (at > 0 && at % changesPerStep === 0) yield;
-      // Not in the index where the slot changed before its values were read: removing them changes nothing.
+      // A value is absent from the index if the slot changed before it was read; removing it then has no effect.
       for (const value of before) index.remove(value, slot);
       for (const value of after) index.insert(value, slot);
     }

@@ -25,7 +25,7 @@ function put(cache: KindCache, name: string, random: Random): void {
 function crowd(random: Random): KindCache {
   const cache = createPersonCache();
   for (let number = 0; number < size; number += 1) put(cache, `p${number}`, random);
-  // As a kind that has just been opened: what can be made on demand is not made.
+  // Like a kind that was just opened: indexes on demand are not built.
   allSteps(cache.loadSteps([...cache.entries()]));
   return cache;
 }
@@ -39,7 +39,7 @@ const queries: Readonly<Record<string, QueryOptions>> = {
   'a sort by name': { sort: [{ field: 'name', direction: 'desc' }] },
 };
 
-/** What a cache that was made of the same entries answers. */
+/** Compares with a cache built from the same entries. */
 function expectSame(cache: KindCache, options: QueryOptions): void {
   const other = createPersonCache();
   other.load([...cache.entries()]);
@@ -71,7 +71,7 @@ describe('prepareQuery', () => {
       expect(turns).to.be.above(8);
       expect(prepareQuery(cache, query), 'is prepared').to.equal(undefined);
       expectSame(cache, options);
-      // From now on it follows each change.
+      // From here on the index follows each change.
       for (let number = 0; number < size; number += 7) put(cache, `p${number}`, random);
       expectSame(cache, options);
     });

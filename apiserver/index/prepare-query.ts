@@ -2,12 +2,12 @@ import type { Condition } from './condition.ts';
 import type { KindCache } from './kind-cache.ts';
 import type { Query } from './query.ts';
 
-/** Objects of which an index is made at once when it is needed: some milliseconds. */
+/** The number of objects up to which an index is built at once when it is needed: some milliseconds. */
 const preparedAtOnce = 2_000;
 
 /**
- * Makes the indexes that a query of a large kind needs and that are made on demand, in many turns of the event loop. Resolves
- * when the query can be answered without making one; undefined where that is so already, or the kind is small.
+ * Builds the on-demand indexes that a query of a large kind needs, in many turns of the event loop. Resolves when the
+ * query can run without building one; undefined when it can already, or the kind is small.
  */
 export function prepareQuery(cache: KindCache, query: Query): Promise<void> | undefined {
   if (cache.size <= preparedAtOnce) return undefined;
@@ -16,7 +16,7 @@ export function prepareQuery(cache: KindCache, query: Query): Promise<void> | un
 }
 
 async function prepareRest(query: Query, first: Promise<void>): Promise<void> {
-  // Another index may have been replaced while this one was made.
+  // Another index may have been replaced during the build of this one.
   for (let missing: Promise<void> | undefined = first; missing !== undefined; missing = nextMissing(query))
     await missing;
 }

@@ -28,15 +28,15 @@ export interface SortKey {
   readonly descending: boolean;
 }
 
-/** A selection and its order, checked against the indexes of one cache, and good for that cache alone. */
+/** A selection and its order, checked against the indexes of one cache and valid for that cache alone. */
 export interface Query {
-  /** All must be met. */
+  /** All of them must hold. */
   readonly conditions: readonly Condition[];
   /** At least one. */
   readonly order: readonly SortKey[];
-  /** Known to select nothing. */
+  /** True when the query selects nothing. */
   readonly isEmpty: boolean;
-  /** Equal for equal requests; what a continue token is bound to. */
+  /** Equal for equal requests; continue tokens are bound to it. */
   readonly canonical: string;
 }
 
@@ -48,8 +48,8 @@ const shortNames: ReadonlyMap<string, string> = new Map([
 const newestFirst: readonly SortRequest[] = [{ field: 'metadata.creationTimestamp', direction: 'desc' }];
 
 /**
- * Throws ApiError BadRequest for a field that has no index (the message names it and lists those that have), and for a
- * literal that the index cannot hold.
+ * Throws ApiError BadRequest for a field without an index (the message names it and lists the indexed fields), and for
+ * a literal that the index cannot hold.
  */
 export function compileQuery(cache: KindCache, options: QueryOptions): Query {
   const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = options;
@@ -81,7 +81,7 @@ function sortKey(cache: KindCache, { field, direction }: SortRequest): SortKey {
   return { index, descending: direction === undefined ? index.spec.order === 'DESC' : direction === 'desc' };
 }
 
-/** `none` and `all`: what the requirement selects is known without an index. */
+/** Returns `none` or `all` when no index is needed to know what the requirement selects. */
 function fieldCondition(cache: KindCache, requirement: Requirement): Condition | 'none' | 'all' {
   const { key, operator, values } = requirement;
   if (operator === 'gt' || operator === 'lt') {
@@ -92,7 +92,7 @@ function fieldCondition(cache: KindCache, requirement: Requirement): Condition |
   }
   const negated = operator === 'notin' || operator === 'absent';
   const index = cache.index(key) ?? cache.index(shortNames.get(key) ?? key);
-  // Selectable in every kind; the objects of a cluster-scoped one have none.
+  // Selectable in every kind; objects of a cluster-scoped kind have no namespace.
   if (index === undefined && key === 'metadata.namespace') return negated ? 'all' : 'none';
   if (index === undefined) throw notIndexed(cache, 'field label', key);
   if (operator === 'exists' || operator === 'absent') {

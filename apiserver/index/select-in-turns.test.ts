@@ -10,7 +10,7 @@ import { isLongSelection, selectInTurns, selectLong } from './select-in-turns.ts
 
 const size = 6000;
 
-/** Person i: one of 60 of an age, of a team (two thirds), with a label of a tenth, and tags. */
+/** Person i has one of 60 ages, a team (two thirds of them), a label shared by a tenth, and tags. */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
   const entries = Array.from({ length: size }, (_, i) => {

@@ -11,37 +11,40 @@ import { matches } from './query.ts';
 import { entriesOf, planOf, select, visitsOf } from './select.ts';
 import type { Page, Selection } from './select.ts';
 
-/** Conditions that are checked in one turn: about 5 ms. */
+/** Conditions checked in one turn: about 5 ms. */
 const checksPerTurn = 100_000;
 
-/** What is selected in one turn: about 20 ms. */
+/** Selections up to this many checks run in one turn: about 20 ms. */
 const checksAtOnce = 4 * checksPerTurn;
 
-/** Sorting an entry by several keys takes as long as so many checks. */
+/** Sorting an entry by several keys costs as much as this many checks. */
 const checksPerSort = 16;
 
-/** Whether selecting a page in one turn may hold the event loop for more than 20 ms: many objects, and many conditions or sort keys. */
+/**
+ * True when selecting a page in one turn may hold the event loop for more than 20 ms: many objects with many conditions
+ * or sort keys.
+ */
 export function isLongSelection(cache: KindCache, query: Query, page: Page = {}): boolean {
   const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
-  // Above this the conditions are what takes time, not the walk.
+  // Above this, the conditions take the time, not the walk.
   if (cache.size * checks <= checksAtOnce) return false;
   return visitsOf(cache, query, page) * checks > checksAtOnce;
 }
 
-/** The same as {@link select}, of the objects at the time of the call; in turns where that takes long. */
+/** The same as {@link select}, for the objects at the time of the call; in several turns if it takes long. */
 export function selectInTurns(cache: KindCache, query: Query, page: Page): Selection | Promise<Selection> {
   return isLongSelection(cache, query, page) ? selectLong(cache, query, page) : select(cache, query, page);
 }
 
-/** Selects in turns, whatever it takes. */
+/** Always selects in several turns. */
 export function selectLong(cache: KindCache, query: Query, page: Page = {}): Promise<Selection> {
   const { candidates, total } = planOf(cache, query.conditions);
-  // Below, the order of all objects costs more than sorting what is found.
+  // Below this, ordering all objects costs more than sorting the matches.
   if (candidates !== undefined && candidates.count * 2 < cache.size) return selectAmong(candidates, query, page);
   return filterInTurns(select(cache, inFirstOrder(query)).entries, query, { page, total });
 }
 
-/** All objects in the order of a query's first key: a query that many have in common. */
+/** All objects in the order of a query's first key, which many queries share. */
 export function inFirstOrder({ order }: Query): Query {
   const first = order.slice(0, 1);
   const name = first.map(({ index, descending }) => `${index.spec.name} ${descending ? 'desc' : 'asc'}`).join();
@@ -50,11 +53,14 @@ export function inFirstOrder({ order }: Query): Query {
 
 interface Wanted {
   readonly page: Page;
-  /** The number of matches, where that is known. */
+  /** The number of matches, if it is known. */
   readonly total?: number | undefined;
 }
 
-/** The page of a query, of all objects in the order of its first key. Ends at the end of the page where the total is known. */
+/**
+ * The page of a query, from all objects in the order of its first key. Stops at the end of the page when the total is
+ * known.
+ */
 export async function filterInTurns(all: readonly Entry[], query: Query, { page, total }: Wanted): Promise<Selection> {
   const isSorted = query.order.length < 2;
   const end = (page.offset ?? 0) + (page.count ?? Number.POSITIVE_INFINITY);
@@ -92,7 +98,7 @@ async function matchesAmong(
   return { found, visited };
 }
 
-/** Sorts entries that are in the order of the first key by the others. */
+/** Sorts entries that are already in the order of the first key by the other keys. */
 function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortKey[]): Steps<Entry[]> {
   const sorted: Entry[] = [];
   const compare = compareByOrder(rest);
@@ -102,7 +108,7 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
     const value = valueOf(entries[from]);
     let to = from + 1;
     while (to < entries.length && valueOf(entries[to]) === value) to += 1;
-    // Groups of one are most of them, and need no step.
+    // Most groups have one member and need no sorting.
     if (to === from + 1) sorted.push(entries[from] as Entry);
     else for (const entry of yield* sortSteps(entries.slice(from, to), compare)) sorted.push(entry);
     if (Math.floor(from / entriesPerStep) < Math.floor(to / entriesPerStep)) yield;
@@ -111,7 +117,7 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
   return sorted;
 }
 
-/** Entries that are passed in one step where there is nothing to sort: about a millisecond. */
+/** Entries passed in one step when there is nothing to sort: about a millisecond. */
 const entriesPerStep = 8192;
 
 /** A page of all matches. */

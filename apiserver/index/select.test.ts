@@ -8,7 +8,10 @@ import { select } from './select.ts';
 
 const size = 20_000;
 
-/** Person i: one of 100 of an age, one of two of a team (the first half red), label of a tenth, tags at every 40th. */
+/**
+ * Person i has one of 100 ages, one of two teams (the first half red), a label shared by a tenth, and tags on every
+ * 40th.
+ */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
   const entries = Array.from({ length: size }, (_, i) => {

@@ -7,17 +7,17 @@ import type { Query } from './query.ts';
 import { matches } from './query.ts';
 
 export interface Page {
-  /** Matches to leave out. Default 0. */
+  /** Matches to skip. Default 0. */
   readonly offset?: number;
-  /** Matches wanted. Default all. */
+  /** The number of matches to return. Default all. */
   readonly count?: number;
 }
 
 export interface Selection {
   readonly entries: readonly Entry[];
-  /** All matches, whatever the page. */
+  /** The number of all matches, on all pages. */
   readonly total: number;
-  /** How many entries were looked at: the cost. */
+  /** The number of entries visited: the cost. */
   readonly visited: number;
 }
 
@@ -29,21 +29,21 @@ interface Bounds {
 export interface Plan {
   /** The smallest set that an index can enumerate. */
   readonly candidates: Candidates | undefined;
-  /** Number of matches where ranks tell. */
+  /** The number of matches when ranks are enough to know it. */
   readonly total: number | undefined;
 }
 
-// Below it, sorting the candidates costs less than any cleverness.
+// For smaller sets, sorting the candidates is the cheapest way.
 const smallCollection = 512;
 const smallShare = 0.01;
 
-/** Answers a query from the indexes that serve it best. */
+/** Runs a query with the indexes that serve it best. */
 export function select(cache: KindCache, query: Query, page: Page = {}): Selection {
   const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
   const bounds = { from: offset, to: offset + count };
   const plan = planOf(cache, query.conditions);
   if (query.isEmpty || plan.total === 0) return { entries: [], total: 0, visited: 0 };
-  // As with a namespace that holds all objects.
+  // For example a namespace that holds all objects.
   const isEverything = query.conditions.length === 0 || plan.total === cache.size;
   if (isEverything) return pageByRank(cache, query, bounds);
   const { candidates } = plan;
@@ -53,7 +53,7 @@ export function select(cache: KindCache, query: Query, page: Page = {}): Selecti
   return walkAndFilter(cache, query, { plan, bounds });
 }
 
-/** How many entries {@link select} looks at, at most. */
+/** The maximum number of entries that {@link select} visits. */
 export function visitsOf(
   cache: KindCache,
   query: Query,
@@ -75,7 +75,7 @@ export function entriesOf({ slices, exact }: Candidates): readonly Entry[] {
   return exact ? found : [...new Set(found)];
 }
 
-/** What the indexes tell of the conditions. */
+/** What the indexes can say about the conditions. */
 export function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
   const [first] = conditions;
   if (first === undefined) return { candidates: undefined, total: cache.size };
@@ -94,9 +94,9 @@ interface Choice {
 }
 
 /**
- * Collecting costs c·log2(c) comparisons; a walk looks at the whole kind when the total is unknown or all is wanted,
- * else at the page's share of it. A small set is collected in any case: a walk whose matches happen to stand last in
- * the order would pass every object.
+ * Collecting costs c·log2(c) comparisons; a walk visits the whole kind when the total is unknown or all matches are
+ * wanted, otherwise the page's share of it. A small set is always collected: a walk would pass every object if the
+ * matches happened to be last in the order.
  */
 function isWorthCollecting(count: number, size: number, { plan, bounds }: Choice): boolean {
   if (count <= Math.max(smallCollection, size * smallShare)) return true;
@@ -127,7 +127,7 @@ function collectAndSort(candidates: Candidates, query: Query, { from, to }: Boun
 function filterCandidates(candidates: Candidates, query: Query): { found: Entry[]; visited: number } {
   const found: Entry[] = [];
   let visited = 0;
-  // With one condition, which the index serves exactly, there is nothing left to ask.
+  // With one condition that the index serves exactly, there is nothing left to check.
   const isCertain = candidates.exact && query.conditions.length === 1;
   for (const { list, from, to } of candidates.slices) {
     list.forEach(from, to, (entry) => {
@@ -148,7 +148,8 @@ function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice)
     visited++;
     return matches(query, entry);
   };
-  // With the page complete and the total unknown, it is counted in the smaller of what is left and the candidates.
+  // When the page is complete and the total unknown, matches are counted in the smaller of the remaining entries and
+  // the candidates.
   const mayStop = (): boolean =>
     matched >= bounds.to && (plan.total !== undefined || (candidates?.count ?? cache.size) < cache.size - visited);
   const emit = (entry: Entry): boolean => {

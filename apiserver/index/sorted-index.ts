@@ -6,7 +6,7 @@ import { compareUnits, isWide } from './code-units.ts';
 import type { Entry, NameOrder, Slot } from './entry.ts';
 import { compareNames } from './entry.ts';
 
-/** Sees one item; false ends the iteration. */
+/** Called for each item; false ends the iteration. */
 export type Visit = (entry: Entry, value: string) => boolean;
 
 interface Bucket {
@@ -14,7 +14,7 @@ interface Bucket {
   readonly slots: Slot[];
 }
 
-/** The last item and the size of each bucket: most of a search needs no more, and this stays in the processor's cache. */
+/** The last item and the size of each bucket: most of a search needs no more, and it stays in the processor's cache. */
 interface Outline extends Bucket {
   readonly sizes: number[];
 }
@@ -24,49 +24,50 @@ interface Position {
   readonly at: number;
 }
 
-/** A place to look for: before or after all items of a value, or where a name stands among them. */
+/** A position to search for: before or after all items of a value, or the position of a name among them. */
 interface Probe {
   readonly value: string;
   readonly tie: NameOrder | 'before' | 'after';
 }
 
-// Four inserts amid other work, at 130,000 objects: 9 µs with 128, 13 with 64, 14 with 256, 20 with 512.
+// Four inserts during other work, at 130,000 objects: 9 µs with 128, 13 with 64, 14 with 256, 20 with 512.
 const maxBucket = 128;
 const loadedBucket = 96;
 const minBucket = 32;
 
-/** Buckets that are filled in one step: about a millisecond. */
+/** Buckets filled in one step: about a millisecond. */
 const bucketsPerStep = 256;
 
 /**
- * A multimap from string to entry with ranks, the entry being the present one of its slot. Items are in the order of value (by code point), name, namespace; an
- * entry may stand under several values, under each of them once. Nothing may be changed during an iteration.
+ * A multimap from strings to entries with ranks; the entry is the present one of its slot. Items are ordered by value
+ * (by code point), name, namespace. An entry may have several values and is stored once under each. The index must not
+ * be changed during an iteration.
  */
 export class SortedIndex {
   #buckets: Bucket[] = [];
   #outline: Outline = { values: [], slots: [], sizes: [] };
-  /** Rank of each bucket's first item; right for the buckets before #stale. */
+  /** Rank of each bucket's first item; valid for the buckets before #stale. */
   readonly #starts: number[] = [];
   #stale = 0;
   #size = 0;
-  /** Exact code point order costs four times as much, so it begins with the first value that needs it. */
+  /** Exact code point order costs four times as much, so it is used from the first value that needs it. */
   #compare: CompareStrings = compareUnits;
 
   get size(): number {
     return this.#size;
   }
 
-  /** How values compare: right for any two that are, or ever were, in this index. */
+  /** Compares values: correct for any two that are, or ever were, in this index. */
   get compare(): CompareStrings {
     return this.#compare;
   }
 
-  /** Replaces all items by these, which are in order: `values[i]` belongs to `slots[i]`. */
+  /** Replaces all items by these, which must be in order: `values[i]` belongs to `slots[i]`. */
   load(values: readonly string[], slots: readonly Slot[]): void {
     allSteps(this.loadSteps(values, slots));
   }
 
-  /** The same in steps, for an index that is not read yet. */
+  /** The same in steps, for an index that has no readers yet. */
   *loadSteps(values: readonly string[], slots: readonly Slot[]): Steps<void> {
     this.#buckets = [];
     this.#outline = { values: [], slots: [], sizes: [] };
@@ -97,7 +98,7 @@ export class SortedIndex {
     if (bucket.values.length > maxBucket) this.#split(number);
   }
 
-  /** Takes out the item of this value and this slot; false when there is none. */
+  /** Removes the item of this value and this slot; false when there is none. */
   remove(value: string, slot: Slot): boolean {
     const found = this.#find(value, slot);
     if (found === undefined) return false;
@@ -115,12 +116,12 @@ export class SortedIndex {
     return true;
   }
 
-  /** How many items are less than the value: the rank of its first item. O(log n). */
+  /** The number of items less than the value, which is the rank of its first item. O(log n). */
   rankOf(value: string): number {
     return this.#rank(this.#search({ value, tie: 'before' }));
   }
 
-  /** The rank behind the value's last item. O(log n). */
+  /** The rank after the value's last item. O(log n). */
   rankAfter(value: string): number {
     return this.#rank(this.#search({ value, tie: 'after' }));
   }
@@ -137,7 +138,7 @@ export class SortedIndex {
     return (this.#bucket(bucket).slots[at] as Slot).entry;
   }
 
-  /** Visits the ranks from..to-1 upwards, O(log n) to the first. False when the visitor ended it. */
+  /** Visits the ranks from..to-1 upwards; O(log n) to reach the first. Returns false when the visitor ended it. */
   forEach(from: number, to: number, visit: Visit): boolean {
     let left = Math.min(to, this.#size) - from;
     if (left <= 0) return true;
@@ -154,8 +155,8 @@ export class SortedIndex {
   }
 
   /**
-   * Visits from the highest value to the lowest, equal values still by name upwards, after leaving out the first
-   * `offset` items of that order; O(log n) to the first. False when the visitor ended it.
+   * Visits from the highest value to the lowest, equal values still by ascending name, after skipping the first
+   * `offset` items of that order; O(log n) to reach the first. Returns false when the visitor ended it.
    */
   forEachDescending(offset: number, visit: Visit): boolean {
     let last = this.#size - 1 - offset;
@@ -165,7 +166,7 @@ export class SortedIndex {
     let skipped = offset - (this.#size - end);
     while (last >= 0) {
       const value = this.valueAt(last);
-      // Most groups have one member: a look at the neighbour saves the search for the group's start.
+      // Most groups have one member: comparing with the neighbour saves the search for the start of the group.
       const isAlone = last > 0 && this.valueAt(last - 1) !== value && skipped === 0 && end === last + 1;
       const start = isAlone ? last : this.rankOf(value);
       if (!this.forEach(start + skipped, end, visit)) return false;
@@ -180,7 +181,7 @@ export class SortedIndex {
     return this.#buckets[number] as Bucket;
   }
 
-  /** The first place whose item is not before the probe. */
+  /** The first position whose item is not before the probe. */
   #search(probe: Probe): Position {
     let low = 0;
     let high = this.#buckets.length;
@@ -234,8 +235,8 @@ export class SortedIndex {
     return (this.#freshStarts()[position.bucket] as number) + position.at;
   }
 
-  // Sums are brought up to date when a rank is asked for: one addition a bucket, about 5 µs at 1,000,000 items, and
-  // nothing while only writes come in.
+  // Sums are updated when a rank is requested: one addition per bucket, about 5 µs at 1,000,000 items, and nothing
+  // during a series of writes.
   #freshStarts(): readonly number[] {
     const starts = this.#starts;
     const { sizes } = this.#outline;
@@ -252,7 +253,7 @@ export class SortedIndex {
     if (from < this.#stale) this.#stale = from;
   }
 
-  /** Brings the outline of a bucket up to date. */
+  /** Updates the outline of a bucket. */
   #note(number: number): void {
     const { values, slots } = this.#bucket(number);
     const last = values.length - 1;
@@ -261,7 +262,7 @@ export class SortedIndex {
     this.#outline.sizes[number] = values.length;
   }
 
-  /** Puts these buckets in the place of `count` others. */
+  /** Replaces `count` buckets by these. */
   #replace(number: number, count: number, ...buckets: readonly Bucket[]): void {
     this.#buckets.splice(number, count, ...buckets);
     const { values, slots, sizes } = this.#outline;
@@ -279,7 +280,7 @@ export class SortedIndex {
     this.#replace(number, 1, lower, upper);
   }
 
-  /** Joins a small bucket with the one behind it, or the last with the one before it, if the two fit into one. */
+  /** Merges a small bucket with the next one, or the last with the one before it, if both fit into one. */
   #merge(number: number): void {
     const left = number === this.#buckets.length - 1 ? number - 1 : number;
     const [lower, upper] = [this.#buckets[left], this.#buckets[left + 1]];

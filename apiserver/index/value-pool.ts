@@ -1,19 +1,19 @@
-// Enough for the values of a field that repeats; a field whose values are all different must not keep them alive.
+// Enough for the values of a field that repeat; values of a field that are all different must not be kept alive.
 const maxPooled = 4096;
-// Full this often, the field is of the other sort, and looking is all cost.
+// After this many overflows, the field's values do not repeat, and lookups only cost time.
 const maxOverflows = 4;
 const noValues: readonly string[] = Object.freeze([]);
 
 /**
- * Gives equal values of one index the same string, and lists of one value the same list: of 100,000 objects with a
- * handful of phases, each then costs a pointer. Forgets all when full, and gives up when that happens again and again:
- * both cost sharing and nothing else.
+ * Returns the same string for equal values of one index, and the same list for equal lists of one value: with a handful
+ * of phases, each of 100,000 objects then costs a pointer. The pool is cleared when it is full, and disabled when that
+ * happens repeatedly: both lose sharing and nothing else.
  */
 export class ValuePool {
   readonly #lists = new Map<string, readonly string[]>();
   #overflows = 0;
 
-  /** An equal list, shared where it can be. */
+  /** An equal list, shared if possible. */
   share(values: readonly string[]): readonly string[] {
     const [first] = values;
     if (first === undefined) return noValues;

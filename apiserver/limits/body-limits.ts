@@ -2,15 +2,15 @@
 export interface BodyLimits {
   /** Deepest nesting of objects and lists; the outermost counts as 1. */
   readonly maxDepth: number;
-  /** Fields of one object, and items of a list that are told apart (`set`, `map`, finalizers). Default: any number. */
+  /** Most fields of one object, and most items of a list that must be distinct (`set`, `map`, finalizers). Default: any number. */
   readonly maxFields?: number;
-  /** Fields and items of all objects and lists together; each object and list counts once more. Default: any number. */
+  /** Most fields and items of all objects and lists together; each object and list adds one. Default: any number. */
   readonly maxNodes?: number;
 }
 
 /**
- * The limits of every object, over HTTP and in process. Counts are about time: what a write does takes up to 0.5 µs a node,
- * and 5 µs a field of a large object. The largest known definition, of 1.2 MB, has 40,000 nodes.
+ * The limits of every object, over HTTP and in process. Counts limit time: a write takes up to 0.5 µs per node, and
+ * 5 µs per field of a large object. The largest known definition, of 1.2 MB, has 40,000 nodes.
  */
 export const objectLimits: Required<BodyLimits> = Object.freeze({
   maxDepth: 64,

@@ -2,7 +2,7 @@ import { objectLimits } from './body-limits.ts';
 import { tooLarge } from './count-nodes.ts';
 
 /**
- * Checks the length of a list whose items are told apart, by their keys or as a whole.
+ * Checks the length of a list whose items must be distinct, by their keys or as a whole.
  * @throws ApiError RequestEntityTooLarge
  */
 export function checkItems(items: readonly unknown[]): void {

@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** Memory that many holders share, and its bound. */
+/** Counts the memory that many holders share, and bounds it. */
 export class MemoryBound<Holder extends object> {
   readonly #maxBytes: number;
   readonly #refusal: string;
@@ -19,7 +19,7 @@ export class MemoryBound<Holder extends object> {
   }
 
   /**
-   * Counts the bytes of a holder, in place of those that were counted for it before. The bound does not refuse a holder that is
+   * Counts the bytes of a holder, which replace those that were counted for it before. The bound never refuses a holder that is
    * the only one.
    * @throws ApiError ServiceUnavailable, with Retry-After, when they and those of the others exceed the bound
    */
@@ -31,7 +31,7 @@ export class MemoryBound<Holder extends object> {
     this.count(holder, bytes);
   }
 
-  /** Counts without a refusal. */
+  /** Counts the bytes of a holder without a refusal. */
   count(holder: Holder, bytes: number): void {
     this.#bytes += bytes - (this.#bytesOf.get(holder) ?? 0);
     this.#bytesOf.set(holder, bytes);

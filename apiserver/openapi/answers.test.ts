@@ -9,7 +9,7 @@ import { Person } from './served-models.fixture.ts';
 const version = '/apis/people.example.com/v1alpha1';
 const prefix = 'com.example.people.v1alpha1';
 
-/** Closes objects, so that a field which no document has is found, and writes out what `nullable` means beside a reference. */
+/** Closes objects, so that a field missing from the document is found, and expands `nullable` beside a reference. */
 function judgingSchema(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if ('properties' in value && 'type' in value) return { additionalProperties: false, ...value };

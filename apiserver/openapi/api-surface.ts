@@ -2,15 +2,15 @@ import { apiVersionOf, compareCodePoints } from '@homeostat/controller-runtime/a
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { EndpointRoute } from '../endpoints/serving/endpoint-route.ts';
 
-/** What a server has to show. */
+/** The API of a server: its models and endpoints. */
 export interface ApiSurface {
   readonly models: readonly ModelDescriptor[];
   readonly routes: readonly EndpointRoute[];
 }
 
 /**
- * The parts of a surface by group version, under the paths that the index knows them by: `apis/<group>/<version>`,
- * `api/<version>`. Sorted by path, and within it: the same surface gives the same documents, in whatever order.
+ * The parts of a surface by group version, under the paths of the index: `apis/<group>/<version>`, `api/<version>`.
+ * Sorted by path, and sorted within each: the same surface gives the same documents in any order of registration.
  */
 export function groupVersionsOf({ models, routes }: ApiSurface): ReadonlyMap<string, ApiSurface> {
   const parts = new Map<string, { readonly models: ModelDescriptor[]; readonly routes: EndpointRoute[] }>();
@@ -28,7 +28,10 @@ export function groupVersionsOf({ models, routes }: ApiSurface): ReadonlyMap<str
   return new Map([...parts].sort(([a], [b]) => compareCodePoints(a, b)));
 }
 
-/** Descriptors are frozen, and a registration keeps its own; the list of routes may be a new one each time. */
+/**
+ * Compares descriptors by identity, since they are frozen and a registration keeps its own; the list of routes may be a
+ * new one each time.
+ */
 export function isSameSurface(before: ApiSurface, now: ApiSurface): boolean {
   const models = new Set(before.models);
   return (
@@ -55,7 +58,7 @@ function pathOfModel(model: ModelDescriptor): string {
   return `${model.group === '' ? 'api' : 'apis'}/${apiVersionOf(model)}`;
 }
 
-/** Endpoints stand at `/apis/<group>/<version>/…`. */
+/** The group version in an endpoint's path `/apis/<group>/<version>/…`. */
 function pathOfRoute({ path }: EndpointRoute): string {
   return path.split('/').slice(1, 4).join('/');
 }

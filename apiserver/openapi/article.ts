@@ -1,7 +1,7 @@
-/** Letters whose names begin with a vowel, as abbreviations are read: an HTTPRoute, a URL. */
+/** Initial letters of abbreviations whose names start with a vowel: an HTTPRoute. */
 const spelledWithVowel = /^[AEFHILMNORSX][A-Z]/;
 const spelled = /^[A-Z]{2}/;
-/** Vowels that are read as `you` or `won`: a User, a Once. */
+/** Initial vowels that are pronounced as `you` or `won`: a User, a Once. */
 const readAsConsonant = /^(?:Uni|Us[aeu]|Ut|Eu|Once|One)/;
 
 /** A kind with its article: `a Person`, `an Event`. */

@@ -3,15 +3,15 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 type Names = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'schemaName' | 'components'>;
 
 /**
- * Names of the schemas of one group version, unique in any document: `com.example.people.v1alpha1.Person`, what else
- * begins with the kind as `com.example.people.v1alpha1.PersonSpec`, and the rest below the kind, as
- * `com.example.people.v1alpha1.Person.Address`: two models may each have an Address. The names of a model change with no
- * other model but one whose kind begins like its own.
+ * Names of the schemas of one group version, unique in any document: `com.example.people.v1alpha1.Person` for the kind,
+ * `com.example.people.v1alpha1.PersonSpec` for a component that starts with the kind, and
+ * `com.example.people.v1alpha1.Person.Address` for any other, since two models may each have an Address. The names of a
+ * model depend only on models whose kind starts like its own.
  */
 export class ComponentNames {
   readonly #kinds: readonly string[];
 
-  /** `models`: those of the group version. */
+  /** The models of the group version. */
   constructor(models: readonly Names[]) {
     this.#kinds = models.map(({ kind }) => kind);
   }
@@ -23,7 +23,7 @@ export class ComponentNames {
     if (component === model.schemaName) return `${prefix}${kind}`;
     if (this.#ownerOf(component) === kind && component !== kind) return `${prefix}${component}`;
     if (/^[A-Za-z0-9._-]+$/.test(component)) return `${prefix}${kind}.${component}`;
-    // `$defs` may have any name; a document may not.
+    // `$defs` allows any name; a document does not.
     return `${prefix}${kind}-${Buffer.from(component).toString('hex')}`;
   }
 
@@ -39,7 +39,7 @@ export class ComponentNames {
     return [...Object.keys(model.components).map((component) => this.of(model, component)), this.ofList(model)];
   }
 
-  /** The longest kind that a component begins with: only one model can have it. */
+  /** The longest kind that a component starts with: only one model can have it. */
   #ownerOf(component: string): string | undefined {
     if (!/^[A-Za-z0-9]+$/.test(component)) return undefined;
     const [owner] = this.#kinds.filter((kind) => component.startsWith(kind)).sort((a, b) => b.length - a.length);
@@ -47,7 +47,7 @@ export class ComponentNames {
   }
 }
 
-/** The group's domain turned around, as in Kubernetes' own documents, and the version. */
+/** The group's domain reversed, as in Kubernetes' own documents, and the version. */
 function prefixOf({ group, version }: Names): string {
   const domain = group === '' ? 'core' : group.split('.').reverse().join('.');
   return `${domain}.${version}.`;

@@ -6,9 +6,9 @@ import { endpointFragment } from './endpoint-paths.ts';
 import { modelFragment } from './model-paths.ts';
 import type { Fragment } from './open-api.ts';
 
-/** What a model, or the endpoints of a group version, add to each document that shows them. */
+/** The part of a document for one model, or for the endpoints of a group version. */
 export interface DocumentPiece extends Pick<Fragment, 'tags' | 'paths'> {
-  /** Members of the object of schemas, with commas between them: the large part, which all documents have in common. */
+  /** Members of the object of schemas, with commas between them: the large part, which all documents share. */
   readonly schemas: Buffer;
 }
 
@@ -39,7 +39,7 @@ export function joinMembers(parts: readonly Buffer[]): readonly Buffer[] {
 
 const comma = Buffer.from(',');
 
-/** Bytes that are copied in one step: into memory that is new, that takes about two milliseconds. */
+/** Bytes copied in one step: about two milliseconds into new memory. */
 const bytesPerStep = 2 * 1024 * 1024;
 
 /** The parts one after the other. */

@@ -5,14 +5,14 @@ import { metaSchemas } from './meta-schemas.ts';
 import { OperationIds } from './operation-id.ts';
 import { errorResponses } from './responses.ts';
 
-/** What a document says of itself. */
+/** The `info` of a document. */
 export interface DocumentInfo {
   readonly title: string;
   /** The version of the API. */
   readonly version: string;
 }
 
-/** An OpenAPI 3.0 document of these pieces, as JSON; a step a piece. */
+/** An OpenAPI 3.0 document of these pieces, as JSON; one step per piece. */
 export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
   const ids = new OperationIds();
   const paths: Buffer[] = [];
@@ -32,7 +32,7 @@ export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]
   ]);
 }
 
-/** One a name: a plugin has one for all its endpoints. */
+/** The tags without duplicates: a plugin has one tag for all its endpoints. */
 export function tagsOf(pieces: readonly DocumentPiece[]): DocumentPiece['tags'] {
   const tags = new Map(pieces.flatMap((piece) => piece.tags.map((tag) => [tag.name, tag])));
   return [...tags.values()];

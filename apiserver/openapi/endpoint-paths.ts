@@ -8,14 +8,17 @@ import { pathParameter } from './parameters.ts';
 import { portableSchema } from './portable-schema.ts';
 import { errorsOf } from './responses.ts';
 
-/** Endpoints that plugins add (spec 4.3). Of two routes for one method and path, the first is shown, as it is served. */
+/**
+ * Endpoints of plugins (spec 4.3). Of two routes for one method and path, the first is shown, which is also the one
+ * served.
+ */
 export function endpointFragment(routes: readonly EndpointRoute[]): Fragment {
   const paths: Record<string, PathItem> = {};
   const known = new Map<string, string>();
   for (const route of routes) {
     const method = methods.find((each) => each === route.method.toLowerCase());
     if (method === undefined) continue;
-    // Paths that differ in the names of variables alone are one path, under the first of its names.
+    // Paths that differ only in the names of variables are one path, shown with the first names.
     const shape = route.path.replaceAll(/\{[^}]*\}/g, '{}');
     const path = known.get(shape) ?? route.path;
     known.set(shape, path);
@@ -34,7 +37,7 @@ function itemOf(path: string): PathItem {
   return names.length === 0 ? {} : { parameters: [...new Set(names)].map((name) => pathParameter(name)) };
 }
 
-/** What an author wrote that is no JSON spoils no document: then its route is shown without what it says of itself. */
+/** Invalid JSON from an author must not break the document: the route is then shown without its description. */
 function shownOperation(route: EndpointRoute, method: Method, path: string): Operation {
   try {
     return JSON.parse(JSON.stringify(operationOf(route, method, path))) as Operation;
@@ -70,7 +73,10 @@ function jsonContent(schema: JsonSchema): { readonly 'application/json': { reado
   return { 'application/json': { schema: schemaOf(schema) } };
 }
 
-/** There are no named schemas to refer to. What is no JSON (an object that contains itself) spoils no document. */
+/**
+ * There are no named schemas to refer to. A schema that is no JSON (an object that contains itself) must not break the
+ * document.
+ */
 function schemaOf(schema: JsonSchema): OpenApiSchema {
   try {
     const text = JSON.stringify(allSteps(portableSchema(schema, () => undefined)));

@@ -8,7 +8,7 @@ import { servedModels } from './served-models.fixture.ts';
 
 const node = { $ref: '#/$defs/Node' };
 
-/** Refers to itself in every way, with fields of every form. */
+/** A schema that refers to itself in every way, with fields of every form. */
 const tree: Model = defineModel({
   gvk: 'trees.example.com/v1/Tree',
   plural: 'trees',

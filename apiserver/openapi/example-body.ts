@@ -1,19 +1,20 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** More values than this are left out of an example: people read it, and schemas may be of any size. */
+/** The number of values in an example: people read it, and schemas may have any size. */
 const maxValues = 500;
 
 const referencePrefix = '#/components/schemas/';
 
 /**
- * An object for the bodies of a model whose schema refers to itself; undefined for all other models. Tools make example bodies by
- * themselves, but put a text where a schema begins again, which the server refuses. Here fields that begin again are left out.
+ * An example object for a model whose schema refers to itself; undefined for all other models. Tools make example
+ * bodies by themselves, but put a string where a schema recurses, which the server refuses. Here recursive fields are
+ * left out.
  */
 export function exampleBody(model: ModelDescriptor): object | undefined {
   const root = model.components[model.schemaName];
   if (root === undefined || !refersToItself(model)) return undefined;
-  // Status is the controllers' affair, and metadata has an example of its own.
+  // Controllers set the status, and metadata has an example of its own.
   const {
     metadata: _metadata,
     status: _status,
@@ -26,7 +27,10 @@ export function exampleBody(model: ModelDescriptor): object | undefined {
   return { apiVersion: apiVersionOf(model), kind: model.kind, metadata: { name: 'example' }, ...fields };
 }
 
-/** Whether a component leads back to itself: whether some are left when those that no other refers to are taken away, again and again. */
+/**
+ * True when a component leads back to itself: some components are left after repeatedly removing those that no other
+ * refers to.
+ */
 function refersToItself({ components }: ModelDescriptor): boolean {
   const targets = new Map(Object.entries(components).map(([name, schema]) => [name, targetsOf(schema)]));
   const references = new Map([...targets.keys()].map((name) => [name, 0]));
@@ -58,7 +62,7 @@ function targetsOf(schema: JsonSchema): ReadonlySet<string> {
   return targets;
 }
 
-/** Makes values that schemas admit. `undefined` stands for a field to leave out. */
+/** Makes values that schemas accept. `undefined` stands for a field to leave out. */
 class ExampleMaker {
   readonly #components: ModelDescriptor['components'];
   #values = 0;
@@ -67,7 +71,7 @@ class ExampleMaker {
     this.#components = components;
   }
 
-  /** `path`: the components around the schema. */
+  /** `path`: the components that contain the schema. */
   valueOf(schema: JsonSchema, path: readonly string[]): unknown {
     this.#values += 1;
     if (this.#values > maxValues) return undefined;
@@ -86,7 +90,7 @@ class ExampleMaker {
     return target === undefined || path.includes(name) ? undefined : this.valueOf(target, [...path, name]);
   }
 
-  /** Left out itself where a field that it requires would be. */
+  /** An object; undefined when a field that it requires would be left out. */
   #object({ properties = {}, required }: JsonSchema, path: readonly string[]): unknown {
     const fields: Record<string, unknown> = {};
     const needed = new Set(required);
@@ -105,7 +109,7 @@ class ExampleMaker {
   }
 }
 
-/** Texts by their format; a field with a pattern is left out, since only its author knows what fits. */
+/** Strings by format. A field with a pattern is left out, since only its author knows what matches. */
 const texts: Readonly<Record<string, string>> = {
   'date-time': '2026-01-01T00:00:00Z',
   date: '2026-01-01',
@@ -128,7 +132,7 @@ function simpleValue(schema: JsonSchema): unknown {
   return 'string'.padEnd(minLength, 'x').slice(0, maxLength);
 }
 
-/** The least that is allowed, or else the most. */
+/** The minimum, otherwise the maximum. */
 function simpleNumber(schema: JsonSchema): number | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf = 1 } = schema;
   const isFit = (value: number): boolean =>

@@ -21,7 +21,7 @@ const free: OpenApiSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fie
 const objectMeta: OpenApiSchema = {
   type: 'object',
   description: 'Metadata of a stored object.',
-  // Tools make their sample bodies of it: what the server sets itself would be refused at creation.
+  // Tools make their sample bodies from it: the fields that the server sets would be refused at creation.
   example: { name: 'example' },
   properties: {
     name: {

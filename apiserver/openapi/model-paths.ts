@@ -118,14 +118,14 @@ const strategicPatch: OpenApiSchema = {
 
 const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
-/** What stands in every operation of a kind, and in one alone. */
+/** The parts that differ between the operations of a kind. */
 interface Details extends Omit<Operation, 'operationId' | 'tags'> {
   readonly action: string;
-  /** What the operation's id ends with. */
+  /** The end of the operation's id. */
   readonly suffix?: string;
-  /** First word of the operation's id. */
+  /** The first word of the operation's id. */
   readonly verb: string;
-  /** What it reads or writes. Default: the kind. */
+  /** The kind that it reads or writes. Default: the path's kind. */
   readonly of?: GroupVersionKind;
 }
 
@@ -136,7 +136,7 @@ class ModelOperations {
   readonly #list: OpenApiSchema;
   readonly #example: object | undefined;
 
-  /** Namespaces are deleted one by one. */
+  /** Namespaces have no deletecollection. */
   get hasDeleteCollection(): boolean {
     return !isNamespaceKind(this.#model);
   }

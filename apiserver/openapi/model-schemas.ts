@@ -9,7 +9,7 @@ import { portableSchema } from './portable-schema.ts';
 
 const referencePrefix = '#/components/schemas/';
 
-/** Everything that a model's documents refer to: its components, and the envelope of its lists. */
+/** All schemas that a model's documents refer to: its components, and its list. */
 export function* modelSchemas(
   model: ModelDescriptor,
   names: ComponentNames,
@@ -28,7 +28,7 @@ export function* modelSchemas(
   return schemas;
 }
 
-/** The object itself, by its group, version and kind: what `kubectl explain` looks for. */
+/** The schema of the object with its group, version and kind, by which `kubectl explain` finds it. */
 function withEnvelope(model: ModelDescriptor, schema: OpenApiSchema): OpenApiSchema {
   const { group, version, kind } = model;
   const properties = {

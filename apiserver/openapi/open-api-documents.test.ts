@@ -5,7 +5,7 @@ import type { ApiSurface } from './api-surface.ts';
 import { OpenApiDocuments } from './open-api-documents.ts';
 import { routes, servedModels } from './served-models.fixture.ts';
 
-/** A model that notes when its schema is read. */
+/** A model that records when its schema is read. */
 function watchedModel(kind: string, onRead: () => void, description = ''): ModelDescriptor {
   const model = defineModel({
     gvk: `watched.example.com/v1/${kind}`,
@@ -19,7 +19,7 @@ function watchedModel(kind: string, onRead: () => void, description = ''): Model
   const components = Object.fromEntries(
     Object.entries(model.components).map(([name, schema]) => {
       const get = (target: object, property: string | symbol): unknown => {
-        // Converting a schema looks at this keyword, and hashing it does not.
+        // Converting a schema reads this keyword; hashing does not.
         if (property === 'x-kubernetes-int-or-string') onRead();
         return Reflect.get(target, property) as unknown;
       };

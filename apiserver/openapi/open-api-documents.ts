@@ -11,29 +11,32 @@ import { documentOf } from './document.ts';
 import { hashOf, surfaceHash } from './surface-hashes.ts';
 import { swaggerOf } from './swagger.ts';
 
-/** A document that can be had. */
+/** A document that is available. */
 export interface ServedDocument {
-  /** Hexadecimal: equal documents have equal hashes, on any server of the version. Known without making the document. */
+  /**
+   * Hexadecimal: equal documents have equal hashes on every server of the same version. Known without building the
+   * document.
+   */
   readonly hash: string;
-  /** Makes the document, or takes it from the cache. */
+  /** Builds the document, or takes it from the cache. */
   bytes(): Promise<Buffer>;
 }
 
 export interface OpenApiDocumentsOptions {
-  /** What is served now. */
+  /** The present surface of the API. */
   readonly surface: () => ApiSurface;
   /** The API's version, for `info.version`. */
   readonly version: string;
 }
 
-/** Documents that are kept, in bytes; the pieces that they are made of are kept as long as their models are served. */
+/** The size of the document cache in bytes. The pieces of documents are kept as long as their models are served. */
 const maxCachedBytes = 32 * 1024 * 1024;
 
 type Groups = ReadonlyMap<string, ApiSurface>;
 
 /**
- * The documents, by path. Each is made when a client asks for it, in steps that leave room for other requests, of pieces
- * that are made once a model: after a change of one model, that model's piece alone is made again.
+ * The documents, by path. Each is built when a client requests it, in steps that leave room for other requests, from
+ * pieces that are built once per model: after a change of one model, only that model's piece is built again.
  */
 export class OpenApiDocuments {
   readonly #options: OpenApiDocumentsOptions;
@@ -45,14 +48,17 @@ export class OpenApiDocuments {
     sizeCalculation: ({ length }) => length + 1,
   });
   readonly #underWay = new Map<string, Promise<Buffer>>();
-  /** The piece of a model, whose schemas have these names: other kinds of its group version have a say in them. */
+  /** The piece of a model for a set of schema names, which other kinds of its group version may change. */
   readonly #pieces = new WeakMap<ModelDescriptor, { readonly names: string; readonly piece: Promise<DocumentPiece> }>();
 
   constructor(options: OpenApiDocumentsOptions) {
     this.#options = options;
   }
 
-  /** The document at `/openapi/v3`, `/openapi/v3/<path of the index>`, `/openapi/v2` or `/openapi.json`; undefined at any other path. */
+  /**
+   * The document at `/openapi/v3`, `/openapi/v3/<path of the index>`, `/openapi/v2` or `/openapi.json`; undefined for
+   * any other path.
+   */
   async find(path: string): Promise<ServedDocument | undefined> {
     const { groups, kinds } = this.#parts();
     if (path === '/openapi/v3') return this.#index(groups);
@@ -71,7 +77,7 @@ export class OpenApiDocuments {
     return { title, version: this.#options.version };
   }
 
-  /** The group versions, and the same without endpoints. */
+  /** The group versions, with and without endpoints. */
   #parts(): { readonly groups: Groups; readonly kinds: Groups } {
     const surface = this.#options.surface();
     if (this.#known === undefined || !isSameSurface(this.#known.surface, surface)) {

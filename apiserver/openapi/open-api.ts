@@ -51,7 +51,7 @@ interface Tag {
   readonly description: string;
 }
 
-/** What a part of the API adds to a document. */
+/** The part of a document for one part of the API. */
 export interface Fragment {
   readonly tags: readonly Tag[];
   readonly paths: Readonly<Record<string, PathItem>>;

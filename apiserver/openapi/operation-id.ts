@@ -1,17 +1,23 @@
 import type { Fragment, Operation, PathItem } from './open-api.ts';
 import { methods } from './open-api.ts';
 
-/** `listPeopleExampleComV1alpha1Person`: words joined, each with a capital but the first; what is no letter or digit parts words. */
+/**
+ * Joins words to an id such as `listPeopleExampleComV1alpha1Person`: each word but the first with a capital; characters
+ * other than letters and digits separate words.
+ */
 export function operationId(...words: readonly string[]): string {
   const parts = words.flatMap((word) => word.split(/[^A-Za-z0-9]+/)).filter((part) => part !== '');
   return parts.map((part, index) => (index === 0 ? part : part.charAt(0).toUpperCase() + part.slice(1))).join('');
 }
 
-/** The operations of one document: gives a number to each id that comes a second time. `a-b.com` and `a.b.com` make the same words. */
+/**
+ * Makes the operation ids of one document unique by adding a number to repeated ones: `a-b.com` and `a.b.com` give the
+ * same words.
+ */
 export class OperationIds {
   readonly #seen = new Map<string, number>();
 
-  /** The paths, with ids that no operation before has. */
+  /** The paths, with ids that differ from all earlier ones. */
   unique(paths: Fragment['paths']): Fragment['paths'] {
     return Object.fromEntries(
       Object.entries(paths).map(([path, item]): [string, PathItem] => {

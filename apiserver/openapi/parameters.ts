@@ -49,7 +49,7 @@ export const deleteParameters: readonly Parameter[] = [
 
 /** Parameters that select objects of a kind. */
 export function selectionParameters(model: ModelDescriptor): readonly Parameter[] {
-  // Descriptions are Markdown: outside of code a < begins a tag.
+  // Descriptions are Markdown: a < outside of code starts a tag.
   const grammar = '`key=value`, `key!=value`, `key`, `!key`, `key in (a,b)`, `key notin (a,b)`';
   return [
     query('labelSelector', text, `Requirements on labels, joined by commas: ${grammar}, \`key>n\`, \`key<n\`.`),

@@ -17,7 +17,7 @@ const authentication = { group: 'authentication.k8s.io', version: 'v1' };
 const lease = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease' };
 const namespace = { group: '', version: 'v1', kind: 'Namespace' };
 
-/** What each recorded body says, as Kubernetes writes it in JSON. */
+/** The content of each recorded body, as Kubernetes writes it in JSON. */
 const expected: Readonly<Record<string, readonly [gvk: typeof lease, object: object]>> = {
   'auth can-i': [
     { ...authorization, kind: 'SelfSubjectAccessReview' },
@@ -49,7 +49,7 @@ const expected: Readonly<Record<string, readonly [gvk: typeof lease, object: obj
   ],
 };
 
-/** Recorded bodies of kinds that are not here, with the reason. */
+/** Recorded bodies of kinds that this server does not have, with the reason. */
 const absent: Readonly<Record<string, string>> = { 'create token': 'there are no service accounts' };
 
 function bodyOf(client: string): Buffer {
@@ -62,7 +62,7 @@ function decode(gvk: typeof lease, body: Buffer): Record<string, unknown> {
   return decodeProtobufObject(message, body);
 }
 
-/** A field with bytes, as they are or a text. */
+/** Encodes a field with bytes or a text. */
 function field(number: number, value: string | Buffer): Buffer {
   const bytes = Buffer.from(value as string);
   const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
@@ -84,7 +84,7 @@ describe('decodeProtobufObject', () => {
     });
   }
 
-  it('reads maps, lists, flags and times of metadata, and passes over numbers that it does not know', () => {
+  it('reads maps, lists, flags and times of metadata, and ignores unknown field numbers', () => {
     const label = Buffer.concat([field(1, '__proto__'), field(2, 'a')]);
     const owner = Buffer.concat([field(1, 'Person'), field(4, 'u1'), Buffer.from([6 * 8, 1])]);
     const metadata = Buffer.concat([

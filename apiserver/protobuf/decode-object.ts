@@ -3,7 +3,7 @@ import { decodeMessage } from './message.ts';
 import type { Message } from './message.ts';
 import { readFields } from './wire-fields.ts';
 
-/** What clients in Go send for the kinds of Kubernetes itself. */
+/** The media type that clients in Go send for the kinds of Kubernetes itself. */
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
 const magic = Buffer.from('k8s\0');
@@ -14,7 +14,7 @@ const typeMeta: Message = new Map([
 ]);
 
 /**
- * The object in a body of the type {@link protobufType}: four bytes, then an envelope of apiVersion, kind and the message
+ * Returns the object in a body of the type {@link protobufType}: four bytes, then an envelope of apiVersion, kind and the message
  * itself.
  * @throws ApiError BadRequest for anything else.
  */

@@ -4,23 +4,23 @@ import { malformed } from './malformed.ts';
 import { readFields } from './wire-fields.ts';
 import type { WireField } from './wire-fields.ts';
 
-/** What a field holds. `time` has whole seconds and `microTime` six digits more, as Kubernetes' JSON of them. */
+/** The type of a field. `time` has whole seconds and `microTime` six digits more, as in Kubernetes' JSON. */
 export type FieldType = 'string' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
 
 /** A field of a message, by the name that it has in JSON. */
 export interface MessageField {
   readonly name: string;
   readonly type: FieldType;
-  /** `list`: repeated; `map`: entries with a key of text; `optional`: an empty value counts as well. Default none of it. */
+  /** `list`: repeated; `map`: entries with a key of text; `optional`: an empty value counts as a value. Default: none of these. */
   readonly is?: 'list' | 'map' | 'optional';
 }
 
-/** The fields of a message by their numbers. What has another number is passed over, as protobuf wants it. */
+/** The fields of a message by their numbers. Fields with other numbers are ignored, as protobuf requires. */
 export type Message = ReadonlyMap<number, MessageField>;
 
 /**
- * A message as the JSON object that Kubernetes writes for it: empty values are left out.
- * @throws ApiError BadRequest, naming the field, where the bytes are not that message.
+ * Decodes a message to the JSON object that Kubernetes writes for it: empty values are left out.
+ * @throws ApiError BadRequest, naming the field, when the bytes are not that message.
  */
 export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {
   if (depth > objectLimits.maxDepth) throw malformed(`it is nested more than ${objectLimits.maxDepth} levels deep`);
@@ -35,7 +35,7 @@ export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Recor
   }
   for (const { name, is } of message.values()) {
     const pairs = is === 'map' ? entries.get(name) : undefined;
-    // Not by assignment: a key may be `__proto__`.
+    // Not assigned one by one, since a key may be `__proto__`.
     if (pairs !== undefined) entries.set(name, Object.fromEntries(pairs as [string, unknown][]));
   }
   return Object.fromEntries(entries);
@@ -73,7 +73,7 @@ function decodeValue({ name, type, is }: MessageField, wire: WireField, depth: n
   return decodeMessage(type, wire.value, depth + 1);
 }
 
-/** Negative numbers are the complement of two, in 64 bits. */
+/** Returns an integer. Negative numbers are the complement of two, in 64 bits. */
 function integerOf(name: string, value: bigint): number {
   const integer = Number(BigInt.asIntN(64, value));
   if (!Number.isSafeInteger(integer)) throw malformed(`${name} is beyond 2^53`);

@@ -20,7 +20,7 @@ const ownerReference = message({
   7: ['blockOwnerDeletion', 'boolean', 'optional'],
 });
 
-// Without managedFields (17), which are the server's.
+// Without managedFields (17), which the server sets.
 const metadata = message({
   1: ['name', 'string'],
   2: ['generateName', 'string'],
@@ -137,7 +137,7 @@ const attributes: Fields = {
   2: ['nonResourceAttributes', nonResourceAttributes],
 };
 
-// Without `extra` (5), which no answer depends on.
+// Without `extra` (5), on which no response depends.
 const subjectReview = review({
   ...attributes,
   3: ['user', 'string'],
@@ -159,7 +159,7 @@ const messages: Readonly<Record<string, Message>> = {
   'authorization.k8s.io/v1/SelfSubjectRulesReview': review({ 1: ['namespace', 'string'] }),
 };
 
-/** The message of a kind; undefined for kinds that are JSON only, as all but the built-in ones are. */
+/** Returns the message of a kind; undefined for kinds that are only sent as JSON, as all but the built-in ones are. */
 export function messageOf({
   group,
   version,

@@ -1,6 +1,6 @@
 import { malformed } from './malformed.ts';
 
-/** A field as it is on the wire: a number, or bytes. */
+/** A field on the wire: a number, or bytes. */
 export type WireField =
   | { readonly number: number; readonly kind: 'varint'; readonly value: bigint }
   | { readonly number: number; readonly kind: 'bytes'; readonly value: Buffer }
@@ -9,7 +9,7 @@ export type WireField =
 /** A varint of 64 bits. */
 const maxVarintBytes = 10;
 
-/** The fields of a message, in order. @throws ApiError BadRequest where the bytes are no message. */
+/** Yields the fields of a message, in order. @throws ApiError BadRequest when the bytes are no message. */
 export function* readFields(bytes: Buffer): Generator<WireField, void, undefined> {
   const reader = new Reader(bytes);
   while (!reader.isAtEnd()) {

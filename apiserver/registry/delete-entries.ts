@@ -6,16 +6,16 @@ import type { WriteOptions } from './writes/write-options.ts';
 import type { Resource } from './kinds/resource.ts';
 
 export interface DeleteEntriesOptions {
-  /** Deletions at the same time: the queue of writes is bounded, and others use it as well. */
+  /** Concurrent deletions: the queue of writes is bounded, and others use it as well. */
   readonly atOnce: number;
   readonly optionsOf: (entry: Entry) => WriteOptions;
-  /** Ends it between two groups. Default never. */
+  /** Stops between two groups. Default never. */
   readonly isStopped?: () => boolean;
 }
 
 /**
- * Deletes objects of one kind, some at a time. One that is gone already is no failure, and one that is refused keeps none of
- * the others; rejects in the end with the first that failed, at once when nothing can be written.
+ * Deletes objects of one kind, some at a time. An object that is already gone is no failure, and a refused one does not
+ * stop the others. Rejects in the end with the first failure, but at once when nothing can be written.
  */
 export async function deleteEntries(
   registry: Registry,

@@ -26,17 +26,19 @@ import type { Change, WritePlan } from './writes/write-plan.ts';
 import { deletionAnswer, storedAnswer, writtenAs } from './writes/write-result.ts';
 import type { WriteResult } from './writes/write-result.ts';
 
-/** Names drawn for a generateName before giving up. */
+/** The number of names tried for a generateName. */
 const maxNameDraws = 8;
 
-/** Plans on a state that another replica changed meanwhile, before the client is asked to try again. */
+/**
+ * The number of plans for a write whose object other replicas keep changing, before the client is asked to try again.
+ */
 const maxRaces = 16;
 
 const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
 
 export type { RegistryOptions };
 
-/** What is carried out: the plan is made again when the state that it was made on has passed. */
+/** A write to carry out; it is planned again when the state that the plan was based on has changed. */
 interface Work {
   readonly resource: Resource;
   readonly name: string;
@@ -45,9 +47,9 @@ interface Work {
 }
 
 /**
- * Every write of every kind goes through here: it is planned on the stored object ({@link WritePlanner}), one commit makes
- * it durable, and index and feed follow before the answer ({@link Committer}). Rejects with ApiError only; what else is
- * thrown is a bug.
+ * Every write of every kind goes through here: it is planned on the stored object ({@link WritePlanner}), one commit
+ * makes it durable, and index and feed follow before the response ({@link Committer}). Rejects with ApiError only; any
+ * other error is a bug.
  */
 export class Registry {
   readonly #options: RegistryOptions;
@@ -61,12 +63,15 @@ export class Registry {
     this.#committer = new Committer(options);
   }
 
-  /** True while no write is under way. */
+  /** True while no write is running. */
   isIdle(): boolean {
     return this.#locks.size === 0;
   }
 
-  /** The stored object in the resource's version: the latest, one that is not older than `resourceVersion`, or with `0` what is at hand ({@link Revisions.reach}). */
+  /**
+   * The stored object in the resource's version: the latest one, one not older than `resourceVersion`, or with `0` the
+   * one in memory ({@link Revisions.reach}).
+   */
   async get(resource: Resource, key: ObjectKey, resourceVersion?: string): Promise<Entry> {
     const reached = this.#options.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
@@ -90,7 +95,7 @@ export class Registry {
     }
   }
 
-  /** Server-side apply: of an object that is absent, its creation; a subresource's object has to be there (404). */
+  /** Server-side apply; creates an absent object. An apply to a subresource needs an existing object (404). */
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { rules } = resource;
     const { force = false, onContested } = options;
@@ -114,7 +119,7 @@ export class Registry {
     throw conflict(resource.model, key.name);
   }
 
-  /** PUT of the object or of a subresource; 404 when absent, no upsert. */
+  /** PUT of the object or of a subresource; 404 when the object is absent: no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
     const { rules } = resource;
     const propose: Change['propose'] = (stored, request) => proposeUpdate(rules, stored, body, request);
@@ -156,11 +161,11 @@ export class Registry {
       proposeBroken: (stored, request) =>
         oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
     });
-    // A deleted object is not shown, so that it can be deleted whether or not it can be converted.
+    // A deleted object is not shown, so that it can be deleted even if it cannot be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
   }
 
-  /** @throws ApiError AlreadyExists where the name is taken */
+  /** @throws ApiError AlreadyExists when the name is taken */
   async #createNamed(resource: Resource, proposal: CreateProposal, options: CreateOptions): Promise<WriteResult> {
     const { request } = proposal;
     const key = formatKey(keyOf(proposal.object));
@@ -196,7 +201,7 @@ export class Registry {
     });
   }
 
-  /** Plan and commit; planned again when another replica was faster. */
+  /** Plans and commits; plans again when another replica was faster. */
   async #carryOut(work: Work): Promise<WriteResult> {
     const { resource, name, dryRun = false } = work;
     for (let race = 0; race < maxRaces; race += 1) {
@@ -217,13 +222,13 @@ export class Registry {
   }
 
   /**
-   * A commit finds out by itself that it was planned on a state of the past. What is answered without one is planned on all
-   * that is acknowledged, errors included, since memory may be behind.
+   * A commit detects by itself that its plan is based on an old state. A result without a commit, including errors, is
+   * planned on everything that is acknowledged, since memory may be behind.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     if (!dryRun) {
       const first = await planOrRefusal(plan);
-      // A hook that does not answer has not decided anything.
+      // A hook that did not respond has not decided anything.
       if (first.kind === 'commit' || (first.kind === 'refused' && first.error.reason === 'Timeout')) return first;
     }
     await this.#options.revisions.reach(undefined);

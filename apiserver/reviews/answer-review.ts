@@ -10,7 +10,7 @@ import {
 } from './review-kinds.ts';
 import type { Users } from './users.ts';
 
-/** What was asked, valid by the schema of its kind. */
+/** The `spec` of a review, valid by the schema of its kind. */
 export interface ReviewSpec {
   readonly token?: string;
   readonly resourceAttributes?: { readonly namespace?: string };
@@ -21,7 +21,7 @@ export interface ReviewSpec {
 
 export interface ReviewContext {
   readonly users: Users;
-  /** From the path. */
+  /** The namespace of the request's path. */
   readonly namespace: string | undefined;
 }
 
@@ -46,7 +46,7 @@ const answers = new Map<ModelDescriptor, Answer>([
   ],
 ]);
 
-/** The status of a review. @throws ApiError Invalid, naming the field that does not fit the others. */
+/** Returns the status of a review. @throws ApiError Invalid, naming the field that does not fit the others. */
 export function answerReview(model: ModelDescriptor, spec: ReviewSpec, context: ReviewContext): object {
   const answer = answers.get(model);
   if (answer === undefined) throw new Error(`there is no answer to ${model.kind}`);

@@ -73,7 +73,7 @@ export const selfSubjectRulesReview: ModelDescriptor = reviewKind({
   spec: { namespace: text },
 });
 
-/** Questions that a client asks by creating an object: nothing is stored, the answer is its status. */
+/** Kinds with which a client asks a question by creating an object: nothing is stored, and the status holds the answer. */
 export const reviewKinds: readonly ModelDescriptor[] = [
   selfSubjectReview,
   tokenReview,
@@ -83,7 +83,7 @@ export const reviewKinds: readonly ModelDescriptor[] = [
   selfSubjectRulesReview,
 ];
 
-/** Whether a kind can only be created. */
+/** True for kinds whose objects can only be created. */
 export function isReview(model: ModelDescriptor): boolean {
   return reviewKinds.includes(model);
 }

@@ -10,11 +10,11 @@ const admin: UserInfo = { username: 'admin', groups: ['system:masters', 'system:
 /** The user of every request to a server without a token. */
 const anonymous: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** The users of a server: until there is authorization, one only. */
+/** The users of a server; only one until there is authorization. */
 export class Users {
   readonly #isToken: ((token: string) => boolean) | undefined;
 
-  /** `isToken` is absent where there is no token, and everybody is let in. */
+  /** `isToken` is undefined when the server has no token and lets in every client. */
   constructor(isToken: ((token: string) => boolean) | undefined) {
     this.#isToken = isToken;
   }

@@ -5,7 +5,7 @@ import type { FieldShape, Shape } from './shape.ts';
 const maxValues = 10_000;
 
 /**
- * Refuses defaults that lead to themselves (a default `{}` on a field of the object's own schema would never end), and
+ * Refuses defaults that contain themselves (a default `{}` on a field of the object's own schema would never end), and
  * those that unfold into more than 10,000 values.
  * @throws RangeError that shows the default.
  */
@@ -14,12 +14,12 @@ export function checkDefaults(shapes: Iterable<Shape>): void {
   for (const shape of shapes) if (shape.defaultValue !== undefined) sizes.ofDefault(shape);
 }
 
-/** How many values defaults bring into an object, each counted once. */
+/** Counts the values that defaults add to an object, each default once. */
 export class DefaultSizes {
-  /** Undefined for those that are being counted. */
+  /** Undefined while a shape is being counted. */
   readonly #sizes = new Map<Shape, number | undefined>();
 
-  /** @throws RangeError that shows the default. */
+  /** Returns the number of values of a shape's default. @throws RangeError that shows the default. */
   ofDefault(shape: Shape): number {
     if (this.#sizes.has(shape)) {
       const known = this.#sizes.get(shape);
@@ -46,7 +46,7 @@ export class DefaultSizes {
     return 1 + sum(given) + sum(added.map(([, child]) => this.ofDefault(child)));
   }
 
-  /** Null gives way to a default, where there is one. */
+  /** Returns the number of values of a field. A default replaces null. */
   #ofChild(value: unknown, field: FieldShape | undefined): number {
     const isReplaced =
       value === null && typeof field === 'object' && !field.isNullable && field.defaultValue !== undefined;

@@ -57,7 +57,7 @@ function nest(levels: number): object {
 }
 
 describe('compileSchema', () => {
-  it('answers the same empty lists whenever there is nothing to report', () => {
+  it('returns the same empty lists whenever there is nothing to report', () => {
     const object = { apiVersion: 'a/v1', kind: 'Person', metadata: { name: 'a' }, spec: { name: 'A' } };
     expect(people.prune(object)).to.equal(people.prune({ spec: { age: 1 } }));
     expect(people.validate(object)).to.equal(people.validate({ spec: { name: 'B' } }));
@@ -183,12 +183,12 @@ describe('compileSchema', () => {
     }
   });
 
-  it('knows 0.3 as a multiple of 0.1', () => {
+  it('accepts 0.3 as a multiple of 0.1', () => {
     expect(field({ type: 'number', multipleOf: 0.1 }).validate({ v: 0.3 })).to.deep.equal([]);
     expect(field({ type: 'number', multipleOf: 0.1 }).validate({ v: 0.35 })).to.have.length(1);
   });
 
-  it('asks apiVersion, kind and well-formed metadata of an embedded resource', () => {
+  it('requires apiVersion, kind and well-formed metadata of an embedded resource', () => {
     const schema = field({
       type: 'object',
       'x-kubernetes-embedded-resource': true,
@@ -232,7 +232,7 @@ describe('compileSchema refuses at registration', () => {
     ).to.throw('__proto__');
   });
 
-  it('defaults without an end, also those that only a null in a list would start', () => {
+  it('endless defaults, even those that only a null in a list would start', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
     expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
       RangeError,
@@ -242,7 +242,7 @@ describe('compileSchema refuses at registration', () => {
     expect(() => field(item, { List: { type: 'array', items: item } })).to.throw(RangeError, 'leads to itself');
   });
 
-  it('defaults that unfold into more than anyone can mean', () => {
+  it('defaults that unfold into too many values', () => {
     const levels: Record<string, JsonSchema> = { L0: { type: 'object', properties: {} } };
     for (let level = 1; level <= 40; level += 1) {
       const below: JsonSchema = { $ref: `#/components/schemas/L${level - 1}`, default: {} };
@@ -268,7 +268,7 @@ describe('compileSchema and hostile objects', () => {
     expect(object).to.deep.equal({});
   });
 
-  it('cuts long values and long names in what it says', () => {
+  it('shortens long values and long names in its messages', () => {
     const name = 'n'.repeat(1_000_000);
     const [path] = field(text).prune({ [name]: 1 });
     expect(path).to.have.length(1025);
@@ -276,7 +276,7 @@ describe('compileSchema and hostile objects', () => {
     expect(cause?.message.length).to.be.below(1200);
   });
 
-  it('takes keys that every object inherits for what they are', () => {
+  it('treats keys that every object inherits as ordinary keys', () => {
     const withDefault: JsonSchema = { type: 'string', default: 'x' };
     const inherited = Object.fromEntries([
       ['constructor', withDefault],

@@ -9,13 +9,13 @@ import { Validator } from './judge/validator.ts';
 import type { SchemaOrigin } from './judge/validator.ts';
 
 /**
- * The schema's part of a write: defaults, then pruning, then validation, each on the outcome of the one before. Objects
+ * The steps of a write that a schema defines: defaults, then pruning, then validation, each on the result of the one before. Objects
  * are plain JSON, not frozen, and at most 100 levels deep. The three together take about 3 µs for an object of 1 KB.
  */
 export interface ObjectSchema {
   /**
-   * Undefined once objects can be validated at once; else resolves when they can. To validate before that is right as well,
-   * and may hold up the caller for as long as it takes to compile the patterns.
+   * Resolves when the patterns are compiled; undefined once they are. Validation before that is correct, too, but may take as
+   * long as it takes to compile the patterns.
    */
   whenReady(): Promise<void> | undefined;
   /**
@@ -28,11 +28,11 @@ export interface ObjectSchema {
    * apiVersion, kind and the known fields of metadata stay without being declared.
    */
   prune(object: object): readonly string[];
-  /** Every violation, at most 100, in Kubernetes' words; the object itself is not changed. */
+  /** Returns every violation, at most 100, in Kubernetes' words; does not change the object. */
   validate(object: object): readonly FieldCause[];
-  /** The same in steps: a pattern can take up to 0.4 s, which no object's size tells. */
+  /** Validates in steps, since patterns can take up to 0.4 s, however small the object is. */
   judge(object: object): Steps<readonly FieldCause[]>;
-  /** What it says of an object's structure. */
+  /** The structure of objects by the schema. */
   readonly shape: Shape;
 }
 
@@ -48,7 +48,7 @@ const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
  */
 export function compileSchema(model: SchemaOfModel, origin: SchemaOrigin = 'code'): ObjectSchema {
   const { components, schemaName } = model;
-  // Descriptors are frozen with all that is in them; what is not might be another schema by now.
+  // Descriptors are deeply frozen; a schema that is not frozen may have changed since.
   if (!Object.isFrozen(components)) return prepareSchema(model, origin);
   const known = compiled.get(components) ?? new Map<string, ObjectSchema>();
   compiled.set(components, known);
@@ -63,7 +63,7 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  // The defaults of a client's schema were judged with its definition, and have no references that could lead back to them.
+  // The defaults of a client's schema were checked with its definition, and have no references that could lead back to them.
   if (origin === 'code') checkDefaults(shapes.all());
   const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);
@@ -78,7 +78,7 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   });
 }
 
-/** Closed schemas do not refuse what every object has. */
+/** Adds the envelope, so that closed schemas do not refuse the fields that every object has. */
 function withEnvelope(schema: JsonSchema): JsonSchema {
   if (schema.additionalProperties !== false) return schema;
   return { ...schema, properties: { apiVersion: {}, kind: {}, metadata: {}, ...schema.properties } };

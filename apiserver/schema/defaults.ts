@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>;
 
 /**
  * Fills in defaults and removes nulls, in place, as Kubernetes does: an absent field gets its default; null counts as
- * absent where the schema does not say `nullable`, and is removed when there is no default. Nulls in lists stay without one.
+ * absent where the schema does not say `nullable`, and is removed when there is no default. Nulls in lists without a default stay.
  * One object at a time.
  */
 export class DefaultFiller {
@@ -20,7 +20,7 @@ export class DefaultFiller {
 
   /**
    * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be: 4 KiB of schema and
-   * 2.6 MB of empty list items otherwise make gigabytes. What is over the limit is not built.
+   * 2.6 MB of empty list items otherwise make gigabytes. Values over the limit are not built.
    */
   fill(object: object): void {
     this.#left = maxObjectBytes;
@@ -39,7 +39,7 @@ export class DefaultFiller {
     const { properties, additional } = shape;
     for (const name in fields) {
       const value = fields[name];
-      // Scalars need no look at their schema: neither can they be filled, nor are they null.
+      // Scalars other than null have nothing to fill in.
       if (typeof value !== 'object') continue;
       const child = properties.get(name) ?? additional;
       if (typeof child !== 'object') continue;
@@ -48,7 +48,7 @@ export class DefaultFiller {
     }
   }
 
-  /** What stands in the field afterwards. */
+  /** Replaces a null, or removes it, and returns the value of the field afterwards. */
   #replaceNull(fields: Fields, name: string, shape: Shape): unknown {
     if (shape.isNullable) return null;
     if (shape.defaultValue === undefined) delete fields[name];
@@ -74,7 +74,7 @@ export class DefaultFiller {
   }
 }
 
-/** Objects get a default of their own: they are changed in place later. */
+/** Copies a default, since objects are changed in place later. */
 function copyOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);

@@ -1,12 +1,12 @@
-/** Characters that repeat what stands before them, once they are not escaped. */
+/** Characters that repeat the atom before them, unless they are escaped. */
 const repeats: ReadonlySet<string> = new Set(['*', '+', '?']);
 
 /** Bytes of a class, such as `[a-z0-9]`, that cost as much as one state. */
 const classBytesPerState = 100;
 
 /**
- * About how many states RE2 makes of a pattern, without compiling it: `x{1000}` has a thousand, and `(x{10}){10}` a hundred.
- * Reads the pattern once. Never less than half of what it comes to.
+ * Estimates the number of states that RE2 makes of a pattern, without compiling it: `x{1000}` has a thousand, and `(x{10}){10}` a hundred.
+ * Reads the pattern once. The estimate is never less than half of the real number.
  */
 export function estimateStates(pattern: string): number {
   const reader = new PatternReader(pattern);
@@ -15,9 +15,9 @@ export function estimateStates(pattern: string): number {
 
 /** One level of parentheses. */
 interface Group {
-  /** States of what is complete. */
+  /** States of the complete atoms. */
   states: number;
-  /** Those of the last atom, which a repetition multiplies. */
+  /** States of the last atom, which a repetition multiplies. */
   last: number;
 }
 
@@ -60,14 +60,14 @@ class PatternReader {
     this.#group = { states: 0, last: 0 };
   }
 
-  /** A parenthesis that was not opened is RE2's to complain of. */
+  /** Closes a group. A parenthesis that was not opened needs no error here, since RE2 refuses it. */
   #close(): void {
     const { states, last } = this.#group;
     this.#group = this.#open.pop() ?? { states: 0, last: 0 };
     this.#group.last += states + last + 2;
   }
 
-  /** `{3}`, `{3,}` and `{3,7}`; everything else in braces is text. */
+  /** Reads `{3}`, `{3,}` and `{3,7}`; everything else in braces is text. */
   #repeatCounted(): void {
     const counts = /^(\d{1,4})(?:(,)(\d{0,4}))?\}/.exec(this.#pattern.slice(this.#at, this.#at + 11));
     if (counts === null) return this.#add(1);
@@ -79,7 +79,7 @@ class PatternReader {
 
   #readClass(): void {
     const start = this.#at;
-    // A bracket that comes first, or first after ^, is one of the class.
+    // A bracket that comes first, or first after ^, is a member of the class.
     if (this.#pattern[this.#at] === '^') this.#at += 1;
     if (this.#pattern[this.#at] === ']') this.#at += 1;
     while (this.#at < this.#pattern.length && this.#pattern[this.#at] !== ']')
@@ -97,7 +97,7 @@ class PatternReader {
     this.#add(1);
   }
 
-  /** `\Q…\E` is text, whatever stands in it. */
+  /** Reads `\Q…\E`, whose content is text. */
   #readQuoted(): void {
     const end = endOf(this.#pattern, '\\E', this.#at);
     this.#add(end - this.#at);

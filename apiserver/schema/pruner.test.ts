@@ -87,7 +87,7 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
 }).schema as fc.Arbitrary<JsonSchema>;
 
 describe('Pruner', () => {
-  it('leaves of every value what Kubernetes leaves, and names what it removes', () => {
+  it('leaves the same fields as Kubernetes, and names those that it removes', () => {
     let removed = 0;
     let kept = 0;
     const check = (schema: JsonSchema, value: unknown): void => {
@@ -121,7 +121,7 @@ describe('Pruner', () => {
     expect(object).to.deep.equal({ list: [{ a: 'x', job_name: 'y', o: {} }] });
   });
 
-  it('keeps them through lists of lists', () => {
+  it('keeps them in lists of lists', () => {
     const list: JsonSchema = { type: 'array', items: { type: 'array', items: item }, ...preserved };
     const schema = compileSchema({ schemaName: 'R', components: { R: { type: 'object', properties: { list } } } });
     const object = { list: [[{ b: 1 }], { c: 2 }] };

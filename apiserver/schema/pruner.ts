@@ -23,7 +23,7 @@ const unknownShape: Shape = {
   defaults: [],
 };
 
-/** Removes the fields that a schema does not know. One object at a time; nothing is allocated when there is none. */
+/** Removes the fields that a schema does not declare. Handles one object at a time; allocates nothing when there is no such field. */
 export class Pruner {
   readonly #root: Shape;
   readonly #path: PathSegment[] = [];
@@ -33,7 +33,7 @@ export class Pruner {
     this.#root = root;
   }
 
-  /** Prunes in place; answers the paths of the first 100 fields removed, in the order of the object. */
+  /** Prunes in place; returns the paths of the first 100 removed fields, in the order of the object. */
   prune(object: object): readonly string[] {
     this.#found = undefined;
     this.#path.length = 0;
@@ -41,7 +41,7 @@ export class Pruner {
     return this.#found ?? nothing;
   }
 
-  /** `keepsUnknown` is the schema's own word, or that of the list which the object is an item of. */
+  /** Prunes the fields of an object. `keepsUnknown` comes from its schema, or from that of the list that holds it. */
   #pruneFields(fields: Fields, { properties, additional }: Shape, keepsUnknown: boolean): void {
     for (const name in fields) {
       const child = properties.get(name) ?? additional;
@@ -105,7 +105,7 @@ export class Pruner {
   }
 }
 
-/** The text of the Warning, and of the error with `fieldValidation=Strict`, for a field that the schema does not know. */
+/** Returns the text of the Warning, and of the error with `fieldValidation=Strict`, for an unknown field. */
 export function unknownFieldMessage(path: string): string {
   return `unknown field "${path}"`;
 }

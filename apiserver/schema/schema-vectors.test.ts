@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { compileSchema } from './compile-schema.ts';
 import type { ObjectSchema } from './compile-schema.ts';
 
-// What is answered otherwise than by Kubernetes, on purpose. A case listed here that does not differ fails.
+// Intended differences from Kubernetes. A case listed here that does not differ fails.
 const reasons = {
   place:
     'a violated anyOf, oneOf or allOf names its field, where Kubernetes says "<nil>"; allOf is left to its branches',

@@ -2,23 +2,23 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import type { Identity } from './judge/distinct.ts';
 import { componentOf, identityOfItems } from './judge/translate-schema.ts';
 
-/** `anything`: it stays as it is. `metadata`: its fields are known by their names, whatever the schema says. */
+/** The shape of a field. `anything`: the value stays as it is. `metadata`: its fields are known by name, whatever the schema says. */
 export type FieldShape = Shape | 'anything' | 'metadata';
 
-/** What a schema says of an object's structure: which fields are known, and what they are when they are absent. */
+/** The structure of an object by its schema: the known fields, and their defaults. */
 export interface Shape {
   readonly properties: ReadonlyMap<string, FieldShape>;
   /** The shape of the fields that are not among the properties. */
   readonly additional: FieldShape | undefined;
   readonly items: Shape | undefined;
-  /** How the items of a list that is merged (`x-kubernetes-list-type`) are told apart; undefined: the list is one value. */
+  /** How the items of a merged list (`x-kubernetes-list-type`) are distinguished; undefined when the list is one value. */
   readonly identity: Identity | undefined;
-  /** An object is one value, and not merged field by field (`x-kubernetes-map-type: atomic`). */
+  /** True for an object that is one value, and is not merged field by field (`x-kubernetes-map-type: atomic`). */
   readonly isAtomic: boolean;
-  /** Fields that are not known stay. */
+  /** True when unknown fields stay. */
   readonly preservesUnknown: boolean;
   readonly isNullable: boolean;
-  /** Undefined: none. */
+  /** The default; undefined when there is none. */
   readonly defaultValue: unknown;
   /** Characters of the default in JSON; 0 without one. */
   readonly defaultLength: number;
@@ -33,8 +33,8 @@ interface Source {
 }
 
 /**
- * Combinations of references and branches can be many more than schemas; a model that needs more shapes than this is not one
- * that people write. A definition has no references, so its shapes are not more than its schemas.
+ * Most shapes of a model. Combinations of references and branches can be many more than schemas, but no model that a person
+ * writes needs more. A definition has no references, so its shapes are not more than its schemas.
  */
 const maxShapes = 100_000;
 
@@ -48,7 +48,7 @@ const envelope: readonly (readonly [string, FieldShape])[] = [
 /**
  * Builds shapes of components. References, allOf, anyOf and oneOf are merged into the schema that holds them: a field that
  * any of them declares is known. Kubernetes asks for the declaration outside of them instead, and gets the same result.
- * A shape looks at what is below it when it is first asked: most objects reach a small part of a large schema.
+ * A shape reads the schemas below it when it is first used, since most objects reach a small part of a large schema.
  */
 export class ShapeBuilder {
   readonly #components: Readonly<Record<string, JsonSchema>>;
@@ -59,21 +59,21 @@ export class ShapeBuilder {
     this.#components = components;
   }
 
-  /** The shape of a whole object; its envelope is known. */
+  /** Returns the shape of a whole object; the fields of its envelope are known. */
   root(schema: JsonSchema): Shape {
     return this.shapeOf([{ schema: { ...schema, 'x-kubernetes-embedded-resource': true }, isCertain: true }]);
   }
 
-  /** Every shape, also those that are not looked at yet. @throws Error for one that cannot be built. */
+  /** Yields every shape, even those that are not built yet. @throws Error for one that cannot be built. */
   *all(): Iterable<Shape> {
-    // A Map's iterator comes to what is added on the way.
+    // The iterator of a Map includes entries that are added meanwhile.
     for (const shape of this.#shapes.values()) {
       shape.complete();
       yield shape;
     }
   }
 
-  /** The shape of the schemas that hold for one value. */
+  /** Returns the shape of the schemas that apply to one value. */
   shapeOf(given: readonly Source[]): LazyShape {
     const sources = new Map<string, Source>();
     for (const source of given) this.#flatten(source, sources);
@@ -113,7 +113,7 @@ export class ShapeBuilder {
   }
 }
 
-/** What a shape says of the values below it. */
+/** The part of a shape that describes the values below it. */
 type Below = Pick<Shape, 'properties' | 'additional' | 'items' | 'defaults'>;
 
 class LazyShape implements Shape {
@@ -159,7 +159,7 @@ class LazyShape implements Shape {
     return (this.#defaultLength ??= JSON.stringify(this.defaultValue)?.length ?? 0);
   }
 
-  /** Looks at what is below, and makes its shapes. */
+  /** Reads the schemas below, and builds their shapes. */
   complete(): Below {
     return (this.#below ??= shapesBelow(this.#sources, this.#builder));
   }

@@ -2,26 +2,26 @@ import { checkDescriptor, defineModel, ModelError } from '@homeostat/controller-
 import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { compileSchema } from './compile-schema.ts';
 
-/** What a value comes to by a schema. */
+/** The result of applying a schema to a value. */
 export interface JudgedValue {
   /** A copy, with defaults filled in and without unknown fields. */
   readonly value: unknown;
-  /** Paths of what the schema does not know, at most 100. */
+  /** Paths of the unknown fields, at most 100. */
   readonly unknownFields: readonly string[];
   /** Every violation of the copy, at most 100. */
   readonly causes: readonly FieldCause[];
 }
 
-/** A schema of values that are no objects of a kind. Paths begin with the name that it was compiled for. */
+/** A schema of values other than objects of a kind. Paths begin with the name that it was compiled for. */
 export interface ValueSchema {
-  /** Fills in defaults, then prunes, then validates, as a write of an object does. Of a JSON value, which may be frozen. */
+  /** Fills in defaults, then prunes, then validates, as a write of an object does. The value must be JSON, and may be frozen. */
   judge(value: unknown): JudgedValue;
-  /** Every violation of the value as it is, at most 100. What the schema says nothing of may be no JSON. */
+  /** Returns every violation of the value as it is, at most 100. Parts that the schema does not describe need not be JSON. */
   validate(value: unknown): readonly FieldCause[];
 }
 
 /**
- * Compiles a JSON Schema, in the dialect of models. `name` is what its values are called where something is wrong.
+ * Compiles a JSON Schema, in the dialect of models. `name` is the name of its values in messages.
  * @throws Error that names the field of the schema, and the rule that it breaks.
  */
 export function compileValueSchema(name: string, schema: object): ValueSchema {

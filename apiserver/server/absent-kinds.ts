@@ -6,14 +6,17 @@ import { kindNameOf, kindNamePrefix } from '../store/object-key.ts';
 import type { StoredKind } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
 
-/** Why a kind is not served at the moment, in words for its clients; undefined when nothing will serve it. */
+/**
+ * Returns the reason why a kind is not served at the moment, in words for clients; undefined when nothing will serve
+ * it.
+ */
 type AwaitedKind = (kind: StoredKind) => string | undefined;
 
 export interface AbsentKindsParts {
   readonly store: Pick<Store, 'names'>;
   readonly schemes: Pick<SchemeManager, 'list'>;
   readonly table: Pick<ResourceTable, 'on'>;
-  /** What may serve a kind again, each by its own knowledge. */
+  /** The parts that may serve a kind again. */
   readonly awaited: readonly AwaitedKind[];
 }
 

@@ -26,47 +26,53 @@ export interface ApiServerOptions {
    * everything.
    */
   readonly token?: string;
-  /** HTTPS, by TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs. */
+  /**
+   * HTTPS with TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs.
+   */
   readonly tls?: TlsOptions;
-  /** Listen beyond this machine, in the clear. */
+  /** Accept plain HTTP from other machines. */
   readonly insecure?: boolean;
-  /** Host names and addresses to answer to, besides loopback names and `host`. */
+  /** Host names and addresses that clients may use, besides loopback names and `host`. */
   readonly hostNames?: readonly string[];
   /** Reserved suffix of the service's own groups. Default `homeostat.internal`. */
   readonly serviceDomain?: string;
-  /** How much history watchers can resume from. */
+  /** The amount of history from which watchers can resume. */
   readonly retention?: Partial<Retention>;
   /** Default 60 s. */
   readonly bookmarkIntervalMs?: number;
-  /** Watches at the same time; beyond it 429. Default 10,000. */
+  /** The maximum number of concurrent watches; further ones get 429. Default 10,000. */
   readonly maxWatches?: number;
   /** Checks of `/readyz`, from the first request on; {@link ApiServer.addReadyCheck} adds more later. Default none. */
   readonly readyChecks?: readonly HealthCheck[];
   /**
-   * Why a kind that was served before is not served at the moment, in words for its clients: they get 503 with
-   * Retry-After. undefined: nothing will serve it again, and they get 404. Default: undefined for each kind.
+   * Returns the reason why a kind that was served before is not served at the moment, in words for clients: they get
+   * 503 with Retry-After. When it returns undefined, nothing will serve the kind again, and clients get 404. Default:
+   * undefined for each kind.
    */
   readonly awaitedKind?: (kind: { readonly group: string; readonly plural: string }) => string | undefined;
   /**
-   * Watches of one client address at the same time; beyond it 429. Behind a proxy that {@link trustedProxies} names, the address
-   * is that of `X-Forwarded-For`. Default 5,000, and half of {@link maxConnections} at most.
+   * The maximum number of concurrent watches from one client address; further ones get 429. Behind a proxy in {@link
+   * trustedProxies}, the address is that of `X-Forwarded-For`. Default 5,000, but at most half of {@link
+   * maxConnections}.
    */
   readonly maxWatchesPerAddress?: number;
   /**
-   * Connections at the same time. Beyond it a new one takes the place of one that has sent no request, waits for its next, or sends it slowly.
-   * Default: the file descriptors of the process without an eighth, 100 at least; where the system does not tell, no limit.
+   * The maximum number of concurrent connections. Beyond it, a new connection replaces one that has sent no request,
+   * waits for its next request, or sends it slowly. Default: seven eighths of the process's file descriptors, leaving
+   * at least 100; no limit where the system does not report their number.
    */
   readonly maxConnections?: number;
   /**
-   * Addresses and networks (`10.0.0.0/8`) of proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are believed. Default none.
+   * Addresses and networks (`10.0.0.0/8`) of proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are trusted.
+   * Default none.
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * Memory of all answers that clients have yet to read, in bytes; beyond it 503 with Retry-After. Lists in JSON are sent from
-   * what is stored, and hardly count. Default 256 MiB.
+   * The memory in bytes of all responses that clients have not read yet; beyond it requests get 503 with Retry-After.
+   * Lists in JSON are sent from stored bytes and hardly count. Default 256 MiB.
    */
   readonly maxAnswerBytes?: number;
-  /** From an event's last occurrence to its deletion. Default an hour. */
+  /** The time from an event's last occurrence to its deletion. Default one hour. */
   readonly eventTtlMs?: number;
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -112,12 +118,12 @@ export function settingsOf(options: ApiServerOptions): Settings {
   };
 }
 
-/** What one client address may have: its watches are connections as well, and must not take all of them. */
+/** The share of one client address: watches are connections as well, and must not take all of them. */
 function watchShare(maxConnections: number | undefined): number {
   return maxConnections === undefined ? 5000 : Math.min(5000, Math.ceil(maxConnections / 2));
 }
 
-/** @throws TypeError for a token, a domain or a proxy that is none */
+/** @throws TypeError for an invalid token, domain or proxy */
 export function checkSettings({ token, serviceDomain, trustedProxies }: Settings): void {
   const [problem] = [
     ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),

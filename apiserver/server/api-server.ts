@@ -55,17 +55,19 @@ import { openStorage } from './open-storage.ts';
 import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
-/** What requests are handled by: not its class, since the types of koa, which that names, are not published. */
+/**
+ * The part that handles requests. Not its class, whose declaration mentions the types of koa, which are not published.
+ */
 interface Closable {
   close(): void;
 }
 
-/** The parts of a server, wired. */
+/** The connected parts of a server. */
 interface Parts {
   readonly store: Store;
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
-  /** Where others write to the database, too. */
+  /** Set when other processes write to the database as well. */
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
@@ -87,7 +89,7 @@ interface Parts {
   readonly listener: HttpListener;
   /** What a server with TLS has in addition. */
   readonly secure: SecureParts | undefined;
-  /** What is added while the server runs. */
+  /** Parts that are added while the server runs. */
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
 }
 
@@ -97,8 +99,8 @@ interface SecureParts {
 }
 
 /**
- * Opens the database and listens. Rejects, with nothing left behind, when either fails, or there is no certificate; with
- * TypeError for a token, domain or host name that is none.
+ * Opens the database and listens. Rejects, leaving nothing behind, when either fails or there is no certificate; with
+ * TypeError for an invalid token, domain or host name.
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const settings = settingsOf(options);
@@ -106,7 +108,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   return startOn(await openStore(settings.database, settings), options);
 }
 
-/** The same on a store that is given, and not open yet; `database` says nothing then. */
+/** The same on a given store that is not open yet; `database` is then ignored. */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
   const settings = settingsOf(options);
   const parts = await wire(settings, store).catch(async (error: unknown) => {
@@ -118,7 +120,7 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
     await begin(parts, settings);
     return server;
   } catch (error) {
-    // What is stored may have given its controllers something to do already.
+    // Stored objects may already have given the controllers work.
     await server.stop();
     throw error;
   }
@@ -250,32 +252,32 @@ export class ApiServer {
   }
 
   /**
-   * PEM of the certificate that clients have to trust. undefined for plain HTTP, and where the certificate that was given
-   * does not end with the authority that signed it.
+   * PEM of the certificate that clients have to trust. undefined for plain HTTP, and when the given certificate chain
+   * does not end with its certificate authority.
    */
   get ca(): string | undefined {
     return this.#parts.secure?.certificate.ca;
   }
 
-  /** Other servers may serve the same database: replicas. */
+  /** True when other servers can serve the same database: replicas. */
   get sharesDatabase(): boolean {
     return this.#parts.store.isShared;
   }
 
   /**
-   * Resolves when a newer version of this package has upgraded the database, with the error that says so; else it stays
-   * pending. Nothing is written from then on (503), `/readyz` and `/livez` say so, and the server should be stopped.
+   * Resolves with an error when a newer version of this package has upgraded the database; otherwise it stays pending.
+   * From then on nothing is written (503), `/readyz` and `/livez` report it, and the server should be stopped.
    */
   get outdated(): Promise<Error> {
     return this.#parts.health.outdated;
   }
 
-  /** The kinds that are registered; a registration makes a kind served. */
+  /** The registered kinds; registering a kind serves it. */
   get schemeManager(): SchemeManager {
     return this.#parts.schemes;
   }
 
-  /** The endpoints of plugins (spec 4.3), beside the generated ones. */
+  /** The endpoints of plugins (spec 4.3), in addition to the generated ones. */
   get endpoints(): Endpoints {
     return this.#parts.endpoints;
   }
@@ -285,19 +287,19 @@ export class ApiServer {
     return this.#parts.added.assets;
   }
 
-  /** The hooks of plugins, which have a say in writes. */
+  /** The admission hooks of plugins, which may change or refuse writes. */
   get admissions(): Admissions {
     return this.#parts.admissions;
   }
 
-  /** The client of the program that runs the server. What it writes counts as the service's own. */
+  /** The client of the program that runs the server. Its writes count as the service's own. */
   get client(): Client {
     return this.#parts.client;
   }
 
   /**
-   * A client for a plugin in this process: labels that it writes have a prefix, which is not the service's (spec 2.5), and
-   * what it writes is `plugin:<name>`'s in managedFields.
+   * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
+   * its field manager is `plugin:<name>`.
    */
   createPluginClient(name: string): PluginClient {
     return this.#parts.client.as('plugin', `plugin:${name}`);
@@ -313,40 +315,41 @@ export class ApiServer {
     await this.#parts.table.whenReady(gvk);
   }
 
-  /** Objects indexed so far, while a kind is being indexed. */
+  /** The number of objects indexed so far, while a kind is being indexed. */
   indexingProgress(gvk: GroupVersionKind): number | undefined {
     const registration = this.#parts.schemes.lookup(gvk);
     return registration === undefined ? undefined : this.#parts.table.progress(registration.descriptor);
   }
 
-  /** `/readyz` answers 503 while the check says what is missing. */
+  /** Adds a check to `/readyz`, which responds with 503 while the check reports a problem. */
   addReadyCheck(check: HealthCheck): void {
     this.#parts.added.ready.push(check);
   }
 
-  /** Shows a page at `/debug/<name>`. Throws when there is one of that name. */
+  /** Adds a page at `/debug/<name>`. Throws when there is already one with that name. */
   addDebugPage(page: DebugPage): void {
     const { debug } = this.#parts.added;
     if (debug.some(({ name }) => name === page.name)) throw new Error(`there is a debug page "${page.name}" already`);
     debug.push(page);
   }
 
-  /** No write is under way, and garbage collection, namespaces, events and definitions have nothing to do. */
+  /** True when no write is running, and garbage collection, namespaces, events and definitions have nothing to do. */
   isIdle(): boolean {
     const { registry, commits, collector, namespaces, events, definitions } = this.#parts;
     return [registry, commits, collector, namespaces, events, definitions].every((part) => part.isIdle());
   }
 
   /**
-   * Refuses new requests (503), ends watches with a bookmark, cuts off an export, and resolves when the last request under way is answered.
-   * Controllers of this process may still write: they end between this and {@link stop}.
+   * Refuses new requests (503), ends watches with a bookmark, cuts off an export, and resolves when the last running
+   * request has its response. Controllers of this process may still write: stop them between this call and {@link
+   * stop}.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();
     return this.#drained;
   }
 
-  /** Drains, finishes what is under way, and closes the database. */
+  /** Drains, finishes running work, and closes the database. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -370,13 +373,13 @@ export class ApiServer {
     const followed = definitions.stop();
     const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
     await Promise.all([compactor.stop(), schemaWatch.stop()]);
-    // What is still written waits for the follower, which may wait for a database that does not come back.
+    // Pending writes wait for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await collected;
     await commits.close();
     this.#stopMeasuring();
     await store.close();
-    // A kind that is being opened may wait for changes that nobody reads any more, until then.
+    // A kind that is being opened may wait until then for changes that nothing reads any more.
     await followed;
   }
 }

@@ -62,7 +62,7 @@ function keyOf(name: string): string {
 describe('a stored object that cannot be read', () => {
   let folder: string;
   let server: ApiServer;
-  /** The clock of servers that start from now on. */
+  /** The clock of servers that are started from now on. */
   let clock: Clock;
   let logged: { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[];
 
@@ -91,7 +91,7 @@ describe('a stored object that cannot be read', () => {
     await server.whenReady(note);
   }
 
-  /** Stops the server, changes what is stored, and starts it again. */
+  /** Stops the server, changes stored objects, and starts it again. */
   async function restartWith(changes: Readonly<Record<string, (data: string) => string | Uint8Array>>): Promise<void> {
     await server.stop();
     const database = await openDatabase(file());
@@ -206,7 +206,7 @@ describe('a stored object that cannot be read', () => {
     expect(whole.body.metadata.uid).to.equal(two.metadata.uid);
   });
 
-  it('is told to watchers from before as it comes and goes', async () => {
+  it('is reported to existing watchers when it breaks and when it is deleted', async () => {
     await call('POST', notes, newNote('one'));
     await call('POST', notes, newNote('two'));
     const { resourceVersion } = (await call('GET', notes)).body.metadata;
@@ -227,7 +227,7 @@ describe('a stored object that cannot be read', () => {
     }
   });
 
-  it('keeps what it owns until it is replaced or deleted', async () => {
+  it('keeps its dependents until it is replaced or deleted', async () => {
     const refs = async (owner: string): Promise<object> => {
       const { uid } = (await call('POST', notes, newNote(owner))).body.metadata;
       return { ownerReferences: [{ apiVersion: 'notes.example.com/v1', kind: 'Note', name: owner, uid }] };
@@ -245,7 +245,7 @@ describe('a stored object that cannot be read', () => {
     expect(await listed()).to.deep.equal(['of-one', 'one']);
   });
 
-  it('a namespace: keeps what is in it, takes nothing new, and is emptied when it is deleted', async () => {
+  it('a namespace: keeps its objects, refuses new ones, and is emptied when it is deleted', async () => {
     const namespaces = '/api/v1/namespaces';
     const inShop = notes.replace('default', 'shop');
     await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
@@ -266,7 +266,7 @@ describe('a stored object that cannot be read', () => {
     expect((await call('GET', `${inShop}/two`)).status).to.equal(404);
   });
 
-  it('a definition: its kind is a 503 until it is replaced, and its objects are there again', async () => {
+  it('a definition: its kind is a 503 until it is replaced; then its objects are served again', async () => {
     await call('POST', definitions, definition);
     await eventually(async () => (await call('GET', boxes)).status === 200);
     await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
@@ -278,7 +278,7 @@ describe('a stored object that cannot be read', () => {
     await eventually(async () => (await call('GET', `${boxes}/one`)).status === 200);
   });
 
-  it('goes with the definition of its kind', async () => {
+  it('is deleted with the definition of its kind', async () => {
     await call('POST', definitions, definition);
     await eventually(async () => (await call('GET', boxes)).status === 200);
     await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
@@ -291,7 +291,7 @@ describe('a stored object that cannot be read', () => {
     expect((await call('GET', `${boxes}/one`)).status).to.equal(404);
   });
 
-  it('is in an export as it is stored', async () => {
+  it('is exported as it is stored', async () => {
     await call('POST', notes, newNote('one'));
     await restartWith({ [keyOf('one')]: cut });
     const response = await fetch(`${server.url}/export`);
@@ -299,7 +299,7 @@ describe('a stored object that cannot be read', () => {
   });
 });
 
-describe('a change of another replica that cannot be read', () => {
+describe('an unreadable change of another replica', () => {
   let database: SharedDatabase;
   let replicas: readonly ApiServer[];
   let writer: ReplicaStore;

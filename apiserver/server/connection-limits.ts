@@ -3,23 +3,26 @@ import { readFileSync } from 'node:fs';
 /** Headers of one request, in bytes. */
 export const maxHeaderSize: number = 16 * 1024;
 
-/** What a connection is given, in milliseconds of real time. */
+/** The time limits of a connection, in milliseconds of real time. */
 export interface ConnectionTimes {
   /** For the headers of a request. */
   readonly headersMs: number;
   /** For a whole request. */
   readonly requestMs: number;
-  /** How often both are looked at. */
+  /** The interval at which both are checked. */
   readonly checkMs: number;
 }
 
-/** Node would look every 30 s, and let headers take 40. */
+/** Node's defaults check every 30 s and allow 40 s for headers. */
 export const connectionTimes: ConnectionTimes = { headersMs: 10_000, requestMs: 60_000, checkMs: 1000 };
 
-/** Descriptors that databases, files and plugins are left, at least. */
+/** The minimum number of descriptors left for databases, files and plugins. */
 const leastReserve = 100;
 
-/** How many connections the process can have: its descriptors without an eighth. undefined where the system does not tell. */
+/**
+ * The number of connections that the process can have: seven eighths of its descriptors. undefined where the system
+ * does not report them.
+ */
 export function defaultMaxConnections(): number | undefined {
   const descriptors = descriptorLimit();
   return descriptors === undefined ? undefined : Math.max(1, descriptors - Math.max(leastReserve, descriptors >> 3));

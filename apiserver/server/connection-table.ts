@@ -3,31 +3,34 @@ import type { Socket } from 'node:net';
 
 interface Connection {
   readonly key: string;
-  /** The one that requests come over: with TLS, not the one that was accepted. */
+  /** The socket on which requests arrive: with TLS, not the socket that was accepted. */
   socket: Socket;
-  /** The response to the last request. undefined before the first, and some seconds after the last was sent. */
+  /**
+   * The last request's response. undefined before the first request, and from some seconds after the response was sent.
+   */
   response: ServerResponse | undefined;
-  /** Number of the last request, over all connections. */
+  /** The number of the last request, counted over all connections. */
   order: number;
 }
 
-/** Those found in one look. A look goes over all connections, and sorts them. */
+/** The number of connections found in one scan, which visits and sorts all of them. */
 const foundAtOnce = 64;
 
 /**
- * The connections of a server. Beyond its limit, a new connection takes the place of the oldest that has sent no request, then of
- * the one that has waited longest for its next request (a part of it may have come), then of the one whose request has been
- * arriving for longest: clients that are silent or slow do not keep others out. A connection whose request is being answered
- * stays. A request costs a lookup and two assignments here; all else is done when a new connection finds the table full.
+ * The connections of a server. Beyond the limit, a new connection replaces the oldest one that has sent no request;
+ * then the one that has waited longest for its next request (of which a part may have arrived); then the one whose
+ * request has been arriving for longest. So silent or slow clients do not keep others out. A connection whose request
+ * is being handled stays. A request costs one lookup and two assignments here; all other work is done when a new
+ * connection finds the table full.
  */
 export class ConnectionTable {
   readonly #maxConnections: number;
-  /** Oldest first, by {@link keyOf}: TLS has another socket than the connection under it. */
+  /** Oldest first, by {@link keyOf}: TLS has another socket than the connection below it. */
   readonly #open = new Map<string, Connection>();
-  /** Those that have sent no request, oldest first. */
+  /** Connections that have sent no request, oldest first. */
   readonly #silent = new Set<Connection>();
   readonly #heard = new WeakMap<Socket, Connection>();
-  /** Those to give way next, the first at the end, each with its order when it was found. */
+  /** The next connections to replace, the first one last, each with its order when it was found. */
   #found: { readonly connection: Connection; readonly order: number }[] = [];
   #requests = 0;
 
@@ -46,7 +49,7 @@ export class ConnectionTable {
     socket.once('close', () => this.#forget(connection));
   }
 
-  /** The head of a request has come. */
+  /** Called when the head of a request has arrived. */
   hear(response: ServerResponse): void {
     const connection = this.#heard.get(response.req.socket) ?? this.#hearFirst(response.req.socket);
     if (connection === undefined) return;
@@ -54,7 +57,7 @@ export class ConnectionTable {
     connection.order = this.#requests += 1;
   }
 
-  /** Lets go of responses that were sent; called every few seconds. */
+  /** Drops references to responses that were sent; called every few seconds. */
   forgetSent(): void {
     for (const connection of this.#open.values()) if (isSent(connection.response)) connection.response = undefined;
   }
@@ -85,7 +88,7 @@ export class ConnectionTable {
   #nextFound(): Connection | undefined {
     for (let found = this.#found.pop(); found !== undefined; found = this.#found.pop()) {
       const { connection, order } = found;
-      // It may have gone, or have sent another request.
+      // It may be closed, or have sent another request.
       const isSame = this.#open.get(connection.key) === connection && connection.order === order;
       if (isSame && !isAnswered(connection)) return connection;
     }
@@ -115,7 +118,10 @@ function isSent(response: ServerResponse | undefined): boolean {
   return response === undefined || response.writableFinished || response.closed;
 }
 
-/** True while a whole request is being answered. A response without a socket waits behind another one of its connection. */
+/**
+ * True while a complete request is being handled. A response without a socket is queued behind another one of its
+ * connection.
+ */
 function isAnswered({ response }: Connection): boolean {
   return response !== undefined && !isSent(response) && (response.socket === null || response.req.complete);
 }

@@ -24,13 +24,13 @@ const Namespace = modelOf('v1/Namespace', 'namespaces');
 interface Replica {
   readonly server: ApiServer;
   readonly store: ReplicaStore;
-  /** What the server warned of, and worse. */
+  /** The server's warnings and errors. */
   readonly complaints: string[];
 }
 
 const free = async (): Promise<void> => undefined;
 
-describe('where a controller of the server meets other writers', () => {
+describe('controllers of the server and concurrent writers', () => {
   let database: SharedDatabase;
   const running: Replica[] = [];
 
@@ -66,7 +66,7 @@ describe('where a controller of the server meets other writers', () => {
     return items.map(({ metadata }) => metadata.name).toSorted();
   }
 
-  /** The commits of a replica wait, from the one after the next. */
+  /** Holds the commits of a replica, starting after the next one. */
   function holdAfterNextCommit(store: ReplicaStore): Gate {
     const held = gate();
     store.afterCommit = async () => {
@@ -152,7 +152,7 @@ describe('where a controller of the server meets other writers', () => {
       for (const end of await Promise.all(writers)) expect(end).to.satisfy(isNotFound);
     });
 
-    it('spares what gets another owner while it is deleted', async () => {
+    it('keeps an object that gets another owner while it is being deleted', async () => {
       const replica = await start();
       const { client, admissions } = replica.server;
       const [owner, other] = [await createNote(replica, 'owner'), await createNote(replica, 'other')];
@@ -163,7 +163,7 @@ describe('where a controller of the server meets other writers', () => {
       const adopted = client.patch(Note, 'owned', { type: 'merge', patch });
       await eventually(asked.isReached);
       await client.delete(Note, 'owner');
-      // They are judged in this order.
+      // They are checked in this order.
       await eventually(async () => !(await namesOf(Note, replica)).includes('sibling'));
       asked.open();
       await adopted;
@@ -172,7 +172,7 @@ describe('where a controller of the server meets other writers', () => {
     });
   });
 
-  describe('a namespace that goes', () => {
+  describe('a namespace that is deleted', () => {
     let clock: FakeClock;
 
     beforeEach(() => {
@@ -183,7 +183,7 @@ describe('where a controller of the server meets other writers', () => {
       return start({ clock });
     }
 
-    /** Lets time pass until something is so. */
+    /** Advances the clock until a condition holds. */
     async function pass(isSo: () => boolean | Promise<boolean>): Promise<void> {
       await eventually(async () => {
         await clock.advance(1_000);
@@ -203,7 +203,7 @@ describe('where a controller of the server meets other writers', () => {
       return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
     }
 
-    /** `b` had not heard that the namespace goes, and creates a page in it; resolves when it has gone. */
+    /** `b` creates a page before it hears that the namespace is deleted; resolves when the namespace is gone. */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
       await createNamespace(a);
       await b.server.client.list(Page);
@@ -221,7 +221,7 @@ describe('where a controller of the server meets other writers', () => {
       };
     }
 
-    it('refuses what a server that lags behind creates in it once it is gone', async () => {
+    it('refuses an object that a lagging server creates in it after its deletion', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       const failed: unknown = await late.letGo().catch((error: unknown) => error);
@@ -229,7 +229,7 @@ describe('where a controller of the server meets other writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal([]);
     });
 
-    it('refuses what a server that lags behind creates in it while it waits for finalizers', async () => {
+    it('refuses an object that a lagging server creates in it while it waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a);
       const finalizers = ['example.com/wait'];
@@ -251,7 +251,7 @@ describe('where a controller of the server meets other writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('leaves what a server that lags behind creates to the next namespace of its name', async () => {
+    it('leaves the object of a lagging server to the next namespace of the same name', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);
@@ -260,7 +260,7 @@ describe('where a controller of the server meets other writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['late']);
     });
 
-    it('takes along no namesakes that come to the next one of its name', async () => {
+    it('deletes no objects of the same name in the next namespace of its name', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a);
       await createPage(a, 'page');
@@ -278,7 +278,7 @@ describe('where a controller of the server meets other writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['page']);
     });
 
-    it('may be let go by several servers at once', async () => {
+    it('may be finalized by several servers at once', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a);
       const [here, there] = [holdAfterNextCommit(a.store), gate()];
@@ -292,7 +292,7 @@ describe('where a controller of the server meets other writers', () => {
       expect([...a.complaints, ...b.complaints]).to.deep.equal([]);
     });
 
-    it('goes however often others change what is in it', async () => {
+    it('is deleted however often others change its objects', async () => {
       const [replica, other] = [await startOnClock(), database.replica()];
       const { server, store } = replica;
       await createNamespace(replica);

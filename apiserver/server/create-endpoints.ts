@@ -4,7 +4,7 @@ import type { GeneratedKind } from '../endpoints/serving/mount.ts';
 import { versionsOfKind } from '../registry/kinds/kind-versions.ts';
 import type { Registration, SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
-/** A kind and an endpoint never share a path, whichever comes first. */
+/** Refuses a kind and an endpoint with the same path, whichever is registered first. */
 export function createEndpoints(
   { serviceDomain, logger }: { readonly serviceDomain: string; readonly logger: Logger },
   schemes: SchemeManager,

@@ -16,7 +16,7 @@ export interface Handlers {
   readonly bodies: BodyCodec;
 }
 
-/** What answers requests for objects, and what they share. */
+/** The handlers of requests for objects, with the parts that they share. */
 export function createHandlers(
   settings: Settings,
   parts: { readonly registry: Registry; readonly lister: Lister; readonly revisions: Revisions },

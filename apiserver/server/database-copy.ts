@@ -17,19 +17,20 @@ import type { Store } from '../store/store.ts';
 export interface ImportDatabaseOptions {
   /** The URL of the database, as for {@link exportDatabase}. A missing SQLite file is created. */
   readonly database: string;
-  /** Path of an export. */
+  /** The path of an export file. */
   readonly file: string;
-  /** Stops between two pieces of the file; what is imported by then is a part, and the same call finishes it. */
+  /** Stops between two pieces of the file; the import is then incomplete, and the same call completes it. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The text of an export of a database (`sqlite:<file>`, `postgres://…` or `mysql://…`), whole lines at a time. The database
- * is for itself until the end: rejects with StoreError `locked` while a server has it, with RangeError for a URL that is none.
+ * The text of an export of a database (`sqlite:<file>`, `postgres://…` or `mysql://…`), whole lines at a time. The
+ * database is locked exclusively until the end: rejects with StoreError `locked` while a server has it, and with
+ * RangeError for an invalid URL.
  */
 export async function* exportDatabase(database: string): AsyncGenerator<string, void, undefined> {
   const location = parseLasting(database);
-  // Opening would make it.
+  // Opening a missing file would create it.
   if (location.engine === 'sqlite') await access(location.path);
   const store = await openExclusively(database);
   try {
@@ -42,10 +43,10 @@ export async function* exportDatabase(database: string): AsyncGenerator<string, 
 }
 
 /**
- * Imports an export into an empty database: reads the whole file before anything is touched, writes the objects, reads
- * them back and compares. Answers what the export says of itself, which by then is true of the database as well. A call
- * that was interrupted is repeated; until one has succeeded nobody can serve the database. Rejects with ExportFileError,
- * with StoreError (`refused`: not empty, `locked`: in use), and with RangeError for a URL that is none.
+ * Imports an export into an empty database: reads the whole file before it changes anything, writes the objects, reads
+ * them back and compares. Returns the file's manifest, which by then describes the database as well. Repeat a call that
+ * was interrupted; until one has succeeded, no server can use the database. Rejects with ExportFileError, with
+ * StoreError (`refused`: not empty, `locked`: in use), and with RangeError for an invalid URL.
  */
 export async function importDatabase(options: ImportDatabaseOptions): Promise<ExportManifest & ExportSummary> {
   parseLasting(options.database);

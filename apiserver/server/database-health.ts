@@ -2,22 +2,22 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { HealthCheck } from '../http/pages/health.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 
-/** A failure is remembered for so long, or until something goes well: only who is asked again can tell that it is over. */
+/** A failure is remembered for this long, or until the next success: only another attempt can show that it is over. */
 const memoryMs = 10_000;
 
-/** What does not pass by itself: the process has to be restarted, after an update where the database is `newer`. */
+/** Failures that last until the process is restarted; with `newer`, after an update of the package. */
 const lasting: ReadonlySet<unknown> = new Set(['crashed', 'diverged', 'corrupt', 'newer']);
 
-/** `follow`: reading what others have written, which may fail for ever where the database's revision can be read. */
+/** `follow` reads the changes of other writers, which may fail forever although the database's revision can be read. */
 type Use = 'read' | 'follow' | 'write';
 
-/** What was wrong when the database was last written, or read. */
+/** The problem of the last read or write of the database. */
 export class DatabaseHealth implements HealthCheck {
   readonly name = 'database';
   readonly #clock: Clock;
   readonly #failures = new Map<Use, { readonly problem: string; readonly atMs: number; isLasting: boolean }>();
 
-  /** Resolves with the error that says that a newer program has upgraded the database. */
+  /** Resolves with an error when a newer program has upgraded the database. */
   readonly outdated: Promise<Error>;
   #becomeOutdated: (error: Error) => void = () => undefined;
 
@@ -26,7 +26,9 @@ export class DatabaseHealth implements HealthCheck {
     this.outdated = new Promise((resolve) => (this.#becomeOutdated = resolve));
   }
 
-  /** `error` undefined: it went well. What only this request is to blame for says nothing of the database. */
+  /**
+   * Reports the result of a use; `error` undefined: success. Errors that only the request itself causes are ignored.
+   */
   report(what: Use, error: unknown): void {
     const code = storeErrorCodeOf(error);
     if (error === undefined) this.#failures.delete(what);
@@ -42,7 +44,7 @@ export class DatabaseHealth implements HealthCheck {
     return present.length === 0 ? undefined : present.map(({ problem }) => problem).join('; ');
   }
 
-  /** The same for what a restart would mend. */
+  /** The same check, but only for problems that need a restart. */
   get lasting(): HealthCheck {
     const check = (): string | undefined => [...this.#failures.values()].find(({ isLasting }) => isLasting)?.problem;
     return { name: this.name, check };

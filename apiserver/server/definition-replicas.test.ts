@@ -61,7 +61,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
   const isServed = async (server: ApiServer): Promise<boolean> => (await send(server, widgets)).status === 200;
 
-  it('wait for a database that fails, neither refused nor let go', async () => {
+  it('wait while the database fails, neither refused nor deleted', async () => {
     const [first] = servers as [ApiServer, ApiServer];
     const path = `${definitions}/${name}`;
     let failures = 0;
@@ -99,7 +99,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     await heal(async () => (await send(first, path)).status === 404);
   });
 
-  it('are served by all of them, and go from all of them', async () => {
+  it('are served by all of them, and deleted from all of them', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const created = await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
     expect(created.status).to.equal(201);
@@ -114,8 +114,8 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  for (const hears of ['step by step', 'when they have gone'])
-    it(`refuse what a server that lags behind creates, which hears of their end ${hears}`, async () => {
+  for (const hears of ['step by step', 'when they are gone'])
+    it(`refuse objects of a lagging server, which hears of their deletion ${hears}`, async () => {
       const [first, second] = servers as [ApiServer, ApiServer];
       const [, store] = stores as [ReplicaStore, ReplicaStore];
       const path = `${definitions}/${name}`;
@@ -135,7 +135,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // It waits for its own commit first, but not for long.
+      // The write first waits for its own commit, but not for long.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;
@@ -150,7 +150,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       expect(items).to.deep.equal([]);
     });
 
-  it('go once finalizers are gone, though a server that lags behind tries to create an object meanwhile', async () => {
+  it('are deleted once finalizers are gone, though a lagging server tries to create an object meanwhile', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;
@@ -191,7 +191,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  it('take along nothing of the next definition of their name', async () => {
+  it('delete no objects of the next definition of the same name', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;
@@ -216,7 +216,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     store.isDeaf = true;
     await send(first, path, { method: 'DELETE' });
     await eventually(async () => (await send(first, path)).status === 404);
-    // Reads from memory: what waits for it would keep the clock from moving, which the reading of changes waits for.
+    // Reads from memory: a read that waits would stop the clock, for which the reading of changes waits.
     const hears = (what: () => Promise<boolean>): Promise<boolean> =>
       eventually(async () => {
         store.hear(await store.currentRevision());

@@ -12,7 +12,7 @@ const Event = defineModel({
 });
 
 describe('a server that cannot start', () => {
-  it('leaves nothing behind that works on, where the database gave it something to do', async () => {
+  it('leaves nothing running, even if the database gave it work', async () => {
     const database = new SharedDatabase();
     const running = await startOn(database.replica(), { port: 0 });
     const involvedObject = { namespace: 'default' };

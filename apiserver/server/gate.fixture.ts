@@ -1,4 +1,4 @@
-/** A call that waits until it is let go. */
+/** A call that waits until the gate is opened. */
 export interface Gate {
   readonly hold: () => Promise<void>;
   readonly open: () => void;
@@ -20,7 +20,7 @@ export function gate(): Gate {
   return made;
 }
 
-/** Lets go whatever a test that failed has left waiting. */
+/** Opens all gates that a failed test has left closed. */
 export function openGates(): void {
   for (const { open } of gates.splice(0)) open();
 }

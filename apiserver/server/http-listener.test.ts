@@ -30,7 +30,7 @@ describe('connections of a server', () => {
     await listener.close();
   });
 
-  /** Never closes its side by itself. */
+  /** A client that never closes its side by itself. */
   async function open(text = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(listener.url).port), allowHalfOpen: true });
     socket.on('error', () => undefined);
@@ -46,7 +46,7 @@ describe('connections of a server', () => {
     'half of a body': 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf',
   };
   for (const [what, text] of Object.entries(slow))
-    it(`are told 408, and closed when the client does not close them: ${what}`, async () => {
+    it(`get a 408, and are closed when the client does not close them: ${what}`, async () => {
       listener = new HttpListener(() => undefined, { clock: (clock = new FakeClock()), times });
       sockets = [];
       await listener.listen(address);
@@ -55,17 +55,17 @@ describe('connections of a server', () => {
       expect(String(answer)).to.match(/^HTTP\/1\.1 408 /);
       await eventually(async () => {
         await clock.advance(2000);
-        // What is written to a connection that is closed is answered with a reset.
+        // Writing to a closed connection causes a reset.
         socket.write('x');
         return socket.destroyed;
       });
     });
 
-  it('have 10 s for headers and 60 s for a request, looked at each second', () => {
+  it('have 10 s for headers and 60 s for a request, checked every second', () => {
     expect(connectionTimes).to.deep.equal({ headersMs: 10_000, requestMs: 60_000, checkMs: 1000 });
   });
 
-  it('give way, the oldest first, while they have sent no request', async () => {
+  it('are replaced, the oldest first, while they have sent no request', async () => {
     await start(4);
     const silent = [];
     for (let index = 0; index < 4; index += 1) silent.push(await open());
@@ -76,7 +76,7 @@ describe('connections of a server', () => {
     await first;
   });
 
-  it('give way while they wait for their next request', async () => {
+  it('are replaced while they wait for their next request', async () => {
     await start(2);
     for (let index = 0; index < 5; index += 1) {
       const socket = await open(whole);
@@ -85,7 +85,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('give way while the body of their request is still arriving', async () => {
+  it('are replaced while the body of their request is still arriving', async () => {
     clock = new FakeClock();
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
@@ -99,7 +99,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('give way one by one: a new connection closes the one that has been idle for longest', async () => {
+  it('are replaced one by one: a new connection closes the one that has been idle for longest', async () => {
     await start(3);
     const idle = [];
     for (let index = 0; index < 3; index += 1) {
@@ -107,7 +107,7 @@ describe('connections of a server', () => {
       await once(socket, 'data');
       idle.push(socket);
     }
-    // The first is no longer the one that has waited for longest.
+    // The first one is no longer the one that has waited longest.
     idle[0]?.write(whole);
     await once(idle[0] as Socket, 'data');
     const closed = once(idle[1] as Socket, 'end');
@@ -116,7 +116,7 @@ describe('connections of a server', () => {
     expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
   });
 
-  it('give way while a part of their next request has come', async () => {
+  it('are replaced while a part of their next request has arrived', async () => {
     await start(4);
     for (let index = 0; index < 4; index += 1) {
       const socket = await open(whole);
@@ -127,7 +127,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('give way when they were idle for a while, and keep nothing of the request before', async () => {
+  it('are replaced after being idle for a while, and keep nothing of the last request', async () => {
     await start(2);
     for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
     await clock.advance(5000);
@@ -137,7 +137,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('do not give way while a request waits behind one that is answered', async () => {
+  it('are not replaced while a request waits behind one that is being handled', async () => {
     let asked = 0;
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
     listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), maxConnections: 1 });
@@ -150,7 +150,7 @@ describe('connections of a server', () => {
     first.destroy();
   });
 
-  it('do not give way while they are answered: the new one is closed', async () => {
+  it('are not replaced while their request is handled: the new one is closed', async () => {
     let asked = 0;
     listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), maxConnections: 2 });
     sockets = [];
@@ -173,7 +173,7 @@ describe('requests that wait behind another one on their connections', () => {
     const long = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(15_000)}\r\n\r\n`;
     let closed = 0;
     const sockets = [];
-    // A connection is read until 512 KiB wait on it: 128 of them make 64 MiB.
+    // The server reads from a connection until 512 KiB are queued: 128 connections make 64 MiB.
     for (let index = 0; index < 150; index += 1) {
       const socket = connect({ host: '127.0.0.1', port: Number(new URL(listener.url).port) });
       socket.on('error', () => undefined).on('close', () => (closed += 1));
@@ -183,14 +183,14 @@ describe('requests that wait behind another one on their connections', () => {
     await eventually(() => closed > 0);
     expect(responses.length).to.be.above(100);
     for (const socket of sockets) socket.destroy();
-    // The server does not read from them, so it would not notice.
+    // The server does not read from them, so it would not notice the end.
     for (const { req } of responses) req.socket.destroy();
     await listener.close();
   });
 });
 
 describe('the most connections of a server', () => {
-  it('are fewer than the descriptors of the process, where the system tells of them', () => {
+  it('are fewer than the descriptors of the process, where the system reports them', () => {
     const most = defaultMaxConnections();
     if (process.platform === 'linux') expect(most).to.be.a('number').and.be.at.least(1);
     else expect(most).to.equal(undefined);

@@ -15,21 +15,22 @@ import { RequestTurns } from './request-turns.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
 /**
- * How long a connection may wait for its next request: as with Kubernetes, longer than clients and proxies keep theirs. Who closes
- * first must not be the server, under whom a request may be on its way: node's 5 s would cost a client that polls a reset.
+ * The time that a connection may wait for its next request: longer than clients and proxies keep theirs, as with
+ * Kubernetes. The server must not close first, since a request may be on its way: with node's default of 5 s, a polling
+ * client would get a reset.
  */
 const keepAliveTimeoutMs = 90_000;
 
 /** A connection whose TLS handshake takes longer is ended. */
 const handshakeTimeoutMs = 10_000;
 
-/** How often connections are looked at. */
+/** The interval at which connections are checked. */
 const lookMs = 5000;
 
-/** How long requests under way may take once the server stops. */
+/** The time that running requests have once the server stops. */
 const drainMs = 10_000;
 
-/** How long a connection may be silent then before it is closed: a request that is on its way is still answered. */
+/** The time that a connection may then be silent before it is closed: a request on its way still gets a response. */
 const silentMs = 100;
 
 export interface ListenOptions {
@@ -40,14 +41,14 @@ export interface ListenOptions {
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** A private key, and its certificate with those between it and its authority. PEM. */
+/** A private key, and its certificate followed by the intermediate ones. PEM. */
 export interface KeyPair {
   readonly key: string;
   readonly cert: string;
 }
 
 export interface ListenerOptions {
-  /** HTTPS with it, plain HTTP without. */
+  /** HTTPS if given, otherwise plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
   /** Default: no limit. */
@@ -87,7 +88,7 @@ export class HttpListener {
     this.#server.on('clientError', (error, socket) => answerMalformed(error, socket, clock));
   }
 
-  /** Calls the handler for each request when the one before it on its connection has been answered. */
+  /** Calls the handler for each request once the request before it on the same connection has its response. */
   #inTurn(handler: Handler): Handler {
     const turns = new RequestTurns();
     const begin: Handler = (request, response) => {
@@ -98,7 +99,7 @@ export class HttpListener {
       this.#connections.hear(response);
       toOriginForm(request);
       response.setHeader('X-Content-Type-Options', 'nosniff');
-      // Without a socket there is another answer before it on the connection.
+      // Without a socket, the response is queued behind another one of the connection.
       if (response.socket !== null) return begin(request, response);
       return turns.wait(response, () => begin(request, response));
     };
@@ -112,7 +113,7 @@ export class HttpListener {
     return this.#stopping;
   }
 
-  /** Rejects when the address is taken, or is for plain HTTP no loopback address, and `insecure` was not said. */
+  /** Rejects when the address is taken, or when it is no loopback address and plain HTTP lacks `insecure`. */
   async listen({ host, port, insecure }: ListenOptions): Promise<void> {
     if (!loopback.has(host) && this.#tls === undefined && !insecure) {
       throw new Error(
@@ -140,22 +141,22 @@ export class HttpListener {
     this.#look.unref?.();
   }
 
-  /** What clients see that connect from now on. Throws on what cannot be used; of plain HTTP, always. */
+  /** Sets the certificate for new connections. Throws for a pair that cannot be used, and always for plain HTTP. */
   showKeyPair({ key, cert }: KeyPair): void {
     if (this.#tls === undefined) throw new Error('plain HTTP has no certificate');
     this.#tls.setSecureContext({ ...secureOptions, key, cert });
   }
 
-  /** From now on requests are answered with 503, each as the last of its connection. */
+  /** Answers requests with 503 from now on, each as the last one of its connection. */
   refuse(): void {
     this.#stopping = true;
   }
 
-  /** Takes no more connections, and resolves when the last one is gone; those that linger are cut off. */
+  /** Accepts no more connections, and resolves when the last one is closed; those that stay open are cut off. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    // Node closes those between two requests, but for those whose answer is under way, and those that never asked.
+    // Node closes idle connections, except those whose response is being sent and those that never sent a request.
     this.#server.keepAliveTimeout = silentMs;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.setTimeout(silentMs);
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);
@@ -168,7 +169,7 @@ export class HttpListener {
 const fixedOptions = {
   maxHeaderSize,
   keepAliveTimeout: keepAliveTimeoutMs,
-  // A request without Host is answered by the origin guard, with a Status.
+  // The origin guard refuses a request without Host, with a Status.
   requireHostHeader: false,
 } as const;
 
@@ -176,7 +177,9 @@ function timeOptions({ headersMs, requestMs, checkMs }: ConnectionTimes): Server
   return { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs };
 }
 
-/** The suites of TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325); those of TLS 1.3 all have both. */
+/**
+ * The suites of TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325); all suites of TLS 1.3 have both.
+ */
 const ciphers = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',
@@ -196,7 +199,8 @@ function createHttpsServer(answer: Handler, { key, cert }: KeyPair, options: Ser
   const server = createTlsServer({ ...options, ...connectionOptions, ...secureOptions, key, cert }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
-  // By the system's clock, as all limits that Node keeps: connections are made in real time, whatever time a server lives in.
+  // Uses the system's clock, as all of Node's own limits do: connections happen in real time, whatever clock a server
+  // has.
   refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs, clock: systemClock });
   return server;
 }

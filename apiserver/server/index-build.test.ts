@@ -11,7 +11,7 @@ import type { ApiServer } from './api-server.ts';
 
 const objects = 3000;
 
-/** A kind with an index whose function tells of its calls. */
+/** A kind with an index whose function reports its calls. */
 function thingModel(onCall: () => void): ModelDescriptor {
   const plain: ModelDescriptor = defineModel({
     gvk: 'things.example.com/v1/Thing',
@@ -40,7 +40,7 @@ describe('building the indexes of a kind', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('gives other work its turn after some hundred objects, and shows how far it is', async () => {
+  it('yields to other work after some hundred objects, and reports its progress', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);
     const create = async (at: number): Promise<unknown> =>
@@ -72,7 +72,7 @@ describe('building the indexes of a kind', () => {
     await server.whenReady(again);
     isServed = true;
     expect(calls).to.equal(objects);
-    // Two turns of this loop, since a turn of the build may fall between.
+    // Two turns of this loop, since one turn of the build may fall between.
     expect(most).to.be.at.most(400);
     expect(
       [...progress].filter((indexed) => indexed !== undefined && indexed > 0 && indexed < objects),
@@ -81,7 +81,7 @@ describe('building the indexes of a kind', () => {
     expect(found.items).to.have.length(Math.ceil((objects - 3) / 7));
   });
 
-  it('gives other work its turn while the first label selector, and the first sort by many values, make an index', async () => {
+  it('yields to other work while the first label selector, and the first sort by many values, build an index', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);
     await server.whenReady(model);
@@ -107,13 +107,13 @@ describe('building the indexes of a kind', () => {
     const selected = await turnsOf({ labelSelector: 'app=app-1' });
     expect(selected.total).to.equal(objects / 3);
     const sorted = await turnsOf({ sort: 'tags,desc' });
-    // Nothing is made any more. A turn does 5 ms of what is to be made, and one step.
+    // All indexes are built. A turn does 5 ms of the work, and one step.
     const known = await turnsOf({ labelSelector: 'app=app-1', sort: 'tags,desc' });
     expect(known.turns).to.be.below(5);
     expect(selected.turns).to.be.above(known.turns + 1);
     expect(sorted.turns).to.be.above(known.turns + 1);
 
-    // A watch begins with what its own index selects, and misses nothing that comes meanwhile.
+    // A watch starts with the matches of its own index, and misses no change that arrives meanwhile.
     server.schemeManager.unregister(model, 'service');
     server.schemeManager.register(model);
     await server.whenReady(model);

@@ -4,15 +4,15 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
 import { maxHeaderSize } from './connection-limits.ts';
 
-/** How long a client may take to read such an answer, and to close its side. */
+/** The time that a client has to read such a response and to close its side. */
 const lingerMs = 2000;
 
 /**
- * Refuses what is not HTTP, and requests that take too long to arrive, with a Status where it can be written, and closes the
- * connection. The clock limits how long the client may take to go.
+ * Refuses requests that are not valid HTTP, or that take too long to arrive, with a Status where it can be written, and
+ * closes the connection. The clock limits how long the client may keep it open.
  */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
-  // What cut an answer off comes by here as well, with whatever code it has.
+  // An error that cut off a response arrives here as well, with any code.
   const code = String(error.code);
   const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!socket.writable || !isHttp || (socket as Socket).bytesWritten > 0) {
@@ -20,15 +20,15 @@ export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, cl
     return;
   }
   socket.end(malformedResponse(malformedAnswer(code)));
-  // Closed at once, with something unread, the connection would be reset, and the answer lost.
+  // Closing at once with unread data would reset the connection and lose the response.
   const timer = clock.setTimeout(() => socket.destroy(), lingerMs);
   timer.unref?.();
   socket.once('close', () => clock.clearTimeout(timer));
 }
 
-/** A whole response of HTTP, after which the connection is closed. */
+/** A complete HTTP response, after which the connection is closed. */
 export function malformedResponse({ line, code, reason, message }: MalformedAnswer): string {
-  // Two of these codes belong to no reason: the Status bears the code of its answer all the same.
+  // Two of these codes have no reason of their own; the Status still has the code of its response.
   const status = JSON.stringify({ ...new ApiError(reason, message).toStatus(), code });
   const headers = [
     'Content-Type: application/json',

@@ -21,7 +21,7 @@ interface Note {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
 }
 
-/** Names of the objects of a watch's first events; the watch ends with them. */
+/** The names of the objects in a watch's first events; then the watch ends. */
 async function watched(url: string, count: number): Promise<string[]> {
   const abort = new AbortController();
   const { body } = await fetch(url, { signal: abort.signal });
@@ -45,7 +45,7 @@ describeWithMysql('An API server on MySQL', () => {
   let database: string;
   let server: ApiServer;
 
-  // Nothing runs yet where the tests are skipped.
+  // Nothing is running when the tests are skipped.
   let stop = async (): Promise<void> => undefined;
 
   const start = async (): Promise<void> => {

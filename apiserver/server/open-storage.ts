@@ -19,29 +19,29 @@ export interface StorageParts {
   readonly retention: Retention;
   readonly health: DatabaseHealth;
   readonly metrics: Metrics;
-  /** The kinds; undefined as long as there can be none. */
+  /** The kinds; undefined before the table exists. */
   readonly table: () => ResourceTable | undefined;
 }
 
-/** The open store, and all that keeps memory in step with it. */
+/** The open store, with the parts that keep memory equal to it. */
 export interface OpenedStorage {
   readonly epoch: string;
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
-  /** Where other processes write to the database as well. */
+  /** Set when other processes write to the database as well. */
   readonly follower: Follower | undefined;
   /** Called for each change once it is visible, with the bytes that history keeps for it. */
   readonly onChange: (revision: number, bytes: number) => void;
 }
 
-/** Opens the store, and reads the history that it holds. */
+/** Opens the store, and reads its history. */
 export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const { store, clock, logger, retention, health } = parts;
   const opened = await store.open();
   await refuseUnfinishedImport(store);
-  // Of the log's ages nothing is known after a restart; its newest part is what watchers may ask for.
+  // The ages of logged changes are unknown after a restart, so the newest part of the log is kept for watchers.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
   const log = new UnservedLog(floor);
   const trim = (upTo: number): void => {

@@ -9,7 +9,7 @@ import { refusePlainHttp } from './plain-http-refusal.ts';
 const timeoutMs = 50;
 const refusal = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nuse https';
 
-describe('plain HTTP at a server of HTTPS', () => {
+describe('plain HTTP to an HTTPS server', () => {
   const clock = new FakeClock();
   let server: Server;
 
@@ -22,7 +22,7 @@ describe('plain HTTP at a server of HTTPS', () => {
 
   after((done) => void server.close(done));
 
-  /** All that comes back until the server closes the connection; `onText` sees it grow. */
+  /** Everything that the server sends until it closes the connection; `onText` is called as it grows. */
   async function exchange(begin: (socket: Socket) => void, onText: (text: string) => void = () => {}): Promise<string> {
     const { port } = server.address() as AddressInfo;
     return new Promise((resolve) => {
@@ -45,7 +45,7 @@ describe('plain HTTP at a server of HTTPS', () => {
     expect(await exchange((socket) => socket.write(body))).to.equal(refusal);
   });
 
-  it('does not hold the connection of who sends on and on, or never closes', async () => {
+  it('does not keep the connection of a client that sends forever, or never closes', async () => {
     const answer = await exchange(
       (socket) => {
         socket.write('POST / HTTP/1.1\r\n');
@@ -57,7 +57,7 @@ describe('plain HTTP at a server of HTTPS', () => {
     expect(answer).to.equal(refusal);
   });
 
-  it('is not waited for: who sends nothing, or half a handshake, is cut off', async () => {
+  it('is not waited for: a client that sends nothing, or half a handshake, is cut off', async () => {
     const silent = exchange(() => undefined);
     await eventually(() => clock.pendingTimers > 0);
     await clock.advance(timeoutMs);

@@ -22,16 +22,16 @@ const Note = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'string' } } },
 }) as unknown as ModelDescriptor<Note>;
 
-/** What is known of a key by the one who writes it. */
+/** What the writer of a key knows of it. */
 interface Known {
   /** The revision of the last acknowledged state; undefined: the object is absent. */
   revision: number | undefined;
   isBeingDeleted: boolean;
-  /** Deletions that were begun. */
+  /** Deletions that were started. */
   deletions: number;
 }
 
-/** Everything between a replica and its database takes a while, and some of it fails. */
+/** Delays every exchange of a replica with its database, and makes some of them fail. */
 function disturb(store: ReplicaStore, random: () => number): void {
   const pass = async (most: number): Promise<void> => {
     for (let turns = Math.floor(random() * most); turns > 0; turns -= 1) {
@@ -92,7 +92,7 @@ class Writer {
         known.revision = revisionOf(await client.patch(Note, name, { type: 'merge', patch }));
       }
     } catch (error) {
-      // Nobody knows what became of it; it is looked up, as a client would.
+      // The outcome is unknown; it is looked up, as a client would.
       if ((error as { reason?: unknown }).reason !== 'Timeout') throw error;
       const stored = await client.get(Note, name).catch(absent);
       known.revision = stored === undefined ? undefined : revisionOf(stored);
@@ -109,7 +109,7 @@ function revisionOf({ metadata }: ApiObject): number {
   return Number(metadata.resourceVersion);
 }
 
-/** Reads keys of others, and holds what it gets against what was acknowledged before it asked. */
+/** Reads other writers' keys, and compares the results with what was acknowledged before the read. */
 async function readAround(server: ApiServer, writers: readonly Writer[], isOver: () => boolean): Promise<number> {
   const keys = writers.flatMap(({ known }) => [...known]);
   let reads = 0;
@@ -119,14 +119,14 @@ async function readAround(server: ApiServer, writers: readonly Writer[], isOver:
     const before = { ...state };
     const found = await server.client.get(Note, name).catch(absent);
     if (found !== undefined) expect(revisionOf(found)).to.be.at.least(before.revision ?? 0);
-    // Only a deletion that had not ended before the question explains it.
+    // Only a deletion that was still running before the read explains it.
     else if (before.revision !== undefined)
       expect(before.isBeingDeleted || state.deletions > before.deletions).to.equal(true);
   }
   return reads;
 }
 
-/** Follows a kind as an informer does: it resumes, and lists again when its place is gone. */
+/** Follows a kind like an informer: it resumes, and lists again when its position is gone. */
 class Watcher {
   readonly objects = new Map<string, number>();
   last = 0;
@@ -186,7 +186,7 @@ async function runSchedule(seed: number): Promise<{ readonly reads: number; read
   try {
     for (let at = 0; at < replicaCount; at += 1) {
       const store = database.replica();
-      // The first one forgets what the others may yet have to read.
+      // The first replica compacts history that others may still have to read.
       const retention = at === 0 ? { retention: { maxBytes: 3_000 } } : {};
       const server = await startOn(store, { port: 0, ...retention });
       servers.push(server);

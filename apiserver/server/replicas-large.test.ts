@@ -15,7 +15,7 @@ interface Person extends ApiObject {
   readonly spec: { readonly email: string; readonly age: number };
 }
 
-/** A kind with a unique index whose function tells of its calls. */
+/** A kind with a unique index whose function reports its calls. */
 function personModel(onCall: () => void = () => undefined): ModelDescriptor<Person> {
   const base = defineModel({
     gvk: 'people.example.com/v1/Person',
@@ -66,7 +66,7 @@ describe('a replica with a large kind that has lost its history', () => {
       await Promise.all(Array.from({ length: Math.min(500, count - from) }, (_, at) => work(from + at)));
   };
 
-  it('reads it again, and tells the differences, some hundred objects in a turn', async () => {
+  it('reads it again, and reports the differences, some hundred objects in a turn', async () => {
     const a = await start(Person, { retention: { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 } });
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),
@@ -106,7 +106,7 @@ describe('a replica with a large kind that has lost its history', () => {
     isOver = true;
     expect(items[0]?.spec.age).to.equal(2);
     expect(calls).to.be.within(objects, objects + 1000);
-    // Two turns of this loop, since a turn of the reading may fall between.
+    // Two turns of this loop, since one turn of the read may fall between.
     expect(most).to.be.at.most(400);
     expect(turns, 'turns in which the new state is made').to.be.above(20);
     await eventually(() => updated.size === objects);

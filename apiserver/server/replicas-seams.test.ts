@@ -44,7 +44,7 @@ const note = (name: string, text = name): Pick<Note, 'spec'> & { metadata: { nam
   spec: { text },
 });
 
-describe('where the parts of a replica meet', () => {
+describe('the parts of a replica together', () => {
   let database: SharedDatabase;
   const running: Replica[] = [];
 
@@ -77,7 +77,7 @@ describe('where the parts of a replica meet', () => {
     return items.map(({ metadata }) => metadata.name).sort();
   };
 
-  /** Forgets all changes up to now, as another replica may. */
+  /** Compacts all changes up to now, as another replica may. */
   async function forget({ store }: Replica): Promise<void> {
     while ((await store.compact(await store.currentRevision(), 1000)) > 0);
   }
@@ -137,7 +137,7 @@ describe('where the parts of a replica meet', () => {
       await run;
     });
 
-    it('tells of an object that went and came again as of two, so that what the first one owned goes', async () => {
+    it('reports an object that was deleted and created again as two, so that the first one’s dependents are deleted', async () => {
       const [a, b] = [await begin(), await start()];
       const owner = await b.server.client.create(Note, note('owner'));
       const { apiVersion, kind } = owner;
@@ -153,7 +153,7 @@ describe('where the parts of a replica meet', () => {
     });
   });
 
-  /** Without a server: nobody collects. */
+  /** Without a server, so there is no garbage collection. */
   async function replaceOwner(store: ReplicaStore, uid: string): Promise<void> {
     const changes = await database.replica().changes(0, 100);
     const { key, kind, data, revision } = changes.find((change) => change.key.endsWith('/owner')) as Change;
@@ -191,7 +191,7 @@ describe('where the parts of a replica meet', () => {
   describe('a watch that waits for memory', () => {
     const url = (server: ApiServer): string => `${server.url}/apis/notes.example.com/v1/notes?watch=true`;
 
-    it('ends when its kind is taken back meanwhile', async () => {
+    it('ends when its kind is unregistered meanwhile', async () => {
       const { server, store } = await start();
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -210,7 +210,7 @@ describe('where the parts of a replica meet', () => {
       expect(outcome).to.equal('Expired');
     });
 
-    it('over HTTP is refused with 410 when its kind is taken back meanwhile', async () => {
+    it('gets a 410 over HTTP when its kind is unregistered meanwhile', async () => {
       const { server, store } = await start();
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -224,7 +224,7 @@ describe('where the parts of a replica meet', () => {
       expect([response.status, reason]).to.deep.equal([410, 'Expired']);
     });
 
-    it('is not kept when its client has gone meanwhile', async () => {
+    it('is not kept when its client has disconnected meanwhile', async () => {
       const { server, store } = await start({ maxWatches: 1 });
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -243,7 +243,7 @@ describe('where the parts of a replica meet', () => {
       expect(status).to.equal(200);
     });
 
-    it('is refused when the server drains meanwhile, and holds up nothing', async () => {
+    it('is refused when the server drains meanwhile, and does not delay it', async () => {
       const { server, store } = await start();
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -260,7 +260,7 @@ describe('where the parts of a replica meet', () => {
     });
   });
 
-  it('a read says that its kind was taken back while it waited, not what it had then', async () => {
+  it('a read fails when its kind was unregistered while it waited, instead of returning old objects', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Note, note('ann'));
     await namesAt(b);
@@ -281,7 +281,7 @@ describe('where the parts of a replica meet', () => {
       });
       b.store.beforeRevision = free;
       asked.open();
-      // The kind may come back, as it does here: NotFound would mean that its objects are gone.
+      // The kind may return, as it does here: NotFound would mean that its objects are gone.
       expect(await outcome).to.equal('ServiceUnavailable');
       b.server.schemeManager.register(Note);
       await b.server.whenReady(Note);
@@ -319,7 +319,7 @@ describe('where the parts of a replica meet', () => {
     b.store.afterScan = async () => {
       b.store.afterScan = free;
       for (const name of names) await a.server.client.create(Note, note(name));
-      // The list of a kind that is served waits until memory has it all.
+      // A list of a served kind waits until memory has all changes.
       await b.server.client.list(Other);
     };
     b.server.schemeManager.register(Note);
@@ -327,7 +327,7 @@ describe('where the parts of a replica meet', () => {
     expect(await namesAt(b)).to.deep.equal(names);
   });
 
-  it('a server whose memory cannot follow does not say that it lives because it hears how far the others are', async () => {
+  it('a server whose memory cannot follow is not live merely because it can read the others’ revision', async () => {
     const clock = new FakeClock();
     const [a, b] = [await start(), await start({ clock })];
     b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
@@ -347,7 +347,7 @@ describe('where the parts of a replica meet', () => {
     expect(await live()).to.equal(503);
   });
 
-  it('writes that are refused for other unique indexes ask for them together', async () => {
+  it('writes that are refused for other unique indexes read them together', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
     const indexFunc = simpleAttribute(Note, ({ spec }) => spec.text);
@@ -367,7 +367,7 @@ describe('where the parts of a replica meet', () => {
     expect(looks).to.equal(1);
   });
 
-  it('a kind opens however long memory takes to get there', async () => {
+  it('a kind opens however long memory takes to reach the revision', async () => {
     const clock = new FakeClock();
     const a = await start();
     const b = await begin({ clock });

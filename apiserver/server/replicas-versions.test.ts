@@ -17,7 +17,7 @@ const text = defineModel({
   schema: { type: 'object', properties: { extent: { type: 'string' } } } as const,
 });
 
-/** The release before stores v1, and knows v2 already. */
+/** The previous release stores v1, and already knows v2. */
 const before = defineVersions(text, [
   {
     model: number,
@@ -57,7 +57,7 @@ describe('replicas that store a kind in different versions', () => {
     await database.close();
   });
 
-  it('read what the other wrote, in every version', async () => {
+  it('read each other’s writes, in every version', async () => {
     await old.client.create(text, { metadata: { name: 'a' }, extent: '3 mm' });
     await young.client.create(number, { metadata: { name: 'b' }, size: 4 });
     for (const { client } of [old, young]) {
@@ -67,7 +67,7 @@ describe('replicas that store a kind in different versions', () => {
     }
   });
 
-  it('lose no update of each other, and tell watchers of both in the version that they ask for', async () => {
+  it('lose no update of each other, and send watchers both in the requested version', async () => {
     const created = await old.client.create(text, { metadata: { name: 'a' }, extent: '3 mm' });
     const seen = await young.client.get(number, 'a');
     await old.client.update({ ...created, extent: '5 mm' });

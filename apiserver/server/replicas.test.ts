@@ -84,7 +84,7 @@ describe('replicas on one database', () => {
   const namesAt = async ({ server }: Replica): Promise<string[]> =>
     (await server.client.list(Person)).items.map(({ metadata }) => metadata.name).sort();
 
-  /** What a watcher is told, in short; it ends with the server. */
+  /** The events of a watcher, in short; it ends with the server. */
   function follow({ server }: Replica): { readonly seen: string[]; readonly ended: Promise<unknown> } {
     const seen: string[] = [];
     const watch: AsyncIterable<WatchEvent<Person>> = server.client.watch(Person, { resourceVersion: '' });
@@ -97,7 +97,7 @@ describe('replicas on one database', () => {
     return { seen, ended: read().catch(reasonOf) };
   }
 
-  it('read what was acknowledged at another, by get and by list, though they hear nothing of it', async () => {
+  it('read writes acknowledged by another, by get and by list, without receiving hints of them', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     for (let at = 0; at < 20; at += 1) {
@@ -107,7 +107,7 @@ describe('replicas on one database', () => {
     }
   });
 
-  it('answer at once, from memory, who asks for any version, and wait for one that was seen elsewhere', async () => {
+  it('serve a read of any version at once from memory, and wait for a version that was seen elsewhere', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const { metadata } = await a.server.client.create(Person, person('ann'));
@@ -118,7 +118,7 @@ describe('replicas on one database', () => {
     expect(seen.metadata.resourceVersion).to.equal(resourceVersion);
   });
 
-  it('tell their watchers each change of every replica once, in one order', async () => {
+  it('send their watchers each change of every replica once, in one order', async () => {
     const replicas = [await start(), await start(), await start()];
     const followed = replicas.map(follow);
     const writes = replicas.map(async ({ server }, number) => {
@@ -143,7 +143,7 @@ describe('replicas on one database', () => {
     expect(listed[2]).to.deep.equal(listed[0]);
   });
 
-  it('decide on what is stored, not on what they remember', async () => {
+  it('decide by the stored state, not by memory', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const created = await a.server.client.create(Person, person('ann'));
@@ -152,7 +152,7 @@ describe('replicas on one database', () => {
     expect(await failing(b.server.client.update({ ...created, spec: { ...created.spec, age: 2 } }))).to.equal(
       'Conflict',
     );
-    // No change against what it remembers, and yet one.
+    // No change compared with memory, but a change of the stored state.
     const patch = { type: 'merge', patch: { spec: { age: null } } } as const;
     expect((await b.server.client.patch(Person, 'ann', patch)).spec).to.not.have.property('age');
     await a.server.client.patch(Person, 'ann', { type: 'merge', patch: { spec: { age: 3 } } });
@@ -162,7 +162,7 @@ describe('replicas on one database', () => {
     expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
   });
 
-  it('judge a dry run by what is stored as well', async () => {
+  it('check a dry run against the stored state as well', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     await a.server.client.create(Person, person('ann'));
@@ -172,7 +172,7 @@ describe('replicas on one database', () => {
     );
   });
 
-  it('let one of many take a unique value, wherever they ask', async () => {
+  it('let one of many objects take a unique value, at whichever replica', async () => {
     const replicas = [await start(), await start(), await start()];
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, (_, at) => {
@@ -186,7 +186,7 @@ describe('replicas on one database', () => {
     expect(first).to.have.lengthOf(1);
   });
 
-  it('give a unique value to who asks, when memory still knows it as taken', async () => {
+  it('give out a unique value that memory still has as taken', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Person, person('ann', 'x@example.com'));
     expect(await namesAt(b)).to.deep.equal(['ann']);
@@ -196,7 +196,7 @@ describe('replicas on one database', () => {
     expect(await namesAt(a)).to.deep.equal(['bob']);
   });
 
-  it('open a kind while another one writes to it, and have it whole', async () => {
+  it('open a kind while another one writes to it, and miss nothing', async () => {
     const a = await start();
     let isOver = false;
     const writer = async (number: number): Promise<void> => {
@@ -227,7 +227,7 @@ describe('replicas on one database', () => {
     expect([...held].sort()).to.deep.equal(atA);
   });
 
-  it('see what is written between the reading of a kind and its opening', async () => {
+  it('see writes between the reading of a kind and its opening', async () => {
     const a = await start();
     await a.server.client.create(Person, person('ann'));
     await a.server.client.create(Person, person('bob'));
@@ -247,7 +247,7 @@ describe('replicas on one database', () => {
     expect(await failing(server.client.create(Person, person('dan', 'ann@example.com')))).to.equal('Invalid');
   });
 
-  it('remember, and forget, what others write to a kind that they have taken back', async () => {
+  it('keep, and later compact, what others write to a kind that they have unregistered', async () => {
     const [a, b] = [await start(), await start()];
     b.server.schemeManager.unregister(Person, serviceOwner);
     await a.server.client.create(Person, person('ann'));
@@ -259,7 +259,7 @@ describe('replicas on one database', () => {
     await eventually(() => seen.length === 2);
   });
 
-  it('go on with a list that another one began', async () => {
+  it('continue a list that another one started', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     for (const name of ['ann', 'bob', 'cora']) await a.server.client.create(Person, person(name));
@@ -323,7 +323,7 @@ describe('replicas on one database', () => {
     });
   });
 
-  it('start on a history that is longer than they keep', async () => {
+  it('start on a history that is longer than their retention', async () => {
     const a = await start();
     for (let at = 0; at < 100; at += 1) await a.server.client.create(Person, person(`p-${at}`));
     const b = await start({ retention: { maxBytes: 4_000 } });
@@ -332,8 +332,8 @@ describe('replicas on one database', () => {
     expect(await namesAt(b)).to.include('last');
   });
 
-  describe('that know other unique indexes', () => {
-    it('write no more, and say so, while everything else goes on', async () => {
+  describe('with different unique indexes', () => {
+    it('refuse writes with the reason, while everything else continues', async () => {
       const old = await start();
       await old.server.client.create(Person, { metadata: { name: 'ann' }, spec: { email: 'a', age: 1 } });
       const next = await start({}, personModel(['email', 'age']));
@@ -345,7 +345,7 @@ describe('replicas on one database', () => {
       expect(await namesAt(old)).to.deep.equal(['ann', 'bob']);
     });
 
-    it('write on when the indexes are theirs again', async () => {
+    it('write again when the indexes match again', async () => {
       const first = await start();
       const other = await start({}, personModel(['email', 'age']));
       other.server.schemeManager.unregister(Person, serviceOwner);
@@ -358,7 +358,7 @@ describe('replicas on one database', () => {
   describe('when the database fails', () => {
     const lost = new StoreError('io', 'the connection was lost');
 
-    it('show a write whose outcome nobody knew once, when it is stored', async () => {
+    it('show a write with an unknown outcome once, when it is stored', async () => {
       const [a, b] = [await start(), await start()];
       const watched = [follow(a), follow(b)];
       a.store.afterCommit = async () => {
@@ -372,7 +372,7 @@ describe('replicas on one database', () => {
       expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
     });
 
-    it('say so, serve what they have to who asks for no more, and go on by themselves', async () => {
+    it('report it, serve reads that memory satisfies, and recover by themselves', async () => {
       const clock = new FakeClock();
       const { server, store } = await start({ clock });
       await server.client.create(Person, person('ann'));
@@ -391,7 +391,7 @@ describe('replicas on one database', () => {
       expect(await ready()).to.equal('ok');
     });
 
-    it('do not say that they live when only a restart would help', async () => {
+    it('are not live when only a restart would help', async () => {
       const { server, store } = await start();
       store.beforeCommit = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
       expect(await failing(server.client.create(Person, person('ann')))).to.equal('ServiceUnavailable');
@@ -401,7 +401,7 @@ describe('replicas on one database', () => {
       );
     });
 
-    it('answer 504 to a read that memory does not reach in time', async () => {
+    it('return 504 for a read that memory does not reach in time', async () => {
       const clock = new FakeClock();
       const a = await start();
       const b = await start({ clock });
@@ -420,7 +420,7 @@ describe('replicas on one database', () => {
       expect(await namesAt(b)).to.deep.equal(['ann']);
     });
 
-    it('read the changes of others again when that failed, and lose none', async () => {
+    it('read the changes of others again after a failure, and lose none', async () => {
       const a = await start();
       const b = await start();
       const { seen } = follow(b);

@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http';
 const slash = 0x2f;
 
 /**
- * Brings the target of a request into the form `/path?query`, and the host of an absolute one (`GET http://host/path`, as to a
- * proxy) in the place of its Host header (RFC 9112, 3.2.2). A target that is no URL leaves an empty Host, which is refused.
+ * Brings the target of a request into the form `/path?query`, and moves the host of an absolute target (`GET
+ * http://host/path`, as to a proxy) into its Host header (RFC 9112, 3.2.2). A target that is no URL leaves an empty
+ * Host, which is refused.
  */
 export function toOriginForm(request: IncomingMessage): void {
   const { url = '' } = request;

@@ -1,34 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What the requests that wait on one connection may take in memory; beyond it the server reads no more of them from it. */
+/** The memory of the requests queued on one connection; beyond it the server stops reading from the connection. */
 const maxBytesOfConnection = 512 * 1024;
 
-/** What the requests that wait on all connections may take; beyond it the connection that brings more is closed. */
+/** The memory of the requests queued on all connections; beyond it the connection that adds more is closed. */
 const maxBytesInAll = 64 * 1024 * 1024;
 
-/** What a request takes beside its head. */
+/** The memory of a request besides its head. */
 const bytesOfRequest = 4096;
 
-/** What a name or value of a header takes beside its characters. */
+/** The memory of a header's name or value besides its characters. */
 const bytesOfText = 32;
 
 /**
- * Requests that came behind another one on their connection (HTTP pipelining). Each begins when the answer before it has been
- * sent: begun at once, a few kilobytes of requests would make gigabytes of answers.
+ * Queues requests that arrive behind another one on their connection (HTTP pipelining). Each starts when the response
+ * before it has been sent: started at once, a few kilobytes of requests would make gigabytes of responses.
  */
 export class RequestTurns {
-  /** Bytes of those that wait. */
+  /** The bytes of queued requests. */
   readonly #waiting = new WeakMap<Socket, number>();
   #inAll = 0;
 
-  /** Calls `begin` when it is the response's turn; never when the connection is closed before. */
+  /** Calls `begin` when it is the response's turn; never if the connection is closed before. */
   wait(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const bytes = sizeOf(response.req);
     const assign = response.assignSocket.bind(response);
     this.#add(socket, bytes);
-    // Node calls this when the answer before has been sent: nothing else tells of it.
+    // Node calls this when the response before it has been sent; there is no other signal.
     response.assignSocket = (assigned) => {
       assign(assigned);
       this.#remove(socket, bytes);
@@ -54,9 +54,9 @@ export class RequestTurns {
     if (before > maxBytesOfConnection && after <= maxBytesOfConnection) socket.resume();
   }
 
-  /** Two listeners a connection, however many requests wait on it. */
+  /** Adds two listeners per connection, however many requests are queued on it. */
   #follow(socket: Socket): void {
-    // Node goes on reading with each request that it has read, and with each that has been answered.
+    // Node resumes reading after each request that it has read, and after each response.
     socket.on('resume', () => {
       if ((this.#waiting.get(socket) ?? 0) > maxBytesOfConnection) socket.pause();
     });

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import type { Store } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 
-/** How long a server that writes nothing may take to notice that a newer program has upgraded its database. */
+/** The time that a server without writes may take to notice that a newer program has upgraded its database. */
 const intervalMs = 2_000;
 
 export interface SchemaWatchOptions {
@@ -12,7 +12,7 @@ export interface SchemaWatchOptions {
   readonly onNewer: (error: unknown) => void;
 }
 
-/** Asks from time to time whether the database still has the tables of this program. */
+/** Checks at intervals whether the database still has this program's tables. */
 export class SchemaWatch {
   readonly #options: SchemaWatchOptions;
   #timer: Timer | undefined;
@@ -30,7 +30,7 @@ export class SchemaWatch {
     this.#timer.unref?.();
   }
 
-  /** Resolves when no question is under way. */
+  /** Resolves when no check is running. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#options.clock.clearTimeout(this.#timer);
@@ -41,7 +41,7 @@ export class SchemaWatch {
     try {
       await this.#options.store.checkSchema();
     } catch (error) {
-      // Reads and writes tell of all other failures.
+      // Reads and writes report all other failures.
       if (storeErrorCodeOf(error) === 'newer') return this.#options.onNewer(error);
     }
     if (!this.#isStopped) this.start();

@@ -5,7 +5,7 @@ import { resourceName } from '../registry/object/resource-errors.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Store } from '../store/store.ts';
 
-/** Seconds. An fsync takes a tenth of a millisecond to tens of them. */
+/** Upper bounds in seconds. An fsync takes from a tenth of a millisecond to tens of milliseconds. */
 const commitBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface MeasuredParts {
@@ -38,7 +38,7 @@ export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts
   });
 }
 
-/** The store, but for that its commits are counted and measured. */
+/** Wraps the store so that its commits are counted and measured. */
 export function measureCommits(
   store: Store,
   { metrics, clock }: { readonly metrics: Metrics; readonly clock: Clock },

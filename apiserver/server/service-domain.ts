@@ -1,6 +1,9 @@
 import { checkDnsSubdomain } from '@homeostat/controller-runtime/api';
 
-/** What is wrong with a domain of the service's own kinds: a DNS subdomain with at least one dot, as groups are. */
+/**
+ * The problems of a domain for the service's own kinds, which has to be a DNS subdomain with at least one dot, like
+ * groups.
+ */
 export function checkServiceDomain(domain: string): readonly string[] {
   return domain.includes('.') ? checkDnsSubdomain(domain) : ['must have at least one dot'];
 }

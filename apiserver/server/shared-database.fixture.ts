@@ -3,7 +3,7 @@ import { createSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { SqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Change, Committed, OpenedStore, Operation, Row, Store } from '../store/store.ts';
 
-/** One database in memory, for as many stores as a test wants: replicas without processes, whose faults are exact. */
+/** One database in memory for any number of stores: replicas without processes, with exact faults. */
 export class SharedDatabase {
   readonly #store: SqliteStore = createSqliteStore({ memory: true });
   readonly #opened: Promise<OpenedStore>;
@@ -31,7 +31,7 @@ export class SharedDatabase {
 /** A store on a {@link SharedDatabase}. */
 export class ReplicaStore implements Store {
   readonly isShared = true;
-  /** Hints get lost. */
+  /** True: the store receives no hints. */
   isDeaf = false;
   /** What the next calls wait for, or fail with. */
   beforeChanges: () => Promise<void> = async () => undefined;

@@ -4,7 +4,10 @@ import { StalledReaders } from './stalled-readers.ts';
 
 const KiB = 1024;
 
-/** The system takes what its client reads: over HTTP that shows only in steps of its buffers, of some megabytes. */
+/**
+ * Takes exactly the bytes that its client reads; over HTTP, reading shows only in steps of the system's buffers, of
+ * some megabytes.
+ */
 class Connection {
   bytesWritten = 100_000 * KiB;
   isDestroyed = false;
@@ -25,7 +28,7 @@ class Connection {
 }
 
 describe('a connection on which an answer waits', () => {
-  /** Seconds after which it is closed, at most ten minutes; undefined: it is not. */
+  /** The number of seconds after which it is closed, up to ten minutes; undefined: it stays open. */
   async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
     const connection = new Connection();
     const clock = new FakeClock();

@@ -2,23 +2,26 @@ import type { Socket } from 'node:net';
 import type { Clock } from '@homeostat/controller-runtime/api';
 
 /**
- * A connection whose client takes less than this within the time below, while more waits for it, is closed. That is 9 KiB/s,
- * less than any link on which a program works. A client that took a byte a minute would otherwise hold the memory of its answer
- * for years.
+ * A connection whose client reads less than this within the time below, while more is waiting for it, is closed. That
+ * is 9 KiB/s, less than any link on which a program is usable. Otherwise a client that reads a byte a minute would hold
+ * the memory of its response for years.
  */
 const leastBytes = 512 * 1024;
 const withinMs = 60_000;
 
 interface Progress {
-  /** Bytes that the system has taken. */
+  /** Bytes that the system has accepted. */
   readonly taken: number;
   readonly sinceMs: number;
 }
 
-/** What is asked of a socket. */
+/** The parts of a socket that are used. */
 type Written = Pick<Socket, 'writableLength' | 'bytesWritten' | 'destroy'>;
 
-/** Closes connections whose clients read nothing, or very slowly, so that answers and watches do not stay in memory for them. */
+/**
+ * Closes connections whose clients read nothing, or very slowly, so that responses and watches do not stay in memory
+ * for them.
+ */
 export class StalledReaders {
   readonly #sockets: Iterable<Written>;
   readonly #clock: Clock;

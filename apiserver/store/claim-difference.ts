@@ -3,15 +3,15 @@ import { storedClaimValue } from './claim-value.ts';
 import type { Claim, StoredClaim } from './store.ts';
 
 export interface ClaimDifference {
-  /** To be inserted, or given to another holder. */
+  /** Claims to insert, or to give to another holder. */
   readonly set: readonly StoredClaim[];
   readonly drop: readonly StoredClaim[];
 }
 
-/** Claims that are compared in one step: about two milliseconds. */
+/** Claims compared in one step: about two milliseconds. */
 const comparedPerStep = 2_000;
 
-/** What has to change for the stored claims of a kind to be the wanted ones. Wanted claims are distinct. */
+/** The changes that turn the stored claims of a kind into the wanted ones. Wanted claims are distinct. */
 export function* claimDifference(
   stored: readonly StoredClaim[],
   wanted: readonly { readonly claim: Claim; readonly key: string }[],
@@ -29,7 +29,7 @@ export function* claimDifference(
     if (stale.get(id)?.key !== key) set.push(row);
     stale.delete(id);
   }
-  // Given to another holder is set, and no row is left to drop.
+  // A claim for another holder is in `set`, and has no row left to drop.
   return { set, drop: [...stale.values()] };
 }
 
@@ -42,12 +42,12 @@ interface ColumnsOfClaims {
   readonly keys: readonly string[];
 }
 
-/** Parts of bounded length, each made when it is asked for. */
+/** Parts of bounded length; each is made on demand. */
 export function* partsOf<T>(items: readonly T[], length: number): Generator<readonly T[], void, undefined> {
   for (let from = 0; from < items.length; from += length) yield items.slice(from, from + length);
 }
 
-/** For statements that take arrays: a few that are bounded, however many claims there are. Each is made when it is asked for. */
+/** Columns for statements that take arrays: each is bounded, however many claims there are, and is made on demand. */
 export function* columnsOfClaims(claims: readonly StoredClaim[]): Generator<ColumnsOfClaims, void, undefined> {
   for (const part of partsOf(claims, claimsPerStatement)) {
     yield {

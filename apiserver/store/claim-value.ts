@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** Longer values are kept as their hash: an index entry stays small whatever is claimed. Characters. */
+/** Longer values are stored as their hash, so that index entries stay small. In characters. */
 const maxPlainValueLength = 200;
 
 /**
- * What `uniq` holds for a claimed value, in every SQL dialect. Hashed, beside long ones: values with a NUL, which a
- * database may cut there or refuse, and with lone surrogates, which UTF-8 would make all alike. The first character keeps
- * a plain value from posing as a hash.
+ * The content of `uniq` for a claimed value, in every SQL dialect. Besides long values, these are hashed: values with a
+ * NUL, which a database may cut or refuse, and values with lone surrogates, which UTF-8 would make equal. The first
+ * character keeps a plain value from being mistaken for a hash.
  */
 export function storedClaimValue(value: string): string {
   if (value.length <= maxPlainValueLength && !/[\0\p{Surrogate}]/u.test(value)) return `=${value}`;

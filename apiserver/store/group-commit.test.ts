@@ -7,12 +7,12 @@ import { StoreError } from './store-error.ts';
 
 interface Commit {
   readonly keys: readonly string[];
-  /** Writes all, but for what `outcomes` says of a key. */
+  /** Finishes the commit: all operations are written, except for keys in `outcomes`. */
   finish(outcomes?: Readonly<Record<string, Outcome>>): Promise<void>;
   fail(error: Error): Promise<void>;
 }
 
-/** A commit begins at the end of a turn of the event loop, and what follows from it in the next. */
+/** Waits until a commit at the end of this turn, and its consequences in the next, have happened. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -52,7 +52,7 @@ function setUp(options: Partial<GroupCommitOptions> = {}): {
 const keysOf = (commits: readonly Commit[]): unknown => commits.map(({ keys }) => keys);
 
 describe('GroupCommit batches', () => {
-  it('commits at once when idle, and then all that came meanwhile, one batch at a time', async () => {
+  it('commits at once when idle, then everything that came meanwhile, one batch at a time', async () => {
     const { group, commits } = setUp();
     for (const key of ['/a', '/b']) void group.submit(operation(key));
     await settled();
@@ -68,7 +68,7 @@ describe('GroupCommit batches', () => {
     expect([group.isIdle(), commits.length]).to.deep.equal([true, 2]);
   });
 
-  it('keeps to the limits of operations and bytes, and lets a large operation go alone', async () => {
+  it('keeps to the limits of operations and bytes, and commits a large operation alone', async () => {
     const { group, commits } = setUp({ maxOperations: 3, maxBytes: 100 });
     const sizes = { '/a': 10, '/b': 10, '/c': 10, '/d': 60, '/e': 41, '/f': 500, '/g': 1 };
     for (const [key, size] of Object.entries(sizes)) void group.submit(operation(key, { data: new Uint8Array(size) }));
@@ -93,7 +93,7 @@ describe('GroupCommit batches', () => {
     expect(done).to.deep.equal(['/a0', '/b2', '/a1', '/b4', '/a3']);
   });
 
-  it('keeps the order of a key for what comes while an earlier one still waits', async () => {
+  it('keeps the order of a key for operations that come while an earlier one still waits', async () => {
     const { group, commits } = setUp({ maxOperations: 2 });
     for (const key of ['/a', '/b', '/c', '/d', '/a']) void group.submit(operation(key));
     await settled();
@@ -120,7 +120,7 @@ describe('GroupCommit batches', () => {
     expect(keysOf(commits)).to.deep.equal([['/a', '/d', '/e'], ['/b'], ['/c']]);
   });
 
-  it('never batches what requires a claim with what changes it, and keeps the order of the two', async () => {
+  it('never batches an operation that requires a claim with one that changes it, and keeps their order', async () => {
     const { group, commits } = setUp();
     const claim = { kind: 2, claim: [1, 'x'] } as const;
     const requires = [{ kind: 2, claim: [1, 'y'] }, claim] as const;
@@ -138,7 +138,7 @@ describe('GroupCommit batches', () => {
     expect(group.isIdle()).to.equal(true);
   });
 
-  it('starves nobody: a hot key waits for its own kind only', async () => {
+  it('starves no key: a hot key delays only its own operations', async () => {
     const { group, commits } = setUp({ maxOperations: 2 });
     for (let at = 0; at < 5; at += 1) void group.submit(operation('/hot'));
     for (const key of ['/a', '/b', '/c']) void group.submit(operation(key));
@@ -150,7 +150,7 @@ describe('GroupCommit batches', () => {
     expect(commits.flatMap(({ keys }) => keys)).to.have.lengthOf(8);
   });
 
-  it('lets everything else have its turn, however fast the store is and however eager the writers', async () => {
+  it('yields to other work, however fast the store and the writers are', async () => {
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {
       commits += 1;
@@ -185,7 +185,7 @@ describe('GroupCommit batches', () => {
     expect([told.length, group.isIdle()]).to.deep.equal([100, true]);
   });
 
-  it('gives a store that others write to as well all that waits', async () => {
+  it('sends all queued operations at once to a store with other writers', async () => {
     const { store, commits } = manualStore();
     const onError = (error: unknown): void => expect.fail(String(error));
     const group = new GroupCommit({ ...store, isShared: true }, { onError, follow: async () => undefined });
@@ -198,7 +198,7 @@ describe('GroupCommit batches', () => {
     expect(commits.map(({ keys }) => keys.length)).to.deep.equal([40, 70]);
   });
 
-  it('takes 10,000 and answers 429 with a time to come back beyond', async () => {
+  it('accepts 10,000 operations, and rejects further ones with 429 and Retry-After', async () => {
     const { group, commits } = setUp();
     void group.submit(operation('/first'));
     await settled();
@@ -246,7 +246,7 @@ describe('GroupCommit outcomes', () => {
     expect([await first, applied, errors]).to.deep.equal([{ revision: 1 }, [2], [broken]]);
   });
 
-  it('rejects a batch whose outcome is unknown as it is, never trying again, and goes on', async () => {
+  it('rejects a batch with an unknown outcome, never retries it, and continues', async () => {
     const { group, commits } = setUp();
     const lost = ['/a', '/b'].map((key) => group.submit(operation(key)).catch((reason: unknown) => reason));
     const next = group.submit(operation('/a'));

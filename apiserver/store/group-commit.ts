@@ -4,26 +4,29 @@ import type { Claim, Committed, Operation, Outcome, RequiredClaim, Store } from 
 import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 export interface GroupCommitOptions {
-  /** Operations in one batch; default 1,000: more did not make the store faster. */
+  /** The maximum number of operations in one batch; default 1,000: more did not make the store faster. */
   readonly maxOperations?: number;
-  /** Bytes of data in one batch; default 4 MB. An operation above it goes alone. */
+  /** The maximum bytes of data in one batch; default 4 MB. A larger operation is a batch of its own. */
   readonly maxBytes?: number;
-  /** Operations that wait, beside the batch in flight; default 10,000. Beyond it `submit` rejects with 429. */
+  /**
+   * The maximum number of queued operations, besides the batch in flight; default 10,000. Beyond it `submit` rejects
+   * with 429.
+   */
   readonly maxQueued?: number;
   /** Called with an error that `apply` threw; the write itself stands. */
   readonly onError: (error: unknown) => void;
   /** For a store with other writers: brings memory to the revision before a batch, which is then applied. */
   readonly follow?: (before: number) => Promise<void>;
-  /** Nothing is queued or under way any more. */
+  /** Called when nothing is queued or running any more. */
   readonly onIdle?: () => void;
   /** Called at the end of each batch; without an error when it is committed. */
   readonly onEnd?: (error: unknown) => void;
 }
 
-/** So many are not kept waiting for the end of the turn, by a store that takes no time to begin a batch. */
+/** The number of operations that need not wait for the end of the turn, with a store that starts a batch at no cost. */
 const enough = 32;
 
-/** Batches that are written and not answered yet, beside the one that is being written. */
+/** The number of batches that are written but not answered yet, besides the one that is being written. */
 const maxUnanswered = 2;
 
 interface Entry {
@@ -31,46 +34,46 @@ interface Entry {
   readonly apply: ((revision: number) => void) | undefined;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
-  /** The key and the claims: what no other operation of the same batch may touch. */
+  /** The key and the claims, which no other operation of the same batch may touch. */
   readonly tokens: readonly string[];
-  /** Claims that other operations of the batch may require, and that none of them may change. */
+  /** Claims that other operations of the batch may require, but not change. */
   required: readonly Requirement[];
-  /** Those that were submitted later and touch a token of this one. */
+  /** Operations that were submitted later and touch one of these tokens. */
   readonly successors: Entry[];
-  /** How many earlier ones this one waits for. */
+  /** The number of earlier operations that this one waits for. */
   blockers: number;
 }
 
-/** A claim, and who requires it: those that were submitted since it was last changed, and are not settled. */
+/** A claim, and the unsettled operations that were submitted since its last change and require it. */
 interface Requirement {
   readonly claim: string;
   requiring: number;
-  /** Those that change the claim, once nothing requires it any more. */
+  /** Operations that change the claim once nothing requires it any more. */
   readonly waiting: Entry[];
 }
 
 /**
- * Makes one commit of the writes that arrive while the last one is under way. No timer: idle, it commits at once.
- * Operations on one key or one claim go in the order of their submission, each in a batch of its own.
+ * Combines the writes that arrive during a commit into the next one. There is no timer: when idle, it commits at once.
+ * Operations on one key or one claim are committed in the order of their submission, each in its own batch.
  */
 export class GroupCommit {
   readonly #store: Pick<Store, 'commit' | 'isShared'>;
   /**
-   * A server pays for a transaction as for 20 to 30 operations, waits for a disk that may be slow, and while other
-   * replicas write, for theirs: it gets all that waits.
+   * For a database server, a transaction costs as much as 20 to 30 operations, the disk may be slow, and transactions
+   * of other replicas come in between: it gets all queued operations.
    */
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
-  /** The last submitted operation of each token that is not settled. */
+  /** The last unsettled operation for each token. */
   readonly #tails = new Map<string, Entry>();
   readonly #requirements = new Map<string, Requirement>();
   #ready: Entry[] = [];
   #readyFrom = 0;
   #queued = 0;
-  /** Operations that the store works on. */
+  /** The number of operations that the store is working on. */
   #inFlight = 0;
-  /** Batches that are durable and wait for their turn to be answered. */
+  /** The number of batches that are durable and wait to be answered. */
   #unanswered = 0;
   /** Resolves when the batches before are answered. */
   #answered: Promise<void> = Promise.resolve();
@@ -85,11 +88,10 @@ export class GroupCommit {
   }
 
   /**
-   * Resolves once the operation is durable, or with its conflict. `apply` is called first, in revision order over all
-   * operations, before the promise of any operation of the batch resolves.
-   * Rejects with ApiError TooManyRequests when the queue is full, and with StoreError when the store fails: `refused`
-   * is this operation's own fault, never a neighbour's. After `unknown` the operation may be written, now or later, and
-   * `apply` is not called.
+   * Resolves once the operation is durable, or with its conflict. `apply` is called before that, in revision order over
+   * all operations, before the promise of any operation of the batch resolves. Rejects with ApiError TooManyRequests
+   * when the queue is full, and with StoreError when the store fails: `refused` is always this operation's own fault.
+   * After `unknown` the operation may be written, now or later, and `apply` is not called.
    */
   submit(operation: Operation, apply?: (revision: number) => void): Promise<Outcome> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'no more writes are taken'));
@@ -103,7 +105,7 @@ export class GroupCommit {
     });
   }
 
-  /** The store works on a batch, or it is not answered yet. */
+  /** True while the store works on a batch, or a batch is not answered yet. */
   isCommitting(): boolean {
     return this.#inFlight + this.#unanswered > 0;
   }
@@ -112,13 +114,13 @@ export class GroupCommit {
     return this.#inFlight + this.#unanswered + this.#queued === 0;
   }
 
-  /** Resolves at the next moment with nothing queued and nothing in flight. */
+  /** Resolves at the next moment when nothing is queued or in flight. */
   drain(): Promise<void> {
     if (this.isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
-  /** Takes no more, and resolves when all that was taken is settled. The store stays open. */
+  /** Accepts no more operations, and resolves when all accepted ones are settled. The store stays open. */
   close(): Promise<void> {
     this.#isClosed = true;
     return this.drain();
@@ -161,8 +163,8 @@ export class GroupCommit {
     });
   }
 
-  // At the end of the turn, not at once: all requests that were read in it share the commit, and one message to the
-  // store. A tenth of the time of a creation over HTTP went into messages about one or two operations.
+  // At the end of the turn instead of at once: all requests that were read in the turn then share the commit and one
+  // message to the store. A tenth of the time of a creation over HTTP went into messages about one or two operations.
   #sendAtEndOfTurn(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -172,7 +174,7 @@ export class GroupCommit {
     });
   }
 
-  /** `answered`: how many are being answered, and are likely to be followed by as many. */
+  /** `answered`: the number of operations that are being answered, and are likely to be followed by as many. */
   #send(answered = 0): void {
     const batch = this.#takeBatch(Math.max(this.#enough, Math.ceil((this.#queued + answered) / 2)));
     this.#inFlight = batch.length;
@@ -182,12 +184,15 @@ export class GroupCommit {
     );
   }
 
-  /** One batch at a time; and who is slow to follow what others write is not buried under what is written here. */
+  /**
+   * One batch in flight and at most two unanswered, so that a replica that lags behind other writers is not flooded by
+   * its own.
+   */
   #maySend(): boolean {
     return this.#inFlight === 0 && this.#unanswered < maxUnanswered;
   }
 
-  /** At most half of all writers, of many: the other half is served while these commit. */
+  /** With many writers, takes at most half of them: the other half is served while these commit. */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
     const limit = Math.min(maxOperations, share);
@@ -205,7 +210,7 @@ export class GroupCommit {
     return batch;
   }
 
-  /** Taken entries are cut off when they are half of the array, so that each is moved once on average. */
+  /** Taken entries are removed when they are half of the array, so that each entry is moved once on average. */
   #trimReady(): void {
     if (this.#readyFrom * 2 < this.#ready.length) return;
     this.#ready = this.#ready.slice(this.#readyFrom);
@@ -216,18 +221,18 @@ export class GroupCommit {
     this.#inFlight = 0;
     const { follow, onEnd } = this.#options;
     onEnd?.(undefined);
-    // What follows from the answers to a few waits for the end of the turn by itself.
+    // The writes that follow a few responses wait for the end of the turn by themselves.
     const isSmall = batch.length < enough && !this.#hasReady() && this.#unanswered === 0;
     if (isSmall && follow === undefined) return this.#answer(batch, committed.outcomes);
     this.#unanswered += 1;
-    // The store works on the next batch while this one is answered (256 creations in flight: 14k/s, so 20k/s).
+    // The store works on the next batch while this one is answered (256 creations in flight: 20k/s instead of 14k/s).
     if (this.#hasReady() && this.#maySend()) this.#send(batch.length);
     this.#answered = this.#answerInTurn(batch, committed, isSmall ? undefined : nextTurn());
   }
 
   async #answerInTurn(batch: readonly Entry[], { before, outcomes }: Committed, turn?: Promise<void>): Promise<void> {
     await this.#answered;
-    // In a turn of its own: a fast store has its next answer ready when this one is given, and nothing else would run.
+    // In a turn of its own: a fast store has its next response ready by now, and nothing else would run.
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
     this.#unanswered -= 1;
@@ -240,7 +245,7 @@ export class GroupCommit {
   }
 
   async #onFailed(batch: readonly Entry[], error: unknown): Promise<void> {
-    // After the batches before it, which may still wait for their turn: revisions are applied in order.
+    // Waits for the batches before it, which may still wait for their turn: revisions are applied in order.
     await this.#answered;
     this.#options.onEnd?.(error);
     await this.#fail(batch, error);
@@ -248,7 +253,10 @@ export class GroupCommit {
     this.#goOn();
   }
 
-  /** Nothing was written. One refused operation spoils the batch, and halving finds it in a few commits. */
+  /**
+   * Handles a batch of which nothing was written. One refused operation fails the batch; halving finds it in a few
+   * commits.
+   */
   async #fail(batch: readonly Entry[], error: unknown): Promise<void> {
     if (batch.length > 1 && storeErrorCodeOf(error) === 'refused') {
       const middle = batch.length >> 1;
@@ -324,7 +332,7 @@ export class GroupCommit {
     if (entry.blockers === 0) this.#ready.push(entry);
   }
 
-  /** Lets those go next that waited for these. */
+  /** Releases the entries that waited for these. */
   #release(batch: readonly Entry[]): void {
     for (const entry of batch) {
       for (const token of entry.tokens) if (this.#tails.get(token) === entry) this.#tails.delete(token);
@@ -334,7 +342,7 @@ export class GroupCommit {
   }
 }
 
-/** The entry waits for the other to be settled. */
+/** Makes the entry wait until the other one is settled. */
 function block(entry: Entry, before: Entry | undefined): void {
   if (before === undefined) return;
   before.successors.push(entry);
@@ -345,7 +353,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Keys begin with a slash, claims with a number. */
+/** Keys start with a slash, claims with a number. */
 function tokensOf({ key, kind, unique }: Operation): readonly string[] {
   if (!unique) return [key];
   const claims = [...unique.add, ...unique.remove].map((claim) => tokenOf(kind, claim));
@@ -354,7 +362,7 @@ function tokensOf({ key, kind, unique }: Operation): readonly string[] {
 
 const requiredTokens = new WeakMap<RequiredClaim, string>();
 
-/** Thousands of creations require the very same claim. */
+/** Cached: thousands of creations require the same claim. */
 function requiredTokenOf(required: RequiredClaim): string {
   const known = requiredTokens.get(required);
   if (known !== undefined) return known;

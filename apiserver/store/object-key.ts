@@ -1,6 +1,6 @@
 import { checkDnsSubdomain } from '@homeostat/controller-runtime/api';
 
-/** What keys and the store's names know of a kind: all its versions are the same objects. */
+/** The parts of a kind in keys and in the store's names: all its versions are the same objects. */
 export interface StoredKind {
   readonly group: string;
   readonly plural: string;
@@ -9,20 +9,20 @@ export interface StoredKind {
 /** The length of the databases' key columns. */
 const maxKeyBytes = 700;
 
-/** Prefix of a kind's keys; it ends in a slash, since a plural may be the prefix of another. */
+/** The prefix of a kind's keys; it ends in a slash, since a plural may be the prefix of another. */
 export function keyPrefixOf({ group, plural }: StoredKind): string {
   return `/registry/${group}/${plural}/`;
 }
 
-/** What the store's names of kinds begin with. */
+/** The prefix of kinds among the store's names. */
 export const kindNamePrefix = 'kind:';
 
-/** Under which the store numbers a kind. */
+/** The name under which the store numbers a kind. */
 export function kindNameOf({ group, plural }: StoredKind): string {
   return `${kindNamePrefix}${group}/${plural}`;
 }
 
-/** The kind that a key belongs to; undefined for what is no key of an object. */
+/** The kind that a key belongs to; undefined when it is no key of an object. */
 export function kindOfKey(key: string): StoredKind | undefined {
   const [root, registry, group = '', plural = '', ...names] = key.split('/');
   if (root !== '' || registry !== 'registry' || names.length < 1 || names.length > 2) return undefined;
@@ -31,7 +31,7 @@ export function kindOfKey(key: string): StoredKind | undefined {
   return isKey ? { group, plural } : undefined;
 }
 
-/** The namespace in the key of an object; undefined where there is none. */
+/** The namespace in an object's key; undefined when it has none. */
 export function namespaceOfKey(key: string): string | undefined {
   const [, , , , namespace, name] = key.split('/');
   return name === undefined ? undefined : namespace;

@@ -4,7 +4,7 @@ import type { Outcome } from './store.ts';
 export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
 export const operationNames = ['create', 'update', 'delete'] as const;
 
-/** How a batch's answer tells a conflict from a revision. */
+/** The codes by which a batch's result distinguishes conflicts from revisions. */
 export const conflictCodes = {
   revision: -1,
   exists: -2,
@@ -12,7 +12,7 @@ export const conflictCodes = {
   unique: -4,
   generation: -5,
   requires: -6,
-  /** A newer program has upgraded the tables: of all operations of the batch. */
+  /** A newer program has upgraded the tables: this code is set for all operations of the batch. */
   newer: -7,
 } as const;
 
@@ -23,7 +23,10 @@ const conflicts = {
   [conflictCodes.requires]: 'requires',
 } as const;
 
-/** What a revision, or the code of a conflict, says; of a lost claim, whose holder stands elsewhere, that there is one. */
+/**
+ * The outcome for a revision or a conflict's code. For a lost claim it says only that there is a holder, whose key is
+ * stored elsewhere.
+ */
 export function outcomeOfCode(code: number): Outcome {
   if (code >= 0) return { revision: code };
   return { conflict: conflicts[code as keyof typeof conflicts] ?? 'revision' };

@@ -1,15 +1,15 @@
 import { StoreError } from './store-error.ts';
 
 export interface Schema {
-  /** One entry a version, applied in order. An entry never changes once released. */
+  /** One entry per version, applied in order. An entry never changes once released. */
   readonly migrations: readonly string[];
-  /** Versions that the database has; 0 for a new one. */
+  /** The number of versions that the database has; 0 for a new one. */
   readonly version: number;
-  /** The database, as messages name it. */
+  /** The database's name in messages. */
   readonly name: string;
 }
 
-/** What is left to apply, in one transaction and under a lock. Throws StoreError `newer`, naming both versions. */
+/** The migrations to apply, in one transaction and under a lock. Throws StoreError `newer`, naming both versions. */
 export function pendingMigrations(schema: Schema): readonly string[] {
   checkSchemaVersion(schema);
   return schema.migrations.slice(schema.version);

@@ -1,15 +1,15 @@
-/** Runs tasks one after the other, in the order they came. */
+/** Runs tasks one after the other, in the order of their submission. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Settles as the task does. A task that fails holds up none behind it. */
+  /** Settles like the task. A failed task does not affect later ones. */
   run<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(task);
     this.#last = result.catch(() => undefined);
     return result;
   }
 
-  /** Resolves when all that came before is done. */
+  /** Resolves when all earlier tasks are done. */
   async drained(): Promise<void> {
     await this.#last;
   }

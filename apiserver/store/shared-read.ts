@@ -1,6 +1,6 @@
 /**
- * One read for all that wait for it. Who comes while a read is under way does not join it, but the next: the one under
- * way may have looked before a write that was acknowledged since, and a linearizable read has to see that.
+ * One read for all waiting callers. A caller that comes during a read does not join it, but the next: the running one
+ * may have read before a write that was acknowledged since, and a linearizable read has to see that write.
  */
 export class SharedRead<Result> {
   readonly #read: () => Promise<Result>;

@@ -7,7 +7,7 @@ import { claimDifference } from './claim-difference.ts';
 import { bytes, committed, create, key, kind, revisionOf, written } from './store-operations.fixture.ts';
 import type { Claim, KindClaims, Operation, Store } from './store.ts';
 
-/** Unique values: one holder each, whatever happens at the same time. */
+/** Unique values have one holder each, whatever happens concurrently. */
 export function describeClaims(store: () => Store): void {
   const value: Claim = [1, 'ada@example.com'];
   const update = (name: string, expected: number, claims: NonNullable<Operation['unique']>): Operation => {
@@ -74,12 +74,12 @@ export function describeClaims(store: () => Store): void {
   });
 }
 
-/** What a kind claims, as a whole, and who may write to it. */
+/** All claims of a kind, and the writers that are accepted. */
 export function describeKindClaims(store: () => Store): void {
   const nothing = { indexes: [], claims: [] };
   const holder = (name: string, ...claim: Claim): KindClaims['claims'][number] => ({ claim, key: key(name) });
 
-  it('makes the claims of a kind what they are said to be', async () => {
+  it('sets the claims of a kind', async () => {
     await written(
       store(),
       create('a', '1', [[1, 'stays']]),
@@ -108,7 +108,7 @@ export function describeKindClaims(store: () => Store): void {
     );
   });
 
-  it('makes thousands of claims what they are said to be, those that go to another holder included', async () => {
+  it('sets thousands of claims, including those that move to another holder', async () => {
     const count = 5_500;
     const [revision = 0] = await written(store(), create('a', '', []));
     const set = async (claims: KindClaims['claims']): Promise<void> => {
@@ -123,7 +123,7 @@ export function describeKindClaims(store: () => Store): void {
     await set(claims.slice(0, 100));
   });
 
-  it('is a new generation with other indexes, even of no object, and with other claims of the same', async () => {
+  it('makes a new generation for other indexes, even without objects, and for other claims of the same indexes', async () => {
     const generations = new Set<unknown>();
     const set = async (claims: Omit<KindClaims, 'revision'>): Promise<void> => {
       const outcome = await store().setClaims(kind, { ...claims, revision: await store().currentRevision() });
@@ -141,7 +141,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(generations.size).to.equal(6);
   });
 
-  it('writes for nobody who knows the indexes of another generation', async () => {
+  it('refuses writes with the indexes of another generation', async () => {
     const old = await store().setClaims(kind, { ...nothing, revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1'), generation });
@@ -157,7 +157,7 @@ export function describeKindClaims(store: () => Store): void {
     expect([outcomes[1], outcomes[3]].map(revisionOf)).to.deep.equal([a + 1, a + 2]);
   });
 
-  it('refuses what is behind the objects of the kind, and of no other', async () => {
+  it('refuses claims that are behind the objects of the kind, but not of another kind', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const claims = { ...nothing, indexes: [1], revision: a };
     await written(store(), { ...create('of another kind', '2'), kind: 2 });
@@ -168,7 +168,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('lets nobody write under other indexes once those who set them were found behind', async () => {
+  it('refuses writes under other indexes once the claims that set them were found behind', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });
@@ -202,7 +202,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), { op: 'delete', key: key('a'), kind, expect: next, requires });
   });
 
-  it('writes nothing of what requires a claim that nobody holds, and claims and releases nothing for it', async () => {
+  it('writes, claims and releases nothing for an operation that requires a claim without a holder', async () => {
     const [held = 0] = await written(store(), lease([term]));
     const [a = 0] = await written(store(), create('a', '1', [[1, 'own']]));
     const change = { add: [[1, 'second']] as Claim[], remove: [term] };
@@ -249,7 +249,7 @@ export function describeRequiredClaims(store: () => Store): void {
     expect(taken).to.deep.equal({ conflict: 'requires' });
   });
 
-  it('writes what requires several claims while all of them are held, and nothing of it when one is not', async () => {
+  it('writes an operation that requires several claims only while all of them are held', async () => {
     const second: Claim = [1, 'second'];
     const both = [...requires, { ...leases, claim: second }];
     const all = (names: readonly string[]): Operation[] => [

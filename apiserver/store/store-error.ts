@@ -42,7 +42,7 @@ export function storeErrorCodeOf(error: unknown): StoreErrorCode | undefined {
   return error instanceof StoreError ? error.code : undefined;
 }
 
-/** The failure to connect of a store that was open: of who asks meanwhile it is no fault, so that `refused` is `io`. */
+/** The error of callers while an open store cannot connect: they are not at fault, so `refused` becomes `io`. */
 export function withoutConnection(error: Error): Error {
   return storeErrorCodeOf(error) === 'refused' ? new StoreError('io', error.message, { cause: error }) : error;
 }

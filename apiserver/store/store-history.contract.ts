@@ -17,7 +17,7 @@ import type { Claim, Operation, Store } from './store.ts';
 
 /** The log: complete, in order, and compacted from its old end. */
 export function describeChanges(store: () => Store): void {
-  it('tells the whole history in order, with the bytes before and, of a delete, the last ones', async () => {
+  it('returns the whole history in order, with the previous bytes and, for a delete, the last ones', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const [b = 0] = await written(store(), { op: 'update', key: key('a'), kind, expect: a, data: bytes('2') });
     const [c = 0] = await written(store(), { op: 'delete', key: key('a'), kind, expect: b });
@@ -33,7 +33,7 @@ export function describeChanges(store: () => Store): void {
     ]);
   });
 
-  it('answers a complete prefix of at most the limit, however long the history', async () => {
+  it('returns a complete prefix of at most the limit, however long the history', async () => {
     const batch = Array.from({ length: 1000 }, (_, at) => create(`n${at}`, `${at} ${'x'.repeat(2000)}`));
     const revisions = [
       ...(await written(store(), ...batch)),
@@ -109,7 +109,7 @@ export function describeGroups(store: () => Store): void {
 }
 
 export function describeCompaction(store: () => Store): void {
-  it('drops the oldest changes, at most so many, and leaves the objects', async () => {
+  it('drops the oldest changes, at most the given number, and keeps the objects', async () => {
     const revisions = await written(store(), ...Array.from({ length: 10 }, (_, at) => create(`n${at}`, '')));
     const [third = 0, eighth = 0] = [revisions[2], revisions[7]];
     expect(await store().compact(eighth, 3)).to.equal(3);

@@ -53,7 +53,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
 }
 
 function describeCommits(store: () => Store): void {
-  it('answers each operation of a batch in order, with revisions that increase', async () => {
+  it('returns outcomes in the order of the batch, with increasing revisions', async () => {
     const [a = 0, b = 0] = await written(store(), create('a', '1'), create('b', '2'));
     const [c = 0] = await written(store(), { op: 'update', key: key('a'), kind, expect: a, data: bytes('3') });
     expect([a < b, b < c, await store().currentRevision()]).to.deep.equal([true, true, c]);
@@ -64,7 +64,7 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
-  it('tells the revision before the batch, whatever becomes of it', async () => {
+  it('returns the revision before the batch, whatever its outcome', async () => {
     const first = await store().commit([create('a', '1'), create('b', '2')]);
     expect(first.before).to.equal(0);
     const [, b = 0] = first.outcomes.map(revisionOf);
@@ -101,7 +101,7 @@ function describeCommits(store: () => Store): void {
     expect(await store().currentRevision()).to.equal(a);
   });
 
-  it('writes nothing of a batch that is refused as a whole, and goes on', async () => {
+  it('writes nothing of a batch that is refused as a whole, and continues', async () => {
     const spoilt: Operation = { op: 'create', key: key('b'), kind };
     const error = await rejectionOf(store().commit([create('a', '1', [[1, 'v']]), spoilt, create('c', '3')]));
     expect(error).to.include({ name: 'StoreError', code: 'refused' });
@@ -150,7 +150,7 @@ function describeScan(store: () => Store): void {
     return keys;
   };
 
-  it('gives all present rows by key, of all kinds or of one', async () => {
+  it('returns all present rows by key, of all kinds or of one', async () => {
     const keys = await fill(2500, 10);
     expect((await scanned(store())).map((row) => row.key)).to.deep.equal(keys.sort());
     const ofOne = (await scanned(store(), 2)).map((row) => row.key);
@@ -158,7 +158,7 @@ function describeScan(store: () => Store): void {
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 
-  it('goes on while commits go on: an object that stays is seen once, in one of its states', async () => {
+  it('continues during commits: an object that stays is seen once, in one of its states', async () => {
     await fill(1000);
     const seen = new Map<string, number>();
     let writes = 0;
@@ -219,7 +219,7 @@ function describeRest(current: () => StoreUnderTest): void {
     expect(await store.names('%')).to.deep.equal([]);
   });
 
-  it('finishes what was asked before it closes, and refuses what comes after', async () => {
+  it('finishes earlier requests before it closes, and refuses later ones', async () => {
     const { store } = current();
     const last = store.commit([create('a', '1')]);
     await Promise.all([store.close(), store.close()]);
@@ -231,9 +231,9 @@ function describeRest(current: () => StoreUnderTest): void {
   });
 }
 
-/** What stores promise beyond the contract whose data outlive them. */
+/** Promises, beyond the contract, of stores whose data outlive them. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
-  it(`${name} keeps everything across a restart, and goes on from there`, async () => {
+  it(`${name} keeps everything across a restart, and continues from there`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

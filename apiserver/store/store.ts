@@ -3,13 +3,13 @@ export type Claim = readonly [index: number, value: string];
 
 export interface Operation {
   readonly op: 'create' | 'update' | 'delete';
-  /** `/registry/<group>/<plural>/[<namespace>/]<name>`, validated before it gets here. At most 700 bytes. */
+  /** `/registry/<group>/<plural>/[<namespace>/]<name>`, validated by the caller. At most 700 bytes. */
   readonly key: string;
   /** Number of the kind. */
   readonly kind: number;
   /** Revision of the stored object; required by update and delete. */
   readonly expect?: number;
-  /** The object's bytes; required by create and update. A delete may carry the last state that its log row shall hold. */
+  /** The object's bytes; required by create and update. A delete may have the last state for its log row. */
   readonly data?: Uint8Array;
   readonly unique?: { readonly add: readonly Claim[]; readonly remove: readonly Claim[] };
   /**
@@ -17,12 +17,12 @@ export interface Operation {
    * would claim too little, so its write is refused. Absent: not checked.
    */
   readonly generation?: number;
-  /** Claims, of any kinds, that all have a holder when this is committed. Absent: none. */
+  /** Claims, of any kinds, that must all have a holder at the commit. Absent: none. */
   readonly requires?: readonly RequiredClaim[];
 }
 
 export interface RequiredClaim {
-  /** Number of the kind that it is a claim of. */
+  /** The number of the claim's kind. */
   readonly kind: number;
   readonly claim: Claim;
 }
@@ -36,25 +36,25 @@ export type Outcome =
       readonly claim: Claim;
     };
 
-/** What became of a batch. */
+/** The result of a batch. */
 export interface Committed {
-  /** The database's revision just before: what others have written up to here comes before the batch's own. */
+  /** The database's revision just before: the writes of others up to here come before the batch's own. */
   readonly before: number;
   /** In the order of the batch. */
   readonly outcomes: readonly Outcome[];
 }
 
-/** The unique indexes of a kind and all that its objects claim. */
+/** The unique indexes of a kind and all claims of its objects. */
 export interface KindClaims {
-  /** Numbers of the indexes, whether anything is claimed under them or not. */
+  /** The numbers of all its unique indexes, with or without claims. */
   readonly indexes: readonly number[];
   /** Distinct. */
   readonly claims: readonly { readonly claim: Claim; readonly key: string }[];
-  /** The objects are those of this revision. */
+  /** The revision of the objects. */
   readonly revision: number;
 }
 
-/** `behind`: objects of the kind have changed after the revision, or it is compacted and nobody can tell. */
+/** `behind`: objects of the kind have changed after the revision, or it is compacted and changes are unknown. */
 export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' };
 
 /** A claim as it is stored. */
@@ -65,7 +65,7 @@ export interface StoredClaim {
   readonly key: string;
 }
 
-/** The unique indexes of a kind, and what is claimed under them, as the store has them at a revision. */
+/** The unique indexes of a kind and the claims in them, as stored at a revision. */
 export interface StoredClaims {
   /** 0 until they are first set. */
   readonly generation: number;
@@ -85,21 +85,21 @@ export interface Change {
   readonly op: 'create' | 'update' | 'delete';
   readonly key: string;
   readonly kind: number;
-  /** The new bytes; of a delete, the last ones. */
+  /** The new bytes; for a delete, the last ones. */
   readonly data: Uint8Array;
-  /** The row before; absent for create. */
+  /** The previous row; absent for create. */
   readonly previous?: { readonly revision: number; readonly data: Uint8Array };
 }
 
 export interface OpenedStore {
   readonly revision: number;
-  /** Changes up to here are gone. */
+  /** Changes up to this revision are gone. */
   readonly compactRevision: number;
-  /** A UUID that is new whenever history may have gone back. */
+  /** A UUID that changes whenever history may have gone back. */
   readonly epoch: string;
 }
 
-/** `changes` was asked for what is compacted. */
+/** `changes` was called for a compacted revision. */
 export class CompactedError extends Error {
   override readonly name = 'CompactedError';
   readonly compactRevision: number;
@@ -111,41 +111,53 @@ export class CompactedError extends Error {
 }
 
 /**
- * Durable, ordered storage of opaque bytes. Invariants, proved for every driver by `store.contract.ts`:
- * a commit is atomic and durable when it resolves; revisions strictly increase in commit order (gaps are legal); if a
- * revision is visible, so is every smaller one that will ever exist; a conflict fails its operation, never a neighbour.
+ * Durable, ordered storage of opaque bytes. Invariants, tested for every driver by `store.contract.ts`: a commit is
+ * atomic, and durable when it resolves; revisions strictly increase in commit order (gaps are legal); if a revision is
+ * visible, so is every smaller one that will ever exist; a conflict fails only its own operation.
  */
 export interface Store {
-  /** Other processes may write to the same database: who keeps anything in memory has to follow {@link changes}. */
+  /**
+   * True when other processes may write to the same database: a caller that keeps state in memory has to follow {@link
+   * changes}.
+   */
   readonly isShared: boolean;
   open(): Promise<OpenedStore>;
-  /** One transaction. At most one operation a key, none that share a claim, and none that requires what another changes. */
+  /**
+   * One transaction. A batch has at most one operation per key, no two that share a claim, and none that requires a
+   * claim that another one changes.
+   */
   commit(batch: readonly Operation[]): Promise<Committed>;
-  /** Present rows in pages, by key; all kinds, or one. */
+  /** The present rows in pages, by key; all kinds, or one. */
   scan(kind?: number): AsyncIterable<readonly Row[]>;
-  /** Changes after a revision, in revision order, a complete prefix of at most `limit`. Rejects with CompactedError. */
+  /**
+   * The changes after a revision, in revision order: a complete prefix of at most `limit`. Rejects with CompactedError.
+   */
   changes(after: number, limit: number): Promise<readonly Change[]>;
-  /** Linearizable. */
+  /** The latest revision; linearizable. */
   currentRevision(): Promise<number>;
   /**
-   * Rejects with StoreError `newer` once a newer program has upgraded the tables. Writes check that in their own transaction;
-   * this method is for a server that has nothing to write.
+   * Rejects with StoreError `newer` once a newer program has upgraded the tables. Writes check that in their own
+   * transaction; this method is for a server without writes.
    */
   checkSchema(): Promise<void>;
-  /** A hint that there is something new; may be lost, may be wrong. Returns how to stop. */
+  /**
+   * Calls `wake` with a hint that there may be a new revision; hints may be lost or wrong. Returns a function that
+   * unsubscribes.
+   */
   subscribe(wake: (revision: number) => void): () => void;
-  /** Drops changes up to a revision, at most `maxRows` of them; answers how many went. compactRevision follows. */
+  /** Drops changes up to a revision, at most `maxRows` of them; returns their number. compactRevision is updated. */
   compact(upTo: number, maxRows: number): Promise<number>;
-  /** The durable number of a name (`kind:<group>/<plural>`, `index:…`), made at first use; from 1. */
+  /** The durable number of a name (`kind:<group>/<plural>`, `index:…`), assigned at first use; from 1. */
   numberOf(name: string): Promise<number>;
-  /** Every name that has a number and begins with `prefix`, in no particular order. */
+  /** Every numbered name that starts with `prefix`, in no particular order. */
   names(prefix: string): Promise<readonly string[]>;
   /** The claims of a kind at one revision. Takes no locks. */
   claims(kind: number): Promise<StoredClaims>;
   /**
-   * Makes the unique indexes of a kind, and its claims, exactly these, in one transaction. For start-up, when an index may
-   * have come, gone or changed. The generation is a new one when anything was changed. Where the claims are `behind`, only
-   * the indexes are set, under a new generation: who knows others writes no more, and the next attempt succeeds.
+   * Sets the unique indexes of a kind and its claims exactly to these, in one transaction. For start-up, when an index
+   * may have been added, removed or changed. Any change makes a new generation. If the claims are `behind`, only the
+   * indexes are set, under a new generation: writers with other indexes are refused from then on, and the next attempt
+   * succeeds.
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**

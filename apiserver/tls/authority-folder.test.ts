@@ -54,7 +54,7 @@ describe('the folder of an authority', () => {
     expect(await readAuthority({ directory })).to.equal(ca);
   });
 
-  it('shows the same at the next start', async () => {
+  it('uses the same certificates at the next start', async () => {
     const first = await load();
     await clock.advance(100 * dayMs);
     expect(await load()).to.deep.equal(first);
@@ -79,7 +79,7 @@ describe('the folder of an authority', () => {
     expect(await load()).to.deep.equal(second);
   });
 
-  it('issues another when a name comes or goes', async () => {
+  it('issues a new certificate when a name is added or removed', async () => {
     const first = await load('a.example.com');
     const second = await load('a.example.com', 'fd00::7');
     expect(new X509Certificate(second.cert).checkIP('fd00::7')).to.equal('fd00::7');
@@ -88,7 +88,7 @@ describe('the folder of an authority', () => {
     expect([second.ca, third.ca]).to.deep.equal([first.ca, first.ca]);
   });
 
-  it('makes no certificate that outlives the authority, and then does not make it again and again', async () => {
+  it('makes no certificate that outlives the authority, and does not renew that one again and again', async () => {
     await load();
     await clock.advance(3640 * dayMs);
     const last = await load();
@@ -98,7 +98,7 @@ describe('the folder of an authority', () => {
     expect(await problem()).to.match(/authority\.pem: the authority has expired .* write every kubeconfig again$/);
   });
 
-  it('goes on where the first start was cut short', async () => {
+  it('completes a first start that was interrupted', async () => {
     const { ca } = await load();
     await rm(join(directory, 'ca.crt'));
     await rm(join(directory, 'server.pem'));
@@ -113,7 +113,7 @@ describe('the folder of an authority', () => {
     });
   }
 
-  it('refuses an authority that is not the one that was published', async () => {
+  it('refuses an authority that differs from the published one', async () => {
     await load();
     const mine = directory;
     directory = join(await temporaryFolder(), 'other');

@@ -34,7 +34,7 @@ export interface AuthorityFolderOptions {
 
 /**
  * Server certificates, signed by an authority that lives in a folder. The authority is made once, when the folder is
- * absent or empty; from then on what is missing or damaged is an error, since clients trust that very authority.
+ * absent or empty; from then on a missing or damaged file is an error, since clients trust that authority.
  */
 export class AuthorityFolder implements CertificateSource {
   readonly #options: AuthorityFolderOptions;
@@ -83,7 +83,7 @@ export class AuthorityFolder implements CertificateSource {
     try {
       await createPrivate(this.#path(authorityFile), key + cert);
     } catch (error) {
-      // Another process was faster: its authority is everybody's.
+      // Another process was faster: use its authority.
       if (!hasCode(error, 'EEXIST')) throw error;
     }
   }
@@ -131,7 +131,7 @@ export class AuthorityFolder implements CertificateSource {
 async function openFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const { mode } = await stat(directory);
-  // Who can write to it can put another authority there. Windows has no such modes.
+  // A user who can write to the folder can replace the authority. Windows has no such modes.
   if ((mode & 0o022) !== 0 && process.platform !== 'win32') {
     throw new Error(`${directory}: others than its owner can write to this folder of private keys: chmod 700 it`);
   }

@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 
-/** What the loopback interface is called, always. */
+/** The names of the loopback interface, which every certificate has. */
 const loopback = ['localhost', '127.0.0.1', '::1'] as const;
 
 /** All addresses of a machine: a place to listen at, and nobody's address. */
@@ -10,22 +10,22 @@ const unspecified = new Set(['0.0.0.0', '::']);
 const dnsName = /^(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
 
 /**
- * What a certificate has to be valid for: the names and addresses that the server answers to. In one form each, once.
- * Throws TypeError for what is neither.
+ * Returns the names and addresses that a certificate must be valid for, once each, in one form.
+ * Throws TypeError for a text that is neither.
  */
 export function certificateNames(given: readonly string[]): readonly string[] {
   const names = [...loopback, ...given].map(normalise).filter((name) => !unspecified.has(name));
   return [...new Set(names)];
 }
 
-/** The same of a certificate, as node tells it: `DNS:localhost, IP Address:127.0.0.1`. */
+/** Returns the names of a certificate, which node formats as `DNS:localhost, IP Address:127.0.0.1`. */
 export function namesOfCertificate(subjectAltName: string | undefined): readonly string[] {
   const entries = subjectAltName?.split(', ') ?? [];
   return entries.map((entry) => normalise(entry.replace(/^(DNS|IP Address):/, '')));
 }
 
 function normalise(name: string): string {
-  // As in a URL, and without the interface that only this machine knows.
+  // Brackets as in a URL, and the interface, which only this machine knows, are removed.
   const bare = name.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   if (isIPv6(bare)) return new URL(`http://[${bare}]/`).hostname.slice(1, -1);
   if (isIP(bare) !== 0) return bare;

@@ -40,7 +40,7 @@ describe('the renewal of a certificate', () => {
     return { key: `key of ${cert}`, cert, ca: undefined, expiresMs: clock.now() + days * dayMs };
   }
 
-  it('shows another when the source has one, and the same to nobody twice', async () => {
+  it('uses a new certificate when the source has one, and ignores the same one', async () => {
     const [first, second] = [certificate('first'), certificate('second')];
     next = () => first;
     renewal.start(first);
@@ -52,7 +52,7 @@ describe('the renewal of a certificate', () => {
     expect(lines).to.deep.equal(['info: a new certificate is in use']);
   });
 
-  it('goes on with the one it has, and tries again, when none can be loaded or used', async () => {
+  it('keeps the present certificate, and retries, when none can be loaded or used', async () => {
     renewal.start(certificate('first'));
     next = () => {
       throw new Error('damaged');
@@ -66,7 +66,7 @@ describe('the renewal of a certificate', () => {
     expect(shown).to.deep.equal(['second']);
   });
 
-  it('warns of one that ends within fourteen days, each time it looks', async () => {
+  it('warns of a certificate that ends within fourteen days, at each check', async () => {
     const ending = certificate('ending', 15);
     next = () => ending;
     renewal.start(ending);
@@ -75,7 +75,7 @@ describe('the renewal of a certificate', () => {
     expect(lines).to.deep.equal(Array(2).fill('warn: the certificate, or its authority, ends soon'));
   });
 
-  it('ends with the server', async () => {
+  it('stops with the server', async () => {
     next = () => certificate('late');
     renewal.start(certificate('first'));
     await renewal.stop();

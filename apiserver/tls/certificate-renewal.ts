@@ -1,7 +1,7 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
-/** How often the source is asked: new files are in use after an hour at most. */
+/** Time between two reads of the source: new files are in use after an hour at most. */
 const intervalMs = 3_600_000;
 
 /** A certificate that ends sooner should have been renewed: it is logged. */
@@ -11,11 +11,11 @@ export interface CertificateRenewalOptions {
   readonly source: CertificateSource;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Shows the new one to clients that connect from now on. */
+  /** Called with a new certificate, which clients get that connect from then on. */
   readonly onRenewed: (certificate: ServerCertificate) => void;
 }
 
-/** Keeps a server's certificate current. What cannot be loaded is logged, and the one before is shown on. */
+/** Keeps a server's certificate current. When none can be loaded, it logs the error, and the present one stays in use. */
 export class CertificateRenewal {
   readonly #options: CertificateRenewalOptions;
   #timer: Timer | undefined;
@@ -26,7 +26,7 @@ export class CertificateRenewal {
     this.#options = options;
   }
 
-  /** Looks every hour from now on; `current` is what is shown. */
+  /** Starts to read the source every hour; `current` is the certificate in use. */
   start(current: ServerCertificate): void {
     this.#warn(current);
     this.#wait(current);

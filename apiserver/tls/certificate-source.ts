@@ -6,12 +6,12 @@ import type { CertificateSource, TlsOptions } from './tls-options.ts';
 
 export interface CertificateSourceOptions {
   readonly tls: TlsOptions;
-  /** What the server answers to, besides the loopback names. */
+  /** The server's names and addresses, besides the loopback names. */
   readonly hostNames: readonly string[];
   readonly clock: Clock;
 }
 
-/** Opens nothing yet. Throws TypeError for a host name that is none. */
+/** Makes the source of the certificate; reads no file yet. Throws TypeError for a malformed host name. */
 export function certificateSource({ tls, hostNames, clock }: CertificateSourceOptions): CertificateSource {
   if ('certFile' in tls) return new GivenCertificate(tls);
   return new AuthorityFolder({ directory: tls.directory, names: certificateNames(hostNames), clock });

@@ -40,12 +40,12 @@ describe('a certificate that is given', () => {
     );
   }
 
-  it('is shown as it is, and names no authority that it does not hold', async () => {
+  it('is used as it is, and names no authority that the file does not hold', async () => {
     expect(await load()).to.deep.equal({ ...made, ca: undefined });
     expect(await readAuthority({ certFile, keyFile })).to.equal(undefined);
   });
 
-  it('ends with the authority where the file does', async () => {
+  it('ends with the authority when the file holds it', async () => {
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).ca).to.equal(made.ca);
     expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);
@@ -57,7 +57,7 @@ describe('a certificate that is given', () => {
     expect((await load()).cert).to.equal(`${made.cert}\n${made.ca!}`);
   });
 
-  it('is refused where others can read its key; a group may read what root owns', async () => {
+  it('is refused when others can read its key; a group may read a key of root', async () => {
     for (const mode of [0o604, 0o644, 0o660]) {
       await chmod(keyFile, mode);
       expect(await problem()).to.include(`${keyFile}: others than its owner have access to this private key`);

@@ -17,10 +17,10 @@ import type { KeyAndChain } from './pem.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** Clocks of clients may be behind. */
+/** Certificates are valid from an hour before, since clocks of clients may be behind. */
 const backdateMs = 3_600_000;
 
-/** PEM, both. */
+/** A key and a certificate, both in PEM. */
 export interface Issued {
   readonly key: string;
   readonly cert: string;
@@ -31,11 +31,11 @@ export interface Validity {
   readonly untilMs: number;
 }
 
-/** An authority that signs itself: EC P-256, for server certificates and nothing below. */
+/** Makes a self-signed authority: EC P-256, for server certificates and no authorities below it. */
 export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issued> {
   const keys = await generateKeys();
   const keyId = await SubjectKeyIdentifierExtension.create(keys.publicKey);
-  // Two authorities must not bear one name: clients find the one that signed by it.
+  // Two authorities must have different names: clients find the signer by its name.
   const name = `CN=homeostat-ca-${keyId.keyId.slice(0, 12)}`;
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name,
@@ -53,11 +53,11 @@ export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issu
 }
 
 export interface ServerRequest extends Validity {
-  /** Host names and addresses. */
+  /** Host names and addresses of the server. */
   readonly names: readonly string[];
 }
 
-/** A new key, and a certificate that the authority signs for it. */
+/** Makes a new key, and a certificate for it that the authority signs. */
 export async function issueServer(authority: KeyAndChain, request: ServerRequest): Promise<Issued> {
   const { nowMs, untilMs, names } = request;
   const keys = await generateKeys();

@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** A private key, and the certificates that begin with its own. */
+/** A private key, and a chain of certificates that begins with its own. */
 export interface KeyAndChain {
   readonly key: KeyObject;
-  /** At least one. */
+  /** The certificates, at least one. */
   readonly chain: readonly [X509Certificate, ...X509Certificate[]];
 }
 
@@ -13,7 +13,7 @@ export interface PemSources {
   readonly cert: { readonly path: string; readonly text: string };
 }
 
-/** Throws Error, naming the file, when one holds something else, or the two do not belong together. */
+/** Parses a key and its certificates. Throws Error, naming the file, when one holds something else, or the two do not match. */
 export function parseKeyAndChain({ key, cert }: PemSources): KeyAndChain {
   const chain = parseCertificates(cert);
   const parsed = parseKey(key);
@@ -23,7 +23,7 @@ export function parseKeyAndChain({ key, cert }: PemSources): KeyAndChain {
   return { key: parsed, chain };
 }
 
-/** All certificates of a PEM file, in their order. Throws Error when there is none, or one is damaged. */
+/** Parses all certificates of a PEM file, in their order. Throws Error when there is none, or one is damaged. */
 export function parseCertificates({ path, text }: PemSources['cert']): KeyAndChain['chain'] {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   const certificates = blocks.map((block) => parse(path, 'certificate', () => new X509Certificate(block)));
@@ -32,7 +32,7 @@ export function parseCertificates({ path, text }: PemSources['cert']): KeyAndCha
   return [first, ...others];
 }
 
-/** An authority of its own: nothing above it has to be known. */
+/** True for a self-signed certificate, which clients can trust without another one. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
 }

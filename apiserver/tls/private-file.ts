@@ -2,7 +2,7 @@ import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** A key and a chain of certificates have some kilobytes; what is larger is something else. */
+/** Largest file that is read: a key and a chain of certificates have some kilobytes. */
 const maxBytes = 1024 * 1024;
 
 export interface PrivateFileRules {
@@ -10,7 +10,7 @@ export interface PrivateFileRules {
   readonly groupOfRoot: boolean;
 }
 
-/** Rejects with Error when the file is absent, too large, or readable by others. */
+/** Reads a private file. Rejects with Error when it is absent, too large, or readable by others. */
 export async function readPrivate(path: string, rules: PrivateFileRules = { groupOfRoot: false }): Promise<string> {
   const file = await open(path, 'r');
   try {
@@ -21,7 +21,7 @@ export async function readPrivate(path: string, rules: PrivateFileRules = { grou
   }
 }
 
-/** Rejects with Error when the file is absent or too large. */
+/** Reads a public file. Rejects with Error when it is absent or too large. */
 export async function readPublic(path: string): Promise<string> {
   const file = await open(path, 'r');
   try {
@@ -31,7 +31,7 @@ export async function readPublic(path: string): Promise<string> {
   }
 }
 
-/** Makes a file that only its owner can read, whole or not at all. Rejects with EEXIST when there is one. */
+/** Creates, atomically, a file that only its owner can read. Rejects with EEXIST when the file exists. */
 export async function createPrivate(path: string, text: string): Promise<void> {
   await aside(path, async (next) => {
     await writeDurably(next, text, 0o600);
@@ -47,7 +47,7 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
   });
 }
 
-/** A place on the same file system that no other process uses. */
+/** Calls `use` with a path on the same file system that no other process uses. */
 async function aside(path: string, use: (next: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(`${path}.new-`);
   try {

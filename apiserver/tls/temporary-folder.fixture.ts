@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const folders: string[] = [];
 
-/** A new folder, empty, until {@link removeTemporaryFolders}. */
+/** Makes a new empty folder, which lasts until {@link removeTemporaryFolders}. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-tls-'));
   folders.push(folder);

@@ -1,32 +1,32 @@
-/** Where the certificate of an HTTPS server comes from. */
+/** The source of an HTTPS server's certificate. */
 export type TlsOptions =
   | {
       /** PEM file: the server's certificate, then those between it and its authority. */
       readonly certFile: string;
-      /** PEM file of its private key, without a passphrase; readable by its owner only, or by a group where root owns it. */
+      /** PEM file of its private key, without a passphrase; readable by its owner only, or by a group when root owns it. */
       readonly keyFile: string;
     }
   | {
       /**
-       * Folder of an authority of the server's own, which is made there when the folder is absent or empty. `ca.crt` in it
-       * is what clients have to trust.
+       * Folder of the server's own authority, which the server makes when the folder is absent or empty. Clients must trust
+       * the `ca.crt` in it.
        */
       readonly directory: string;
     };
 
-/** What a server shows to its clients. */
+/** The certificate that a server presents to its clients. */
 export interface ServerCertificate {
-  /** PEM. */
+  /** The private key, in PEM. */
   readonly key: string;
   /** PEM: the certificate, then those between it and its authority. */
   readonly cert: string;
-  /** PEM of what clients have to trust; undefined where an authority that they may know already has signed. */
+  /** The certificate that clients must trust, in PEM; undefined when the signer is an authority that they may know already. */
   readonly ca: string | undefined;
-  /** When the first of cert and ca ends, by the wall clock. */
+  /** Time at which the first of cert and ca ends, by the wall clock. */
   readonly expiresMs: number;
 }
 
 export interface CertificateSource {
-  /** What to show now; the same again while that is good. Rejects with Error, which names the file and what to do. */
+  /** Returns the certificate to use now; the same one while it is good. Rejects with an Error that names the file and the remedy. */
   load(): Promise<ServerCertificate>;
 }

@@ -1,10 +1,10 @@
 import { runInTurns } from './steps.ts';
 import type { Steps } from './steps.ts';
 
-/** Work that says, where it may be put aside, how many units it has done since the last time. */
+/** Work that yields where it may pause: the number of units done since the last pause. */
 export type MeasuredWork<R> = Generator<number, R>;
 
-/** The steps of measured work: each ends once it has done so many units. */
+/** Splits measured work into steps, each of which ends once it has done the given number of units. */
 export function* stepsOf<R>(work: MeasuredWork<R>, unitsPerStep: number): Steps<R> {
   let done = 0;
   for (;;) {
@@ -22,7 +22,7 @@ export async function inTurns<R>(work: MeasuredWork<R>, unitsPerStep: number): P
   return runInTurns(stepsOf(work, unitsPerStep));
 }
 
-/** The same without a pause. */
+/** Does measured work at once, without a pause. */
 export function atOnce<R>(work: MeasuredWork<R>): R {
   for (;;) {
     const part = work.next();

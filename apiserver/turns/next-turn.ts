@@ -1,7 +1,7 @@
 import { TurnQueue } from './turn-queue.ts';
 import type { Purpose } from './turn-queue.ts';
 
-/** One for the process, as the event loop is. */
+/** The queue of the process, as there is one event loop. */
 // oxlint-disable-next-line homeostat/no-ambient-time-or-chance -- it measures the event loop's own time, whatever time a server lives in
 const turns = new TurnQueue(() => performance.now());
 

@@ -23,7 +23,7 @@ describe('sortSteps', () => {
     expect(allSteps(sortSteps([], byValue))).to.deep.equal([]);
   });
 
-  it('takes the more steps the more there is, and leaves the items as they are', () => {
+  it('takes more steps for more items, and does not change the given list', () => {
     const items = Array.from({ length: 100_000 }, (_, at): Item => [(at * 7919) % 100_000, at]);
     const before = [...items];
     const steps = sortSteps(items, byValue);

@@ -17,7 +17,7 @@ describe('runSteps', () => {
     expect(log).to.deep.equal(['a1', 'a2']);
   });
 
-  it('does the steps of long work in later turns, by turns with other work', async () => {
+  it('does the steps of long work in later turns, alternating with other work', async () => {
     const log: string[] = [];
     const all = Promise.all([runSteps(work('a', log), true), runSteps(work('b', log), true)]);
     expect(log).to.deep.equal([]);

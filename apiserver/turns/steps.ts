@@ -2,14 +2,14 @@ import { nextTurn } from './next-turn.ts';
 import type { Purpose } from './turn-queue.ts';
 
 /**
- * Work that may be put aside where it yields. Each step by itself is short. `long` says that the work takes longer than could
- * be known before: the steps that follow are done in several turns.
+ * Work that may pause where it yields. Each step by itself is short. A step yields `long` when the work turns out to take long:
+ * the following steps are done in several turns.
  */
 export type Steps<R> = Generator<'long' | undefined, R, undefined>;
 
 /**
- * Does the steps of a request: all at once, until one says that they are long; or, with `isLong`, in several turns of the event
- * loop.
+ * Does the steps of a request: all at once until one yields `long`; with `isLong`, in several turns of the event loop from the
+ * beginning.
  */
 export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
   if (isLong) return byTurns(steps, 'request');
@@ -34,7 +34,7 @@ export function* oneStep<R>(step: () => R): Steps<R> {
   return step();
 }
 
-/** What follows a value; at once where that is there already. */
+/** Calls `follow` with a value; at once when the value is no promise. */
 export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(follow) : follow(value);
 }

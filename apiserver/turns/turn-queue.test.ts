@@ -28,7 +28,7 @@ describe('TurnQueue', () => {
     }
   }
 
-  /** What is done in each turn of the event loop, until all is. */
+  /** Returns the steps that are done in each turn of the event loop, until all work is done. */
   async function turnsOf(works: readonly Promise<void>[]): Promise<string[]> {
     let isOver = false;
     const mark = (): void => {
@@ -55,7 +55,7 @@ describe('TurnQueue', () => {
     expect(turns).to.deep.equal('abcabcabc'.split(''));
   });
 
-  it('counts the whole of a step that goes on behind several promises', async () => {
+  it('counts all of a step that continues after several promises', async () => {
     const deep = async (name: string): Promise<void> => {
       await (async () => (async () => queue.next('request'))())();
       await Promise.resolve();

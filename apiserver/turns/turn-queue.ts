@@ -1,7 +1,7 @@
 /** What work is for: a request whose client waits for it, or the server's own upkeep. */
 export type Purpose = 'request' | 'background';
 
-/** Steps are resumed in one turn of the event loop until they have taken so long. */
+/** Time for which steps are resumed in one turn of the event loop. */
 const msPerTurn = 5;
 
 interface Lane {
@@ -13,7 +13,7 @@ interface Lane {
 /**
  * Shares the event loop among pieces of long work. A turn resumes them in the order in which they came, until 5 ms are used: one
  * step a turn would make each of many large writes wait for the steps of all others, and longer turns would delay small
- * requests. Where requests and background work both wait, each gets half of the time, so that neither starves the other.
+ * requests. When requests and background work both wait, each gets half of the time, so that neither starves the other.
  */
 export class TurnQueue {
   readonly #nowMs: () => number;
@@ -35,7 +35,7 @@ export class TurnQueue {
     return new Promise((resolve) => {
       const { request, background } = this.#lanes;
       const lane = this.#lanes[purpose];
-      // Time that nobody asked for is not saved up.
+      // Unused time is not saved up.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         lane.usedMs = Math.max(request.usedMs, background.usedMs);
       }

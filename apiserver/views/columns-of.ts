@@ -3,7 +3,7 @@ import { eventKind } from '../builtin/event-kinds.ts';
 import { columnsOfEvents } from './event-columns.ts';
 import { declaredColumns, defaultColumns, TableColumns } from './table-columns.ts';
 
-/** The columns of a model: Name and what it declares, or Name and Age; those of events are Kubernetes'. */
+/** Returns the columns of a model: Name and those that it declares, or Name and Age. Events have Kubernetes' columns. */
 export function columnsOf(model: ModelDescriptor): TableColumns {
   const { group, kind, printerColumns } = model;
   if (group === eventKind.group && kind === eventKind.kind) return new TableColumns(columnsOfEvents);

@@ -1,6 +1,6 @@
 import type { ColumnDefinition, Column } from './table-columns.ts';
 
-/** What is read of an event; nothing is taken for granted, since it comes from the database. */
+/** The fields of an event that the columns read; any may have a wrong type, since the event comes from the database. */
 interface EventFields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly involvedObject?: { readonly kind?: string; readonly name?: string; readonly fieldPath?: string };
@@ -56,7 +56,7 @@ const eventColumns: readonly EventColumn[] = [
   },
 ];
 
-/** The columns that Kubernetes shows of `v1 Event`: no name in front. */
+/** The columns that Kubernetes shows for `v1 Event`, without the name in front. */
 export const columnsOfEvents: readonly Column[] = eventColumns.map(
   ({ name, description, read, type = 'string', format = '', priority = 0 }) => ({
     definition: { name, type, format, description, priority },

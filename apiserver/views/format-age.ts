@@ -1,5 +1,5 @@
 /**
- * A duration as kubectl shows it, with at most two units, the second one only while it tells something: `45s`, `3m20s`,
+ * Formats a duration as kubectl does, with at most two units, the second one only while it matters: `45s`, `3m20s`,
  * `25m`, `7h5m`, `30h`, `4d3h`, `90d`, `2y20d`, `9y`. In milliseconds; up to a second below zero is `0s` (clocks differ), anything
  * less `<invalid>`.
  */

@@ -1,6 +1,6 @@
 import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-view.ts';
 
-/** PartialObjectMetadata: the metadata of objects, and nothing else. */
+/** The view PartialObjectMetadata: only the metadata of objects. */
 export class MetadataView implements ObjectView {
   readonly #version: MetaVersion;
 
@@ -24,7 +24,7 @@ export class MetadataView implements ObjectView {
   }
 }
 
-/** A PartialObjectMetadata as JSON. */
+/** Returns a PartialObjectMetadata as JSON. */
 export function formatMetadata(version: MetaVersion, metadata: object): string {
   return JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata });
 }

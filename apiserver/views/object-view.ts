@@ -1,4 +1,4 @@
-/** All of a list but its objects. */
+/** A list without its objects. */
 export interface ListEnvelope {
   readonly apiVersion: string;
   readonly kind: string;
@@ -7,20 +7,20 @@ export interface ListEnvelope {
 
 /** A list in another form. */
 export interface ListView {
-  /** All fields but that of the items. */
+  /** All fields except `items`. */
   readonly head: object;
   readonly field: 'items' | 'rows';
-  /** An item, of its object. */
+  /** Returns the item for an object. */
   readonly itemOf: (object: Buffer) => Buffer;
 }
 
-/** Version of `meta.k8s.io`, the group of Kubernetes' own views. */
+/** A version of `meta.k8s.io`, the group of Kubernetes' views. */
 export type MetaVersion = 'v1' | 'v1beta1';
 
-/** Another form that a client asks for objects in (`as=` of its Accept header). All bytes are JSON. */
+/** A form of objects that a client requests (`as=` in its Accept header). All bytes are JSON. */
 export interface ObjectView {
   ofObject(object: Buffer): Buffer;
   ofList(envelope: ListEnvelope): ListView;
-  /** The objects of one watch, in their order; bookmarks too. */
+  /** Returns a function that shows the objects of one watch in their order, bookmarks, too. */
   ofEvents(): (object: Buffer) => Buffer;
 }

@@ -14,7 +14,7 @@ export interface ColumnDefinition {
   readonly priority: number;
 }
 
-/** What a table needs of an object; bookmarks have no name. */
+/** The parts of an object that a table needs; bookmarks have no name. */
 export interface RowSource {
   readonly metadata: { readonly name?: string; readonly resourceVersion?: string };
 }
@@ -34,7 +34,7 @@ const ageColumn: PrinterColumn = {
   description: 'Time since the creation.',
 };
 
-/** A column with what stands under it. */
+/** A column, and the way to read its cells. */
 export interface Column {
   readonly definition: ColumnDefinition;
   readonly read: (object: RowSource) => unknown;
@@ -42,7 +42,7 @@ export interface Column {
 
 const firstColumn: Column = { definition: nameColumn, read: ({ metadata }) => metadata.name ?? '' };
 
-/** Name, and the columns that are declared. */
+/** Returns Name, and the declared columns. */
 export function declaredColumns(columns: readonly PrinterColumn[]): TableColumns {
   return new TableColumns([firstColumn, ...columns.map(declaredColumn)]);
 }
@@ -55,7 +55,7 @@ function declaredColumn(column: PrinterColumn): Column {
 /** Name and Age, for models that declare none. */
 export const defaultColumns: readonly PrinterColumn[] = [ageColumn];
 
-/** Columns, and the cells of an object under them. */
+/** The columns of a table, which compute the cells of an object. */
 export class TableColumns {
   readonly definitions: readonly ColumnDefinition[];
   readonly #columns: readonly Column[];
@@ -65,7 +65,7 @@ export class TableColumns {
     this.#columns = columns;
   }
 
-  /** `nowMs`: what ages count to. */
+  /** Returns the cells of an object; ages are those at `nowMs`. */
   cellsOf(object: RowSource, nowMs: number): readonly Cell[] {
     return this.#columns.map(({ definition, read }) => cellOf(definition.type, read(object), nowMs));
   }
@@ -76,7 +76,7 @@ function definitionOf(column: PrinterColumn): ColumnDefinition {
   return { name, type, format, description, priority };
 }
 
-/** A value under a column of the type; null where it is of another one. */
+/** Returns the cell of a value in a column of this type; null when the value has another type. */
 export function cellOf(type: PrinterColumn['type'], value: unknown, nowMs: number): Cell {
   switch (type) {
     case 'integer':
@@ -92,7 +92,7 @@ export function cellOf(type: PrinterColumn['type'], value: unknown, nowMs: numbe
   }
 }
 
-// Date.parse reads much else, and takes a time without its zone for a local one.
+// Date.parse accepts many other formats, and reads a time without a zone as local time.
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
 
 function ageSince(date: string, nowMs: number): string {

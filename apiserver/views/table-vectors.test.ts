@@ -21,7 +21,7 @@ interface CellCase {
 }
 
 describe('table-cells.json, as the real server fills cells', () => {
-  // When the cases were recorded.
+  // The time at which the cases were recorded.
   const nowMs = Date.parse('2026-11-21T06:30:23Z');
   // The recorded function empties these two, but the real server never calls it for text: it prints the value, as the cases
   // of table-convert.json show (a list as JSON).
@@ -43,7 +43,7 @@ describe('table-cells.json, as the real server fills cells', () => {
     });
   }
 
-  it('has a type that no column can have here: the registration refuses it', () => {
+  it('has a type that registration refuses for columns', () => {
     const unknown = cases.filter(({ columnType }) => columnType === 'unknown');
     expect(unknown).not.to.have.length(0);
     for (const { columnType } of unknown) {

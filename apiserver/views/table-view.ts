@@ -2,7 +2,7 @@ import { formatMetadata } from './metadata-view.ts';
 import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-view.ts';
 import type { RowSource, TableColumns } from './table-columns.ts';
 
-/** What stands in a row beside its cells; the default is Metadata. */
+/** The object that a row has beside its cells; the default is Metadata. */
 export const includedObjects = ['Metadata', 'Object', 'None'] as const;
 
 export type IncludedObject = (typeof includedObjects)[number];
@@ -11,11 +11,11 @@ export interface TableViewOptions {
   readonly columns: TableColumns;
   readonly version: MetaVersion;
   readonly includeObject: IncludedObject;
-  /** Wall clock, in milliseconds since 1970: what ages count to. */
+  /** The wall clock, in milliseconds since 1970, from which ages are computed. */
   readonly now: () => number;
 }
 
-/** A Table: a row for each object, cells by the columns of the model. */
+/** The view Table: a row for each object, with cells by the columns of the model. */
 export class TableView implements ObjectView {
   readonly #options: TableViewOptions;
 
@@ -35,7 +35,7 @@ export class TableView implements ObjectView {
     };
   }
 
-  /** Only the first event has the columns. */
+  /** Returns the form of events; only the first event has the columns. */
   ofEvents(): (object: Buffer) => Buffer {
     let isFirst = true;
     return (object) => {

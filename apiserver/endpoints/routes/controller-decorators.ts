@@ -7,8 +7,9 @@ import type { ServerRequest } from './server-request.ts';
 export type ControllerDecorator = (value: AnyClass, context: ClassDecoratorContext) => void;
 
 /**
- * Decorates a method that answers requests: of a ServerRequest, for TC39 decorators know no parameters of their own. What
- * it answers is sent as JSON (200), `undefined` as 204, a ServerResponse or the platform's Response as it is.
+ * Decorates a method that handles requests. Its one parameter is a ServerRequest, since TC39 decorators cannot decorate
+ * parameters. The server sends the returned value as JSON (200), `undefined` as 204, and a ServerResponse or the platform's
+ * Response as it is.
  */
 export type MappingDecorator = (
   // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whichever class bears the method
@@ -16,28 +17,28 @@ export type MappingDecorator = (
   context: ClassMethodDecoratorContext,
 ) => void;
 
-/** Declares a class of request methods (spec 4.3). It needs {@link ApiVersion} as well, or it is ignored. */
+/** Declares a controller: a class whose methods handle requests (spec 4.3). The server ignores it without {@link ApiVersion}. */
 export function RestController(): ControllerDecorator {
   return (_value, context) => {
     ofClass(context, 'RestController').isController = true;
   };
 }
 
-/** The path that all methods of a controller are below. */
+/** Sets the path under which all methods of a controller are mapped. */
 export function RequestMapping(path: string): ControllerDecorator {
   return (_value, context) => {
     ofClass(context, 'RequestMapping').mapping = path;
   };
 }
 
-/** Where a controller is served: `<group>/<version>`, in revision 2.9 the version alone (spec 4.3). Checked when the plugin starts. */
+/** Sets the group and version of a controller, `<group>/<version>`; in revision 2.9 the version alone (spec 4.3). Checked when the plugin starts. */
 export function ApiVersion(version: string): ControllerDecorator {
   return (_value, context) => {
     ofClass(context, 'ApiVersion').apiVersion = version;
   };
 }
 
-/** Maps GET, and HEAD with it. */
+/** Maps GET requests, and HEAD requests with them. */
 export function GetMapping(options: string | MappingOptions = {}): MappingDecorator {
   return mapping('GET', options);
 }

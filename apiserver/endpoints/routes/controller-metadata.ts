@@ -1,14 +1,14 @@
-// To import it defines it, which Node 20 needs before a decorated class runs.
+// The import defines Symbol.metadata, which Node 20 needs before a decorated class runs.
 import { metadataSymbol } from '@homeostat/controller-runtime/api';
 import type { RouteMethod, RouteOptions } from './router.ts';
 
-/** What a mapping decorator says about a method. */
+/** The options of a mapping decorator. */
 export interface MappingOptions extends RouteOptions {
-  /** Relative to the controller's; default none. */
+  /** Path below that of the controller; default none. */
   readonly path?: string;
-  /** Media types that the method answers; the client must take one of them (406). Default any. */
+  /** Media types that the method returns; the client must accept one of them (406). Default any. */
   readonly accept?: string | readonly string[];
-  /** Media types that the method takes (415). Default any. */
+  /** Media types that the method accepts as body (415). Default any. */
   readonly contentType?: string | readonly string[];
 }
 
@@ -18,23 +18,23 @@ export interface MethodMapping {
   readonly options: MappingOptions;
 }
 
-/** What the decorators of one class said, its base classes not included. */
+/** The declarations of the decorators of one class, without those of its base classes. */
 export interface ControllerDeclaration {
   isController: boolean;
   apiVersion?: string;
   mapping?: string;
-  /** By name of the method, in the order of the source. */
+  /** The mappings by name of the method, in the order of the source. */
   readonly methods: Map<string, MethodMapping[]>;
 }
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
-// Of the global registry, since a plugin may bring a second copy of this package.
+// A symbol of the global registry, since a plugin may bring a second copy of this package.
 const controllerSymbol = Symbol.for('homeostat.restController');
 
 type DecoratorMetadata = Record<symbol, ControllerDeclaration | undefined>;
 
-/** The declaration that decorators of this context write to. */
+/** Returns the declaration to which the decorators of this context add. */
 export function declarationOf(context: { readonly metadata?: object }): ControllerDeclaration {
   const metadata = context.metadata as DecoratorMetadata | undefined;
   if (metadata === undefined) {
@@ -45,7 +45,7 @@ export function declarationOf(context: { readonly metadata?: object }): Controll
   return own ?? (metadata[controllerSymbol] = { isController: false, methods: new Map() });
 }
 
-/** What is declared on the class itself; undefined when it bears no decorator of a controller. */
+/** Returns the declaration of the class itself; undefined when the class has no decorator of a controller. */
 export function readDeclaration(cls: AnyClass): ControllerDeclaration | undefined {
   if (!Object.hasOwn(cls, metadataSymbol)) return undefined;
   const metadata = Reflect.get(cls, metadataSymbol) as DecoratorMetadata | null;
@@ -61,7 +61,7 @@ export function readMethods(cls: AnyClass): ReadonlyMap<string, readonly MethodM
   return methods;
 }
 
-/** The base classes first. */
+/** Returns the class and its base classes, the base classes first. */
 function ancestorsOf(cls: AnyClass): readonly AnyClass[] {
   const chain: AnyClass[] = [];
   let next: unknown = cls;

@@ -10,14 +10,14 @@ import { isServerResponse, ServerResponse } from './server-response.ts';
 /** A decorated class, or an instance of one. */
 export interface Controller {
   readonly className: string;
-  /** What `@ApiVersion` says; undefined when it is missing, and then the controller is ignored. */
+  /** The value of `@ApiVersion`; undefined when it is missing, and then the controller is ignored. */
   readonly apiVersion: string | undefined;
-  /** Makes the instance, when a class was given. @throws what its constructor throws; TypeError that names class and method. */
+  /** Returns the routes; makes the instance when a class was given. @throws what the constructor throws; TypeError that names class and method. */
   routes(): readonly RouteDefinition[];
 }
 
 /**
- * Reads what the decorators said. undefined when the value has none of them.
+ * Reads the declarations of a controller; returns undefined when the value has no decorator of a controller.
  * @throws TypeError when `@RestController` is missing.
  */
 export function readController(target: unknown): Controller | undefined {

@@ -1,7 +1,7 @@
 import type { EndpointResponse, HandlerFunction } from './router.ts';
 import type { ServerRequest } from './server-request.ts';
 
-/** Stands before a handler: answers by itself, or what `next` answers to the request or to a changed one. */
+/** Runs before a handler: returns a response of its own, or the response of `next` to the request or to a changed one. */
 export type FilterFunction = (
   request: ServerRequest,
   next: HandlerFunction,
@@ -10,16 +10,16 @@ export type FilterFunction = (
 /** Changes a request before it is handled. */
 export type BeforeFunction = (request: ServerRequest) => ServerRequest | Promise<ServerRequest>;
 
-/** Changes an answer before it is sent. */
+/** Changes a response before it is sent. */
 export type AfterFunction = (
   request: ServerRequest,
   response: EndpointResponse,
 ) => EndpointResponse | Promise<EndpointResponse>;
 
-/** Answers in place of a handler that threw or rejected. */
+/** Returns the response for a handler that threw or rejected. */
 export type ErrorFunction = (error: unknown, request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
-/** The handler behind its filters, the first of which is the outermost. Composed once, so that a request makes no closures. */
+/** Wraps a handler in its filters; the first filter is the outermost. Composed once, so that a request makes no closures. */
 export function withFilters(handler: HandlerFunction, filters: readonly FilterFunction[]): HandlerFunction {
   return filters.reduceRight<HandlerFunction>((next, filter) => (request) => filter(request, next), handler);
 }

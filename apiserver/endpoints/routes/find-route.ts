@@ -4,9 +4,9 @@ import type { Mismatch } from './predicates.ts';
 import type { HandlerFunction, RouteDefinition, RouterEntry } from './router.ts';
 import type { ServerRequest } from './server-request.ts';
 
-/** What is asked for. */
+/** A request, and the segments of its path. */
 export interface RouteQuery {
-  /** Without the variables of any route. */
+  /** The request without path variables. */
   readonly request: ServerRequest;
   readonly method: string;
   /** Segments of the whole path; see `splitPath`. */
@@ -24,7 +24,7 @@ export type RouteResult<E> =
   /** A predicate or a router function threw. */
   | { readonly kind: 'failed'; readonly entry: E; readonly error: unknown };
 
-/** The first entry that takes the request; why none does, where a path fits; undefined when none fits. */
+/** Returns the first entry that matches the request; when only paths match, the reason why none does; undefined when no path matches. */
 export function findRoute<E extends { readonly definition: RouterEntry }>(
   entries: readonly E[],
   query: RouteQuery,
@@ -49,7 +49,7 @@ export function findRoute<E extends { readonly definition: RouterEntry }>(
   return allowed.size === 0 ? undefined : { kind: 'method', allowed: [...allowed] };
 }
 
-/** HEAD is answered by the route of GET, unless one of its own stands before it. */
+/** True when the route handles the method. A GET route handles HEAD, too, unless a HEAD route precedes it. */
 function takesMethod({ method: own }: RouteDefinition, method: string): boolean {
   return own === method || (method === 'HEAD' && own === 'GET');
 }

@@ -1,7 +1,7 @@
 /** Longer headers match nothing: no client needs them. */
 const maxHeaderLength = 1024;
 
-/** True when an Accept header takes the media type: its most specific range decides (RFC 9110, 12.5.1). */
+/** True when an Accept header accepts the media type: its most specific range decides (RFC 9110, 12.5.1). */
 export function isAccepted(header: string | undefined, type: string): boolean {
   if (header === undefined || header === '' || header === '*/*' || header === type) return true;
   if (header.length > maxHeaderLength) return false;
@@ -20,14 +20,14 @@ function qualityOf(parameters: readonly string[]): number {
   return Number.isNaN(Number(text)) ? 0 : Number(text);
 }
 
-/** Media type of a Content-Type header, without parameters, lower case; '' when there is none. */
+/** Returns the media type of a Content-Type header in lower case, without parameters; '' when there is none. */
 export function mediaType(header: string | undefined): string {
   if (header === undefined) return '';
   const end = header.indexOf(';');
   return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
 }
 
-/** A media type as authors write it: lower case, type and subtype. @throws TypeError for anything else. */
+/** Checks that a media type is written as type and subtype in lower case, and returns it. @throws TypeError otherwise. */
 export function checkMediaType(type: string): string {
   const lower = typeof type === 'string' ? type.toLowerCase() : '';
   if (!/^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/.test(lower))

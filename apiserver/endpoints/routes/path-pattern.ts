@@ -4,7 +4,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 export type PatternSegment =
   { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'variable'; readonly name: string };
 
-/** Longest path that is looked at. */
+/** Longest path that can match, in characters. */
 const maxPathLength = 2048;
 
 const literalPattern = /^[A-Za-z0-9._~!$&'()+,;=@-]+$/;
@@ -12,7 +12,7 @@ const variablePattern = /^:[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
  * Reads a path such as `/persons/:name/greeting`; '' and '/' are no segments.
- * @throws TypeError that quotes the path and says what is wrong with it.
+ * @throws TypeError that quotes the path and names the mistake.
  */
 export function parsePattern(path: string): readonly PatternSegment[] {
   if (typeof path !== 'string') throw new TypeError('the path of a route must be a text such as /persons/:name');
@@ -36,7 +36,7 @@ function parseSegment(text: string, path: string): PatternSegment {
   );
 }
 
-/** Refuses a variable that stands twice in a path, which nesting can bring about. */
+/** Refuses a variable that occurs twice in a path, which can happen by nesting. */
 export function checkVariables(segments: readonly PatternSegment[]): void {
   const names = segments.flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -48,14 +48,14 @@ export function formatPattern(segments: readonly PatternSegment[]): string {
   return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : `{${segment.name}}`}`).join('');
 }
 
-/** Equal for paths that match the same requests. */
+/** Returns a key that is equal for patterns that match the same requests. */
 export function patternKey(segments: readonly PatternSegment[]): string {
   return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : '{}'}`).join('');
 }
 
 /**
- * The segments of a request's path, each percent-decoded once. undefined when nobody's route can match: an empty segment
- * inside, or too long. One trailing slash is ignored (objects-and-http "Endpoints").
+ * Returns the segments of a request's path, each percent-decoded once; undefined when no route can match, because a segment
+ * is empty or the path too long. One trailing slash is ignored (objects-and-http "Endpoints").
  * @throws ApiError BadRequest for bytes that are no percent-encoded UTF-8.
  */
 export function splitPath(path: string): readonly string[] | undefined {
@@ -74,7 +74,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Whether a path's segments, from `offset` on, begin as the pattern says; equal in number is the caller's to know. */
+/** True when the segments of a path, from `offset` on, match those of the pattern. The caller compares their numbers. */
 export function matchesPattern(
   pattern: readonly PatternSegment[],
   segments: readonly string[],
@@ -87,7 +87,7 @@ export function matchesPattern(
   return segments.length >= offset + pattern.length;
 }
 
-/** The variables of a path that matches. Frozen, without a prototype: names are the author's, values the client's. */
+/** Returns the variables of a matching path. Frozen, without a prototype: the names come from the author, the values from the client. */
 export function variablesOf(
   pattern: readonly PatternSegment[],
   segments: readonly string[],

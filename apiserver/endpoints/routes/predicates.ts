@@ -1,26 +1,26 @@
 import { checkMediaType, isAccepted, mediaType } from './media-type.ts';
 import type { ServerRequest } from './server-request.ts';
 
-/** Why a request is not a route's, and what it should have been; the answer when no other route takes it. */
+/** Why a route does not match a request, and what it expects; the client gets it when no other route matches. */
 export interface Mismatch {
   readonly reason: 'NotAcceptable' | 'UnsupportedMediaType' | 'NotFound';
-  /** Media types that would do. */
+  /** Media types that the route accepts or returns. */
   readonly types: readonly string[];
 }
 
 /** A condition of a route beside its method and path. Immutable. */
 export interface RequestPredicate {
-  /** undefined when the request is the route's. */
+  /** Returns undefined when the condition holds. */
   mismatch(request: ServerRequest): Mismatch | undefined;
-  /** Both must hold. */
+  /** Returns a predicate that holds when both do. */
   and(other: RequestPredicate): RequestPredicate;
-  /** One must hold. */
+  /** Returns a predicate that holds when one of both does. */
   or(other: RequestPredicate): RequestPredicate;
-  /** It must not hold; a request that it refuses then is not found. */
+  /** Returns a predicate that holds when this one does not. A request that it refuses gets a 404. */
   negate(): RequestPredicate;
 }
 
-/** Holds when the client takes one of these media types; else 406, when nothing but this stands against the route. */
+/** Holds when the client accepts one of these media types. Otherwise the client gets a 406, if the route matches in all else. */
 export function accept(...types: readonly string[]): RequestPredicate {
   const known = checkedTypes('accept', types);
   const refusal: Mismatch = Object.freeze({ reason: 'NotAcceptable', types: known });
@@ -30,7 +30,7 @@ export function accept(...types: readonly string[]): RequestPredicate {
   });
 }
 
-/** Holds when the body is of one of these media types; else 415, when nothing but this stands against the route. */
+/** Holds when the body has one of these media types. Otherwise the client gets a 415, if the route matches in all else. */
 export function contentType(...types: readonly string[]): RequestPredicate {
   const known = checkedTypes('contentType', types);
   const refusal: Mismatch = Object.freeze({ reason: 'UnsupportedMediaType', types: known });
@@ -39,7 +39,7 @@ export function contentType(...types: readonly string[]): RequestPredicate {
   );
 }
 
-/** Holds when the function answers true; the route is not found otherwise. Synchronous. */
+/** Holds when the function returns true; the route does not match otherwise. The function is synchronous. */
 export function predicate(holds: (request: ServerRequest) => boolean): RequestPredicate {
   if (typeof holds !== 'function') throw new TypeError('predicate takes a function of the request');
   return createPredicate((request) => {

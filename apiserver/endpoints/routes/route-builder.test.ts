@@ -14,7 +14,7 @@ const says =
   () =>
     ServerResponse.ok().text(text);
 
-/** What a router answers as text; undefined when it answers nothing. */
+/** Returns the response of a router as text; undefined when no route matches. */
 async function ask(router: RouterFunction, path: string, method = 'GET', headers = {}): Promise<string | undefined> {
   const request = fakeRequest({ method, path: base + path, headers });
   const response = await router(request)?.(request);
@@ -31,7 +31,7 @@ describe('a router', () => {
     expect(router(fakeRequest({ path: `${base}/a`, method: 'PUT' }))).to.equal(undefined);
   });
 
-  it('lets the first that matches answer', async () => {
+  it('calls the first handler that matches', async () => {
     const router = route('api.example.com/v1')
       .GET(
         '/:any',
@@ -52,7 +52,7 @@ describe('a router', () => {
     expect(await ask(router, '/persons/ann/greeting')).to.equal('ann,greeting');
   });
 
-  it('is made of others: nested, added, and functions of the author', async () => {
+  it('is composed of nested routes, other routers and functions of the author', async () => {
     const part = route().GET('/part', says('part')).build();
     const own: RouterFunction = (request) => (request.path.endsWith('/own') ? says('own') : undefined);
     const router = route('api.example.com/v1')
@@ -98,7 +98,7 @@ describe('the filters of a router', () => {
       return response;
     };
 
-  it('stand before all routes of their builder, the first outermost, those of a nested one inside', async () => {
+  it('run before all routes of their builder, the first outermost, those of a nested builder inside', async () => {
     const log: string[] = [];
     const router = route('api.example.com/v1')
       .GET('/a', says('a'))
@@ -112,7 +112,7 @@ describe('the filters of a router', () => {
     expect(log).to.deep.equal(['> first', '> second', '> inner', '< inner', '< second', '< first']);
   });
 
-  it('change the request before and the answer after', async () => {
+  it('change the request before and the response after', async () => {
     const router = route('api.example.com/v1')
       .GET('/a', (request) => ServerResponse.ok().text(`hello ${String(request.attributes['user'])}`))
       .before((request) => request.withAttributes({ user: 'ann' }))
@@ -126,7 +126,7 @@ describe('the filters of a router', () => {
     expect(await ask(plain, '/a')).to.equal('hello ann');
   });
 
-  it('answer errors, thrown or rejected, that they pick', async () => {
+  it('return the response for the errors, thrown or rejected, that they select', async () => {
     const failing = (work: HandlerFunction): RouterFunction =>
       route('api.example.com/v1')
         .GET('/a', work)
@@ -158,7 +158,7 @@ describe('predicates', () => {
   const reason = (headers: Readonly<Record<string, string>>, of: typeof json): string | undefined =>
     of.mismatch(fakeRequest({ headers }))?.reason;
 
-  it('say why a request is not the route’s', () => {
+  it('say why a route does not match', () => {
     expect(reason({ accept: 'text/html' }, json)).to.equal('NotAcceptable');
     expect(reason({ accept: '*/*' }, json)).to.equal(undefined);
     expect(reason({ 'content-type': 'text/plain' }, xml)).to.equal('UnsupportedMediaType');
@@ -166,7 +166,7 @@ describe('predicates', () => {
     expect(reason({}, never)).to.equal('NotFound');
   });
 
-  it('hold together by and, one of them by or, and turned around by negate', () => {
+  it('are combined by and and or, and inverted by negate', () => {
     expect(reason({}, always.and(json))).to.equal(undefined);
     expect(reason({ accept: 'text/html' }, json.and(always))).to.equal('NotAcceptable');
     expect(reason({ accept: 'text/html' }, json.and(never))).to.equal('NotFound');
@@ -178,7 +178,7 @@ describe('predicates', () => {
     expect(reason({}, json.negate())).to.equal('NotFound');
   });
 
-  it('are refused without a media type, and when they answer no boolean', () => {
+  it('are refused without a media type, and when they return no boolean', () => {
     expect(() => accept()).to.throw(TypeError);
     expect(() => contentType('json')).to.throw(TypeError, '"json"');
     expect(() => reason({}, predicate((async () => true) as never))).to.throw(TypeError, 'true or false');

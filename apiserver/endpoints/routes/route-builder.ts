@@ -8,25 +8,26 @@ import { createRouter, definitionOf } from './router.ts';
 import type { HandlerFunction, RouteMethod, RouteOptions, RouterEntry, RouterFunction } from './router.ts';
 import type { ServerRequest } from './server-request.ts';
 
-/** What follows the path of a route: a condition or none, the handler, and what documents say. */
+/** The arguments after the path of a route: an optional condition, the handler, and the options. */
 export type RouteArguments =
   | readonly [handler: HandlerFunction, options?: RouteOptions]
   | readonly [predicate: RequestPredicate, handler: HandlerFunction, options?: RouteOptions];
 
-/** Segments before those of a router's routes: apis, group, version. */
+/** Number of segments before those of a router's routes: apis, group, version. */
 const mountLength = 3;
 
 /**
- * Begins a router. `groupVersion` is `<group>/<version>`: its routes are served under `/apis/<group>/<version>`. A router
- * without one can only be a part of another ({@link RouteBuilder.add}).
+ * Begins a router. `groupVersion` is `<group>/<version>`; the routes are served under `/apis/<group>/<version>`. A router
+ * without it can only be a part of another one ({@link RouteBuilder.add}).
  */
 export function route(groupVersion?: string): RouteBuilder {
   return new RouteBuilder(groupVersion);
 }
 
 /**
- * Collects routes (spec 4.3, functional style); the first that matches a request answers it. Filters (`filter`, `before`,
- * `after`, `onError`) stand before all routes of their builder, in the order in which they are added: the first is outermost.
+ * Collects routes (spec 4.3, functional style); the first route that matches a request handles it. Filters (`filter`,
+ * `before`, `after`, `onError`) apply to all routes of their builder, in the order in which they are added: the first is
+ * the outermost.
  */
 export class RouteBuilder {
   readonly #groupVersion: string | undefined;
@@ -37,7 +38,7 @@ export class RouteBuilder {
     this.#groupVersion = groupVersion;
   }
 
-  /** HEAD is answered as well, without the body. @throws TypeError for a path that is none; so do the other methods. */
+  /** Adds a route for GET, and for HEAD, whose response has no body. @throws TypeError for a malformed path, as the other methods do. */
   GET(path: string, ...rest: RouteArguments): this {
     return this.#route('GET', path, rest);
   }
@@ -62,7 +63,7 @@ export class RouteBuilder {
     return this.#route('DELETE', path, rest);
   }
 
-  /** Routes below a path, with filters of their own inside those of this builder. */
+  /** Adds routes below a path; their own filters run inside those of this builder. */
   nest(path: string, define: (builder: RouteBuilder) => unknown): this {
     const inner = new RouteBuilder();
     define(inner);
@@ -70,8 +71,8 @@ export class RouteBuilder {
   }
 
   /**
-   * Another router's routes, or a function that says itself what it takes. The function is not known to documents, nor
-   * are its paths checked against others: generated paths come first.
+   * Adds the routes of another router, or a function that matches requests itself. API documents do not show the function,
+   * and its paths are not checked for collisions: generated paths take precedence.
    * @throws TypeError when the router has another group or version.
    */
   add(router: RouterFunction): this {
@@ -97,7 +98,7 @@ export class RouteBuilder {
     return this.filter(afterFilter(change));
   }
 
-  /** Answers errors, all or those that a function picks, in place of the routes. Not those of predicates. */
+  /** Adds a handler for errors of the routes: for all, or for those that a function selects. It gets no errors of predicates. */
   onError(answer: ErrorFunction): this;
   onError(handles: (error: unknown) => boolean, answer: ErrorFunction): this;
   onError(first: ErrorFunction | ((error: unknown) => boolean), second?: ErrorFunction): this {
@@ -105,7 +106,7 @@ export class RouteBuilder {
     return this.filter(errorFilter(first as (error: unknown) => boolean, second));
   }
 
-  /** The router; what is added to the builder later is not part of it. */
+  /** Returns the router; routes that are added to the builder later are not part of it. */
   build(): RouterFunction {
     const groupVersion = this.#groupVersion;
     const entries = Object.freeze(this.#wrapped());
@@ -144,7 +145,7 @@ export class RouteBuilder {
   }
 }
 
-/** @throws RangeError for a deadline that is no time; `where` names the route. */
+/** Checks the deadline of a route. @throws RangeError, naming the route as `where`, for a deadline that is no time. */
 export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
   const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1;
   if (!isTime) throw new RangeError(`deadlineMs of ${where} must be a number of milliseconds above 0`);
@@ -159,7 +160,7 @@ function wrapEntry(entry: RouterEntry, filters: readonly FilterFunction[]): Rout
   return Object.freeze({ ...entry, find });
 }
 
-/** The router as a function: for those who compose routers themselves. */
+/** Returns the router as a function, which an author can call to compose routers. */
 function createFind(groupVersion: string | undefined, definitions: readonly RouterEntry[]): RouterFunction {
   const entries = definitions.map((definition) => ({ definition }));
   return (request: ServerRequest) => {

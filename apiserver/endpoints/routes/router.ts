@@ -4,22 +4,22 @@ import type { RequestPredicate } from './predicates.ts';
 import type { ServerRequest } from './server-request.ts';
 import type { ServerResponse } from './server-response.ts';
 
-/** What an answer may be: ours, or the platform's own (as `fetch` answers it). */
+/** A response: a ServerResponse, or the platform's Response (as `fetch` returns it). */
 export type EndpointResponse = ServerResponse | Response;
 
 /**
- * Answers a request. A thrown ApiError becomes its Status; anything else is a 500 without inner text, logged with plugin
- * and route.
+ * Handles a request and returns the response. A thrown ApiError is sent as its Status; any other error is a 500 that shows
+ * nothing of it, and is logged with plugin and route.
  */
 export type HandlerFunction = (request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
-/** Answers the handler of a request, or undefined when it is none of its own: then the next one is asked. Synchronous. */
+/** Returns the handler of a request; undefined when it does not match, and then the next one is asked. Synchronous. */
 export type RouterFunction = (request: ServerRequest) => HandlerFunction | undefined;
 
 /** Methods that a route may have. */
 export type RouteMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What documents say about a route, and its deadline. */
+/** Descriptions of a route for API documents, and its deadline. */
 export interface RouteOptions {
   readonly summary?: string;
   /** Schema of the JSON body. A functional handler checks it by `request.json(schema)`; for a controller's method the server does. */
@@ -28,7 +28,7 @@ export interface RouteOptions {
   readonly query?: Readonly<Record<string, JsonSchema>>;
   /** Schema of the JSON response; for API documents only. */
   readonly response?: JsonSchema;
-  /** How long the handler may take to give its response, in ms; then 504. What it streams may go on. Default 30,000. */
+  /** Milliseconds within which the handler must return its response; then the client gets a 504. A stream may go on longer. Default 30,000. */
   readonly deadlineMs?: number;
 }
 
@@ -42,7 +42,7 @@ export interface RouteDefinition {
   readonly options: RouteOptions;
 }
 
-/** A function that says itself what it matches, asked for all paths below `segments`. */
+/** A function that matches requests itself; called for all paths below `segments`. */
 interface FunctionDefinition {
   readonly kind: 'function';
   readonly segments: readonly PatternSegment[];
@@ -51,23 +51,23 @@ interface FunctionDefinition {
 
 export type RouterEntry = RouteDefinition | FunctionDefinition;
 
-/** What a router that was built consists of; the server works on this, not on the function. */
+/** The parts of a built router, with which the server works instead of the function. */
 export interface RouterDefinition {
   /** `<group>/<version>`; undefined for a router that is a part of another. */
   readonly groupVersion: string | undefined;
-  /** The first that matches answers. */
+  /** The entries in their order: the first that matches handles the request. */
   readonly entries: readonly RouterEntry[];
 }
 
-// Of the global registry, since a plugin may bring a second copy of this package.
+// A symbol of the global registry, since a plugin may bring a second copy of this package.
 const definitionSymbol: symbol = Symbol.for('homeostat.router');
 
-/** A router as {@link RouteBuilder.build} answers it: a function that can be asked, and its definition for the server. */
+/** Makes the router that {@link RouteBuilder.build} returns: a function that callers can use, with its definition for the server. */
 export function createRouter(definition: RouterDefinition, find: RouterFunction): RouterFunction {
   return Object.freeze(Object.defineProperty(find, definitionSymbol, { value: Object.freeze(definition) }));
 }
 
-/** What a built router consists of; undefined for any other value. */
+/** Returns the definition of a built router; undefined for any other value. */
 export function definitionOf(router: unknown): RouterDefinition | undefined {
   return typeof router === 'function'
     ? (Reflect.get(router, definitionSymbol) as RouterDefinition | undefined)

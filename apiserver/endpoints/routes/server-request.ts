@@ -1,52 +1,52 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 
 /**
- * A request as a handler sees it. Immutable: what it holds is frozen, what changes it answers another one. The body is
- * read once from the connection; `json`, `text` and `bytes` keep it, up to 3 MiB, so that each may be called again, while
- * `body` and `ndjson` read it piece by piece as fast as they are asked, however long it is, and once.
+ * A request as a handler sees it. Immutable: its values are frozen, and methods that change it return another request. The
+ * body is read from the connection once. `json`, `text` and `bytes` keep it, up to 3 MiB, so that each may be called again.
+ * `body` and `ndjson` read a body of any length piece by piece, at the reader's pace, and only once.
  */
 export interface ServerRequest {
   /** Upper case. */
   readonly method: string;
   /** The path as the client sent it: percent-encoded, without the query. */
   readonly path: string;
-  /** By lower-case name. A repeated header's values are joined by commas (`set-cookie` is none of requests). */
+  /** The headers by lower-case name. Values of a repeated header are joined by commas (requests have no `set-cookie`). */
   readonly headers: Readonly<Record<string, string>>;
   /** The variables of the route's path, each percent-decoded once. */
   readonly pathVariables: Readonly<Record<string, string>>;
-  /** What filters noted; see `withAttributes`. */
+  /** Values that filters have added; see `withAttributes`. */
   readonly attributes: Readonly<Record<string, unknown>>;
   /** Aborts when the client hangs up, the deadline passes, or the plugin or the server stops. */
   readonly signal: AbortSignal;
-  /** Address of the other end of the connection; absent when that is gone. */
+  /** Address of the client's end of the connection; absent once the connection is closed. */
   readonly remoteAddress: string | undefined;
-  /** The body as it arrives. A slow reader slows the client. @throws TypeError when the body was read already; ApiError 415 when it is compressed. */
+  /** The body as it arrives. A slow reader slows the client. @throws TypeError when the body has been read; ApiError 415 when it is compressed. */
   readonly body: AsyncIterable<Uint8Array>;
 
-  /** By name, in any case. */
+  /** Returns a header by its name, in upper or lower case. */
   header(name: string): string | undefined;
-  /** The first value of a query parameter, decoded; '' when it stands there without one. */
+  /** Returns the first value of a query parameter, decoded; '' when the parameter has no value. */
   query(name: string): string | undefined;
-  /** Every value of a query parameter, in order. */
+  /** Returns every value of a query parameter, in order. */
   queryAll(name: string): readonly string[];
-  /** @throws TypeError when the route's path has no variable of that name. */
+  /** Returns a variable of the path. @throws TypeError when the route's path has no variable of that name. */
   pathVariable(name: string): string;
 
   /**
-   * The body as JSON: no duplicate fields, at most 64 levels. With a schema (a constant: it is compiled once) the value
-   * keeps its rules. Rejects with ApiError: 400 malformed, 413 over 3 MiB, 415 another media type, 422 with every
-   * violation and its field.
+   * Reads the body as JSON, without duplicate fields and with at most 64 levels. A schema (use a constant: it is compiled
+   * once for each object) validates the value. Rejects with ApiError: 400 for malformed JSON, 413 over 3 MiB, 415 for another
+   * media type, 422 with every violation and its field.
    */
   json<T = unknown>(schema?: JsonSchema): Promise<T>;
-  /** The body as UTF-8 text. Rejects with ApiError 400, 413 or 415. */
+  /** Reads the body as UTF-8 text. Rejects with ApiError 400, 413 or 415. */
   text(): Promise<string>;
-  /** The body, decompressed; a copy of the caller's own. Rejects with ApiError 400, 413 or 415. */
+  /** Reads the body, decompressed, into a new array. Rejects with ApiError 400, 413 or 415. */
   bytes(): Promise<Uint8Array>;
-  /** The body as one JSON value a line (at most 3 MiB each), as it arrives. Throws as `json`, naming the line. */
+  /** Reads one JSON value per line (at most 3 MiB each) as the body arrives. Throws as `json` does, and names the line. */
   ndjson<T = unknown>(schema?: JsonSchema): AsyncIterable<T>;
 
-  /** The same request with these attributes as well. */
+  /** Returns a request with these attributes added. */
   withAttributes(attributes: Readonly<Record<string, unknown>>): ServerRequest;
-  /** The same request with these variables as well: what a router does when a path matches. */
+  /** Returns a request with these variables added; a router calls it when a path matches. */
   withPathVariables(variables: Readonly<Record<string, string>>): ServerRequest;
 }

@@ -21,7 +21,7 @@ describe('ServerResponse', () => {
     expect(second.statusCode).to.equal(200);
   });
 
-  it('keeps bytes and lists of its own', () => {
+  it('copies bytes and lists that it is given', () => {
     const bytes = Uint8Array.of(1, 2);
     const cookies = ['a=1'];
     const response = ServerResponse.ok().header('Set-Cookie', cookies).bytes(bytes);
@@ -31,7 +31,7 @@ describe('ServerResponse', () => {
     expect(response.headers['set-cookie']).to.deep.equal(['a=1']);
   });
 
-  it('refuses a header that would begin another one, or another message', () => {
+  it('refuses a header that would begin another header or another message', () => {
     for (const value of ['a\r\nX-Evil: 1', 'a\nb', 'a\0b', 'ä\u{1F600}'])
       expect(() => ServerResponse.ok().header('X-A', value), JSON.stringify(value)).to.throw(TypeError);
     for (const name of ['X A', 'X:', '', 'X\r\n', 'ä'])
@@ -53,7 +53,7 @@ describe('ServerResponse', () => {
       expect(() => ServerResponse.status(code)).to.throw(RangeError);
   });
 
-  it('keeps a content type that was said before', () => {
+  it('keeps a content type that was set before', () => {
     const html = ServerResponse.ok().header('Content-Type', 'text/html').text('<p>');
     expect(html.headers).to.deep.equal({ 'content-type': 'text/html' });
   });

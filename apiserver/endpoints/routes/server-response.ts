@@ -1,19 +1,19 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
-/** Pieces of an answer, made as fast as the client reads them. */
+/** Pieces of a response, produced as fast as the client reads them. */
 export type Pieces<T> = AsyncIterable<T> | Iterable<T> | ReadableStream<T>;
 
 /** One server-sent event. */
 export interface ServerEvent {
   readonly event?: string;
   readonly id?: string;
-  /** A text as it is, anything else as JSON. */
+  /** The data of the event: a text is sent as it is, any other value as JSON. */
   readonly data: unknown;
   /** Milliseconds until a browser connects again. */
   readonly retry?: number;
 }
 
-/** What stands behind the head of an answer. */
+/** The body of a response. */
 export type ResponseBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly value: unknown }
@@ -29,19 +29,19 @@ interface ResponseParts {
   readonly body: ResponseBody;
 }
 
-// Plugins may bring a second copy of this package, so instanceof does not tell; a symbol of the global registry does.
+// Plugins may bring a second copy of this package, so instanceof does not work; a symbol of the global registry does.
 const responseSymbol: symbol = Symbol.for('homeostat.serverResponse');
 
-/** The server writes these itself: a wrong one would make the next answer part of this one. */
+/** Headers that the server writes itself: a wrong one would make the next response part of this one. */
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'trailer', 'transfer-encoding', 'upgrade']);
 
 const empty: ResponseBody = Object.freeze({ kind: 'none' });
 const noHeaders: ResponseParts['headers'] = Object.freeze({});
 
-/** An answer. Immutable (frozen): each method answers another one. Made by its static methods. */
+/** A response. Immutable (frozen): each method returns another one. Its static methods make the first. */
 export class ServerResponse {
   readonly statusCode: number;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: ResponseBody;
 
@@ -52,43 +52,43 @@ export class ServerResponse {
     Object.freeze(this);
   }
 
-  /** An answer without a body. @throws RangeError unless it is a whole number from 200 to 599. */
+  /** Returns a response without a body. @throws RangeError unless the code is a whole number from 200 to 599. */
   static status(code: number): ServerResponse {
     return new ServerResponse({ statusCode: checkStatus(code), headers: noHeaders, body: empty });
   }
 
-  /** 200. */
+  /** Returns a response with status 200. */
   static ok(): ServerResponse {
     return ServerResponse.status(200);
   }
 
-  /** 201, with the address of what was created. */
+  /** Returns a response with status 201 and the address of the created resource. */
   static created(location: string): ServerResponse {
     return ServerResponse.status(201).header('location', location);
   }
 
-  /** 202. */
+  /** Returns a response with status 202. */
   static accepted(): ServerResponse {
     return ServerResponse.status(202);
   }
 
-  /** 204. */
+  /** Returns a response with status 204. */
   static noContent(): ServerResponse {
     return ServerResponse.status(204);
   }
 
-  /** 404 without a body; an ApiError NotFound that is thrown has one. */
+  /** Returns a response with status 404 and no body; throw an ApiError NotFound for one with a body. */
   static notFound(): ServerResponse {
     return ServerResponse.status(404);
   }
 
-  /** The same answer with another status. */
+  /** Returns the response with another status. */
   status(code: number): ServerResponse {
     return this.#with({ statusCode: checkStatus(code) });
   }
 
   /**
-   * The same answer with this header, in place of one of that name; a list is sent as several.
+   * Returns the response with this header, which replaces one of that name; a list is sent as several headers.
    * @throws TypeError for a name or value that HTTP does not allow, and for headers that frame the message.
    */
   header(name: string, value: string | readonly string[]): ServerResponse {
@@ -96,35 +96,36 @@ export class ServerResponse {
     return this.#with({ headers: Object.freeze({ ...this.headers, [checkHeader(name, values)]: values }) });
   }
 
-  /** A JSON body. */
+  /** Returns the response with a JSON body. */
   json(value: unknown): ServerResponse {
     return this.#withBody({ kind: 'json', value }, 'application/json');
   }
 
-  /** A body of UTF-8 text. Type: `text/plain`, unless a header said another. */
+  /** Returns the response with a body of UTF-8 text. Its type is `text/plain`, unless the response has a Content-Type. */
   text(text: string): ServerResponse {
     return this.#withBody({ kind: 'text', text }, 'text/plain; charset=utf-8');
   }
 
-  /** Type: `application/octet-stream`, unless a header said another. */
+  /** Returns the response with a binary body. Its type is `application/octet-stream`, unless the response has a Content-Type. */
   bytes(bytes: Uint8Array): ServerResponse {
     return this.#withBody({ kind: 'bytes', bytes: Uint8Array.from(bytes) }, 'application/octet-stream');
   }
 
   /**
-   * A body that is made while it is sent: the next piece is asked for once the client has taken the one before. When the
-   * client hangs up, `return()` of the iterator (`cancel()` of a ReadableStream) is called. `type` is its Content-Type, unless a header said another.
+   * Returns the response with a body that is produced while it is sent: the next piece is requested once the client has taken
+   * the one before. When the client hangs up, `return()` of the iterator (`cancel()` of a ReadableStream) is called. `type` is
+   * the Content-Type, unless the response has one.
    */
   stream(pieces: Pieces<Uint8Array | string>, type = 'application/octet-stream'): ServerResponse {
     return this.#withBody({ kind: 'stream', pieces }, type);
   }
 
-  /** One JSON value a line, as `stream`. */
+  /** Streams one JSON value per line, as `stream` does. */
   ndjson(values: Pieces<unknown>): ServerResponse {
     return this.#withBody({ kind: 'ndjson', pieces: values }, 'application/x-ndjson');
   }
 
-  /** Server-sent events, as `stream`. */
+  /** Streams server-sent events, as `stream` does. */
   sse(events: Pieces<ServerEvent>): ServerResponse {
     return this.#withBody({ kind: 'sse', pieces: events }, 'text/event-stream');
   }
@@ -143,12 +144,12 @@ export class ServerResponse {
 Object.defineProperty(ServerResponse.prototype, responseSymbol, { value: true });
 Object.freeze(ServerResponse.prototype);
 
-/** True for answers of any copy of this package. */
+/** True for responses that any copy of this package made. */
 export function isServerResponse(value: unknown): value is ServerResponse {
   return typeof value === 'object' && value !== null && Reflect.get(value, responseSymbol) === true;
 }
 
-/** Headers that the server writes itself. */
+/** True for headers that the server writes itself. */
 export function isFraming(name: string): boolean {
   return framing.has(name);
 }

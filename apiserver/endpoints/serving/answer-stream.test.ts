@@ -30,14 +30,14 @@ class HeldConnection extends EventEmitter {
     this.emit('close');
   }
 
-  /** The reader takes so many more. */
+  /** Lets the reader take this many more pieces. */
   read(pieces: number): void {
     this.takes = this.written.length + pieces;
     this.emit('drain');
   }
 }
 
-describe('an answer that is streamed', () => {
+describe('a streamed response', () => {
   let connection: HeldConnection;
   let aborted: Error[];
   let errors: unknown[];
@@ -62,7 +62,7 @@ describe('an answer that is streamed', () => {
     return stream;
   }
 
-  /** Counts what it was asked for, and knows when it was let go. */
+  /** A producer that counts its pieces and records its release. */
   function counting(count: number): { asked: number; returned: boolean; pieces: AsyncGenerator<string> } {
     const seen = { asked: 0, returned: false, pieces: undefined as unknown as AsyncGenerator<string> };
     seen.pieces = (async function* produce() {
@@ -78,7 +78,7 @@ describe('an answer that is streamed', () => {
     return seen;
   }
 
-  /** All that can happen without the reader has happened. */
+  /** Waits until everything has happened that can happen without the reader. */
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -98,7 +98,7 @@ describe('an answer that is streamed', () => {
     expect(aborted).to.deep.equal([]);
   });
 
-  it('takes sync iterables and ReadableStreams, which wait for the reader as well', async () => {
+  it('accepts sync iterables and ReadableStreams, which wait for the reader, too', async () => {
     let pulled = 0;
     const readable = new ReadableStream<string>(
       { pull: (controller) => controller.enqueue(`piece ${(pulled += 1)}`) },
@@ -114,7 +114,7 @@ describe('an answer that is streamed', () => {
     expect(connection.written).to.deep.equal(['a', 'b']);
   });
 
-  it('lets the producer go when the client hangs up', async () => {
+  it('releases the producer when the client hangs up', async () => {
     const producer = counting(100);
     start(producer.pieces);
     await turns();
@@ -140,7 +140,7 @@ describe('an answer that is streamed', () => {
     await eventually(() => cancelled);
   });
 
-  it('cuts the connection when the producer fails, so that a part is not taken for the whole', async () => {
+  it('cuts the connection when the producer fails, so that the client does not take a part for the whole', async () => {
     const failure = new Error('broken');
     connection.takes = 10;
     start(
@@ -154,7 +154,7 @@ describe('an answer that is streamed', () => {
     expect(connection.ended).to.equal(false);
   });
 
-  it('cuts the connection when a piece cannot be written, and lets the producer go', async () => {
+  it('cuts the connection and releases the producer when a piece cannot be written', async () => {
     const producer = counting(3);
     connection.takes = 10;
     start(producer.pieces, {
@@ -167,7 +167,7 @@ describe('an answer that is streamed', () => {
     expect(errors).to.have.length(1);
   });
 
-  it('is cut when it is stopped, or ended where an end is no harm', async () => {
+  it('is cut when it is stopped, or ends when its source allows an early end', async () => {
     const cut = counting(100);
     const stream = start(cut.pieces);
     await turns();

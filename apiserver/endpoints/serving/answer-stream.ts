@@ -8,9 +8,9 @@ export interface AnswerStreamParts {
   readonly source: PieceSource;
   /** Aborts the request's signal. */
   readonly abort: (reason: Error) => void;
-  /** The producer failed after the head was sent. */
+  /** Called when the producer fails after the head was sent. */
   readonly onError: (error: unknown) => void;
-  /** Nothing of it is left. */
+  /** Called once when the stream is over. */
   readonly onEnd: () => void;
 }
 
@@ -20,8 +20,8 @@ interface PieceReader {
 }
 
 /**
- * Sends pieces while they are made: asks for the next one when the connection has taken those before, so that a slow
- * reader slows the producer and nothing piles up. Ends with the producer, the client, or {@link stop}, whichever is first.
+ * Sends pieces while they are produced. It requests the next piece when the connection has taken those before, so that a slow
+ * reader slows the producer and nothing piles up. Ends with the producer, the client or {@link stop}, whichever is first.
  */
 export class AnswerStream implements Running {
   readonly #parts: AnswerStreamParts;
@@ -34,7 +34,7 @@ export class AnswerStream implements Running {
     this.#reader = readerOf(parts.source.pieces);
   }
 
-  /** Resolves when the last piece has been handed to the connection, or nobody wants any more. Never rejects. */
+  /** Resolves when the last piece has been handed to the connection, or the stream has been cancelled. Never rejects. */
   async run(): Promise<void> {
     const { outgoing } = this.#parts;
     outgoing.on('drain', this.#onDrain);
@@ -45,7 +45,7 @@ export class AnswerStream implements Running {
       await this.#copy();
       if (!this.#over) outgoing.end();
     } catch (error) {
-      // A producer that was told to stop may say so by an error.
+      // A producer that was cancelled may throw an error because of it.
       if (!this.#over) this.#fail(error);
     }
     this.#finish();
@@ -68,7 +68,7 @@ export class AnswerStream implements Running {
     }
   }
 
-  /** Resolves as well when it is over. */
+  /** Resolves when the connection takes more data, or the stream is over. */
   async #drained(): Promise<void> {
     if (this.#over) return;
     await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -77,14 +77,14 @@ export class AnswerStream implements Running {
   #fail(error: unknown): void {
     this.#cancel(error instanceof Error ? error : new Error('the answer could not be produced', { cause: error }));
     this.#parts.onError(error);
-    // The client must not take what it has for the whole.
+    // The client must not take a part for the whole.
     this.#parts.outgoing.destroy();
   }
 
   #cancel(reason: Error): void {
     this.#over = true;
     this.#parts.abort(reason);
-    // What a producer has to say about its end is of no use to anybody.
+    // An error of a cancelled producer helps nobody.
     this.#reader.cancel().catch(() => undefined);
     this.#onDrain();
   }
@@ -108,7 +108,7 @@ export class AnswerStream implements Running {
   };
 }
 
-/** Lets go of pieces that nobody will read. */
+/** Releases pieces that nobody will read. */
 export function cancelPieces(pieces: Pieces<unknown>): void {
   readerOf(pieces)
     .cancel()

@@ -7,15 +7,15 @@ import type { Pieces, ResponseBody, ServerEvent } from '../routes/server-respons
 
 type HeaderValue = string | readonly string[];
 
-/** Pieces, and how each goes out. */
+/** Pieces, and the encoding of each. */
 export interface PieceSource {
   readonly pieces: Pieces<unknown>;
   readonly encode: (piece: unknown) => Uint8Array | string;
-  /** To end early leaves the reader with what it has; else the connection is cut, so that nobody takes a part for the whole. */
+  /** True when the stream may end early without harm; else the connection is cut, so that the client does not take a part for the whole. */
   readonly mayEndEarly: boolean;
 }
 
-/** An answer that is ready to be written: nothing about it can fail any more but what is made while it is sent. */
+/** A response that is ready to be written: only pieces that are produced while it is sent can still fail. */
 export interface Answer {
   readonly statusCode: number;
   readonly headers: readonly (readonly [name: string, value: HeaderValue])[];
@@ -24,7 +24,7 @@ export interface Answer {
 
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** @throws TypeError when it is no response, or its value cannot be written as JSON. */
+/** Encodes a handler's response. @throws TypeError when it is no response, or its value cannot be written as JSON. */
 export function prepareAnswer(response: unknown, storedBytes: StoredBytes): Answer {
   if (isServerResponse(response)) {
     const { statusCode, headers, body } = response;
@@ -77,20 +77,20 @@ function jsonLine(value: unknown, storedBytes: StoredBytes): Uint8Array | string
 
 const newline = Buffer.from('\n');
 
-/** Sets the headers, but for the length of a whole body. */
+/** Sets the headers except the length of a complete body. */
 export function setHead(outgoing: Outgoing, { statusCode, headers }: Answer): void {
   outgoing.statusCode = statusCode;
-  // As for objects: what changes is not to be kept, and what is one client's not to be shared.
+  // As for objects: caches must check for changes, and must not share one client's response.
   outgoing.setHeader('Cache-Control', 'no-cache, private');
   for (const [name, value] of headers) outgoing.setHeader(name, value);
 }
 
-/** Whether pieces may follow the head. */
+/** True when pieces may follow the head. */
 export function takesBody(outgoing: Outgoing): boolean {
   return outgoing.req.method !== 'HEAD' && !isBodiless(outgoing.statusCode);
 }
 
-/** To 204, 205 and 304 there is neither a body nor a length. */
+/** True for 204, 205 and 304, which have neither a body nor a length. */
 export function isBodiless(statusCode: number): boolean {
   return bodiless.has(statusCode);
 }

@@ -7,14 +7,14 @@ import { maxBodyBytes } from '../../decode/read-body.ts';
 const newline = 10;
 
 export interface BodyLine {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly number: number;
-  /** UTF-8, not blank. */
+  /** The line in UTF-8, not blank. */
   readonly bytes: Buffer;
 }
 
 /**
- * The lines of a body that are not blank, as it arrives; holds one line at a time, and tells `hold` what it takes.
+ * Yields the lines of a body that are not blank, as it arrives. Holds one line at a time, and reports its bytes to `hold`.
  * @throws ApiError 413 for a line over 3 MiB, 400 for one that is not UTF-8; both name the line.
  */
 export async function* readLines(

@@ -3,14 +3,14 @@ import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
 import { runSteps } from '../../turns/steps.ts';
 import { Validator } from '../../schema/judge/validator.ts';
 
-/** Refuses a value that breaks the schema. Rejects with an ApiError Invalid that has every violation, at most 100. */
+/** Checks a value. Rejects with an ApiError Invalid that lists every violation of the schema, at most 100. */
 export type BodyCheck = (value: unknown) => Promise<void>;
 
 const compiled = new WeakMap<JsonSchema, BodyCheck>();
 
 /**
- * The check of a schema; compiled once for each schema object.
- * @throws Error that says why the schema cannot be used: a reference, since there are no components; a pattern that RE2 cannot hold.
+ * Returns the check of a schema; compiled once for each schema object.
+ * @throws Error that says why the schema cannot be used: it has a reference, for which there are no components, or a pattern that RE2 does not support.
  */
 export function bodyCheck(schema: JsonSchema): BodyCheck {
   const known = compiled.get(schema);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { encodeJson } from './encode-json.ts';
 
-describe('the JSON of an answer', () => {
-  // Their bytes differ from what they would be written as, so that a test sees which of the two went out.
+describe('the JSON of a response', () => {
+  // The stored bytes differ from the encoding, so that a test sees which of the two was sent.
   const one = Object.freeze({ a: 1 });
   const two = Object.freeze({ a: 2 });
   const stored = new Map<object, Buffer>([
@@ -26,7 +26,7 @@ describe('the JSON of an answer', () => {
     expect(encode([one, { ...two }, undefined, 'x'])).to.equal('[{ "a":1},{"a":2},null,"x"]');
   });
 
-  it('is that of JSON.stringify for everything else', () => {
+  it('is the output of JSON.stringify for everything else', () => {
     const values = [
       null,
       0,

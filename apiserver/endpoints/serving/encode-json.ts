@@ -1,4 +1,4 @@
-/** The JSON of an object that was read from a store and is frozen; undefined for any other. */
+/** Returns the JSON of a frozen object that was read from a store; undefined for any other object. */
 export type StoredBytes = (object: object) => Uint8Array | undefined;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -8,9 +8,8 @@ const opening = Buffer.from('[');
 const closing = Buffer.from(']');
 
 /**
- * A value as JSON. Stored objects go out as the bytes they were read from, where lists of the store have them: as the value
- * itself, as items of it, or as a field or items of a field. Without any it is a text, which node sends in one piece with
- * the head.
+ * Encodes a value as JSON. It uses the bytes of stored objects as they were read, when the value is one or a list of them, or
+ * has such a field. Returns a text when there are none: node sends it in one piece with the head.
  * @throws TypeError for what JSON cannot hold.
  */
 export function encodeJson(value: unknown, storedBytes: StoredBytes): string | Buffer {
@@ -22,13 +21,13 @@ export function encodeJson(value: unknown, storedBytes: StoredBytes): string | B
   return text;
 }
 
-/** A stored object, or a list that begins with one. */
+/** True for a stored object, and for a list that begins with one. */
 function isStored(value: unknown, storedBytes: StoredBytes): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Array.isArray(value) ? isStored(value[0], storedBytes) : storedBytes(value) !== undefined;
 }
 
-/** An object whose own fields are its JSON. */
+/** True for an object whose own fields are its JSON. */
 function isPlain(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -69,7 +68,7 @@ function piecesOfFields(fields: Fields, storedBytes: StoredBytes): readonly Uint
   return [...pieces, Buffer.from(`${text}}`)];
 }
 
-/** undefined for what JSON leaves out. */
+/** Returns undefined for values that JSON leaves out. */
 function stringify(value: unknown): string | undefined {
   return JSON.stringify(value);
 }

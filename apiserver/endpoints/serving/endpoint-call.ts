@@ -13,10 +13,10 @@ import type { ServerRequest } from '../routes/server-request.ts';
 
 const defaultDeadlineMs = 30_000;
 
-/** In place of an answer, when there is nobody to read it. */
+/** Takes the place of a response when the client is gone. */
 const gone = Symbol('gone');
 
-/** What every call needs of its surroundings. */
+/** Dependencies that all calls share. */
 export interface CallSurroundings {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -32,7 +32,7 @@ export interface EndpointCallParts {
   readonly requestId: string;
 }
 
-/** One request at a plugin's handler, until its answer has been sent. */
+/** One request to a plugin's handler, until its response has been sent. */
 export class EndpointCall implements Running {
   readonly #parts: EndpointCallParts;
   readonly #surroundings: CallSurroundings;
@@ -46,7 +46,7 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * What the handler answers, ready to be written; at once when it answers at once. undefined when the client has gone.
+   * Returns the handler's response, ready to be written; synchronously when the handler is synchronous. undefined when the client has gone.
    * @throws ApiError: the handler's own, 500 for any other error (logged), 504 past the deadline, 503 when it is stopped.
    */
   answer(): Answer | Promise<Answer | undefined> {
@@ -62,8 +62,8 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Sets the head. Pieces follow by themselves; a body that is whole is the caller's to send, '' when there is none.
-   * @throws ApiError 500 (logged) when it cannot be begun; nothing is written then.
+   * Sets the head and starts a stream of pieces. Returns a complete body for the caller to send, '' when there is none.
+   * @throws ApiError 500 (logged) when the response cannot begin; nothing is written then.
    */
   begin(answer: Answer): string | Uint8Array | undefined {
     const { outgoing } = this.#parts;
@@ -74,7 +74,7 @@ export class EndpointCall implements Running {
       this.#sendPieces(body);
       return undefined;
     } catch (error) {
-      // They are those of an answer that there will not be: an encoding of its body, a cookie.
+      // These headers belong to a response that will not be sent: an encoding of its body, a cookie.
       for (const [name] of answer.headers) outgoing.removeHeader(name);
       throw this.#failure(error);
     }
@@ -110,7 +110,7 @@ export class EndpointCall implements Running {
     const { calls } = entry.owner;
     const timer = clock.setTimeout(() => this.#expire(), this.#deadlineMs);
     const ended = new Promise<typeof gone>((resolve, reject) => (this.#end = { resolve, reject }));
-    // Made here, since an answer that is given at once needs none of this.
+    // A synchronous response does not get here, and needs none of this.
     const onClose = (): void => this.#leave();
     outgoing.on('close', onClose);
     calls.add(this);
@@ -144,14 +144,14 @@ export class EndpointCall implements Running {
     this.#giveUp(new ApiError('Timeout', message));
   }
 
-  /** Before the signal aborts: what the handler makes of that comes second. */
+  /** Ends the wait with an error, before the signal aborts: what the handler throws because of that comes second. */
   #giveUp(error: ApiError): void {
     this.#isOver = true;
     this.#end?.reject(error);
     this.#parts.source.abort(error);
   }
 
-  /** The Status that an error becomes. */
+  /** Returns the ApiError that the client gets for an error. */
   #failure(error: unknown): ApiError {
     const known = asApiError(error);
     if (known !== undefined) return known;
@@ -164,7 +164,7 @@ export class EndpointCall implements Running {
   }
 }
 
-/** Logs what went wrong with plugin and route. */
+/** Logs an error with its plugin and route. */
 export function logFailure(
   logger: Logger,
   { entry, requestId }: Pick<EndpointCallParts, 'entry' | 'requestId'>,
@@ -173,7 +173,7 @@ export function logFailure(
   logger.error({ err, plugin: entry.owner.name, route: entry.label, requestId }, message);
 }
 
-/** 500 without inner text. */
+/** Returns a 500 that shows nothing of the error but the request's id. */
 export function internalError(requestId: string): ApiError {
   return new ApiError('InternalError', `Internal error occurred; request id ${requestId}`);
 }
@@ -190,19 +190,19 @@ export function asApiError(error: unknown): ApiError | undefined {
   });
 }
 
-/** Plugins may be plain JavaScript, and a text be anything. */
+/** Checks the body of a response, since plugins may be plain JavaScript. */
 function wholeOf(body: unknown): string | Uint8Array {
   if (body === undefined) return '';
   if (typeof body === 'string' || body instanceof Uint8Array) return body;
   throw new TypeError('the body of an answer must be a text or bytes');
 }
 
-/** A stream that comes too late is never read, and its producer may hold something. */
+/** Releases a stream that comes too late: it is never read, and its producer may hold resources. */
 function releaseLate(answered: PromiseLike<unknown>, storedBytes: StoredBytes): void {
   Promise.resolve(answered)
     .then((response) => prepareAnswer(response, storedBytes))
     .then(({ body }) => (typeof body === 'object' && 'pieces' in body ? cancelPieces(body.pieces) : undefined))
-    // It was an error, or no answer at all, and nobody waits for one.
+    // Nobody waits for an error, or for a value that is no response.
     .catch(() => undefined);
 }
 

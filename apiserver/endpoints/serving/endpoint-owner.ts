@@ -1,13 +1,13 @@
 import type { EndpointRevision } from './group-rules.ts';
 
 export interface EndpointOwnerOptions {
-  /** The group that the plugin's manifest names; its endpoints are in it or below it. Absent: any that is not reserved or another's. */
+  /** The group of the plugin's manifest; its endpoints must be in it or below it. Without one, any group is allowed that is not reserved or another plugin's. */
   readonly group?: string;
   /** Default `2.15`. */
   readonly revision?: EndpointRevision;
 }
 
-/** Something of a plugin that is under way, and ends when the plugin or the server stops. */
+/** A call or stream of a plugin that ends when the plugin or the server stops. */
 export interface Running {
   stop(reason: Error): void;
 }
@@ -15,14 +15,14 @@ export interface Running {
 /** The plugin that owns endpoints: its name, and its calls and streams under way. */
 export class EndpointOwner {
   readonly name: string;
-  /** The group of its manifest. */
+  /** The group of the plugin's manifest. */
   readonly group: string | undefined;
   readonly revision: EndpointRevision;
-  /** Handlers that have not answered yet. */
+  /** Calls whose handlers have not returned a response yet. */
   readonly calls: Set<Running> = new Set();
-  /** Answers that are being streamed. */
+  /** Responses that are being streamed. */
   readonly streams: Set<Running> = new Set();
-  /** Until it is set, requests are answered with 503. */
+  /** While it is false, requests get a 503. */
   isOpen = false;
 
   constructor(name: string, { group, revision = '2.15' }: EndpointOwnerOptions) {

@@ -1,9 +1,9 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 
-/** One route of a plugin's own endpoints, as documents describe it. */
+/** One route of a plugin's endpoints, as API documents describe it. */
 export interface EndpointRoute {
   readonly method: string;
-  /** Full path, variables as {name}. */
+  /** The full path, with variables as {name}. */
   readonly path: string;
   readonly owner: string;
   readonly summary?: string;

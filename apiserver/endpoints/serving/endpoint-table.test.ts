@@ -99,7 +99,7 @@ describe('the endpoints of plugins', () => {
       expect(found('/apis/plugin.api.homeostat.internal/v1alpha1/plugins/other/apples/starting')).to.equal(undefined);
     });
 
-    it('as documents describe them, in a list that stays until something changes', () => {
+    it('as API documents describe them, in a list that is the same until something changes', () => {
       const owned = owner('apples');
       owned.add(Apples);
       const routes = table.routes();
@@ -115,7 +115,7 @@ describe('the endpoints of plugins', () => {
       expect(table.routes()).to.deep.equal([]);
     });
 
-    it('until they are taken back, and then the name is free', () => {
+    it('until they are removed, and then the name is free', () => {
       const owned = owner('apples');
       owned.add(Apples);
       expect(() => owner('apples')).to.throw('"apples" has endpoints already');
@@ -199,7 +199,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group)).to.throw('must be a domain');
     });
 
-    it('that is no other plugin’s, by its manifest or its kinds', () => {
+    it('that no other plugin has by its manifest or its kinds', () => {
       owner('other', { group: 'other.com' });
       kinds.push(person);
       for (const group of ['other.com', 'api.other.com']) expect(() => add(group)).to.throw('belongs to "other"');
@@ -228,7 +228,7 @@ describe('the endpoints of plugins', () => {
       add('people', '/people/:name');
     });
 
-    it('with a kind that comes later', () => {
+    it('with a kind that is registered later', () => {
       add('people', '/:any/greeting');
       expect(() => table.checkKind(person)).to.throw(
         'GET /apis/example.com/v1/{any}/greeting of "people" collides with the generated path /apis/example.com/v1/persons of Person',
@@ -252,7 +252,7 @@ describe('the endpoints of plugins', () => {
       second.add(router('example.com/v1', '/a/b'));
     });
 
-    it('or nothing of the endpoint is added', () => {
+    it('or no route of the endpoint is added', () => {
       kinds.push(person);
       const both = route('example.com/v1').GET('/fine', answer).GET('/persons', answer).build();
       expect(() => owner('people').add(both)).to.throw('collides');
@@ -261,7 +261,7 @@ describe('the endpoints of plugins', () => {
   });
 
   describe('made of a controller', () => {
-    it('tell class and method of a mapping that is none', () => {
+    it('name class and method of a mapping that is not valid', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Wrong {
@@ -272,7 +272,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(Wrong)).to.throw('Wrong.wrong: the path "no slash"');
     });
 
-    it('tell the route whose schema cannot be used', () => {
+    it('name the route whose schema cannot be used', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Wrong {

@@ -18,45 +18,45 @@ import type { RequestSource } from './request-source.ts';
 import { definitionOf } from '../routes/router.ts';
 import type { RouterEntry, RouterFunction } from '../routes/router.ts';
 
-/** A router that `route(…)…build()` made, a class that bears `@RestController`, or an instance of one. */
+/** A router that `route(…)…build()` made, a class with `@RestController`, or an instance of one. */
 export type Endpoint = RouterFunction | (new () => object) | object;
 
 export interface EndpointTableOptions {
   readonly serviceDomain: string;
-  /** The kinds that are registered. */
+  /** Returns the registered kinds. */
   readonly kinds: () => readonly GeneratedKind[];
   readonly logger: Logger;
 }
 
-/** The endpoints of one plugin. Requests for them are answered with 503 until they are opened. */
+/** The endpoints of one plugin. Requests to them get a 503 until they are opened. */
 export interface OwnedEndpoints {
   /**
    * Adds a router, a controller's class, or an instance of one. A controller without `@ApiVersion` is ignored, with a warning.
-   * @throws Error when it is none of these, its group is reserved or another plugin's, or a path is taken: by a kind, or
-   * by another plugin's route. Then nothing of it is added.
+   * @throws Error when the value is none of these, its group is reserved or another plugin's, or a kind or another plugin's
+   * route has one of its paths. No route is added then.
    */
   add(endpoint: Endpoint): void;
-  /** From now on requests are handled. */
+  /** Starts to handle requests. */
   open(): void;
-  /** Takes all of them back: their paths are not found any more, signals of handlers abort, streams end. */
+  /** Removes all endpoints: their paths return 404, signals of handlers abort, streams end. */
   close(): void;
 }
 
 /** The endpoints of plugins. */
 export interface Endpoints {
-  /** What a plugin adds its endpoints with. @throws Error while one of that name has them. */
+  /** Returns the interface with which a plugin adds endpoints. @throws Error while a plugin of that name has one. */
   forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
-  /** Every route with a path of its own, in the order of registration. The same array until something changes. */
+  /** Returns every route with a path of its own, in the order of registration; the same array until something changes. */
   routes(): readonly EndpointRoute[];
 }
 
-/** Entries and the group and version they go under. */
+/** Entries, and the group and version under which they are served. */
 interface Placed {
   readonly groupVersion: string;
   readonly entries: readonly RouterEntry[];
 }
 
-/** The endpoints of plugins (spec 4.3): which there are, whose they are, and which one a request is for. */
+/** Keeps the endpoints of plugins (spec 4.3) with their owners, and finds the one for a request. */
 export class EndpointTable implements Endpoints {
   readonly #options: EndpointTableOptions;
   readonly #mounts = new Map<string, Mount>();
@@ -85,7 +85,7 @@ export class EndpointTable implements Endpoints {
     return this.#routes;
   }
 
-  /** Refuses a kind one of whose generated paths is an endpoint's. @throws Error that names both. */
+  /** Refuses a kind whose generated paths collide with an endpoint. @throws Error that names both. */
   checkKind(kind: GeneratedKind): void {
     const taken = this.#mounts.get(mountKey(kind))?.entries.find((entry) => collidesWith(entry, kind));
     if (taken !== undefined) throw collision(taken, kind);
@@ -102,12 +102,12 @@ export class EndpointTable implements Endpoints {
     return findRoute(candidates, { request: new HttpRequest(source), method, segments, offset: mountLength });
   }
 
-  /** Ends answers that are being streamed: the server stops. */
+  /** Ends all streamed responses; called when the server stops. */
   stopStreams(reason: Error): void {
     for (const owner of this.#owners.values()) owner.stopStreams(reason);
   }
 
-  /** All of an endpoint, or, when anything is wrong, nothing. */
+  /** Adds all routes of an endpoint, or none when anything is wrong. */
   #add(owner: EndpointOwner, endpoint: unknown): void {
     if (this.#owners.get(owner.name) !== owner)
       throw new Error(`the endpoints of "${owner.name}" have been taken back`);
@@ -147,7 +147,7 @@ export class EndpointTable implements Endpoints {
     return { groupVersion, entries: controller.routes() };
   }
 
-  /** Revision 2.9: `/apis/plugin.api.<service domain>/<version>/plugins/<plugin>/…`. */
+  /** Returns the place in revision 2.9: `/apis/plugin.api.<service domain>/<version>/plugins/<plugin>/…`. */
   #placeBelowPlugin(owner: EndpointOwner, controller: Controller, apiVersion: string): Placed {
     const version = named(`@ApiVersion of ${controller.className}`, () => checkVersion(apiVersion));
     const prefix: readonly PatternSegment[] = [
@@ -208,7 +208,7 @@ export class EndpointTable implements Endpoints {
   }
 }
 
-/** Segments before those of the routes: apis, group, version. */
+/** Number of segments before those of the routes: apis, group, version. */
 const mountLength = 3;
 
 function mountKey({ group, version }: { readonly group: string; readonly version: string }): string {
@@ -231,7 +231,7 @@ function describe({ definition, path, owner }: MountedEntry): readonly EndpointR
   ];
 }
 
-/** A body's schema that cannot be used is told now, not at the first request. */
+/** Compiles the schema of a body, so that a mistake in it is reported now and not at the first request. */
 function checkBody({ definition, label }: MountedEntry): void {
   if (definition.kind !== 'route' || definition.options.body === undefined) return;
   const { body } = definition.options;

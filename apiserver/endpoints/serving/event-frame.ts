@@ -1,7 +1,7 @@
 import type { ServerEvent } from '../routes/server-response.ts';
 
 /**
- * One event as `text/event-stream` has it (HTML standard, 9.2).
+ * Encodes one event for `text/event-stream` (HTML standard, 9.2).
  * @throws TypeError for an id or event of several lines, and a retry that is no whole number.
  */
 export function eventFrame({ event, id, data, retry }: ServerEvent): string {

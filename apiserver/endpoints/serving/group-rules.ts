@@ -15,7 +15,7 @@ export interface GroupRules {
   readonly foreign: readonly { readonly group: string; readonly owner: string }[];
 }
 
-/** Reads `<group>/<version>`. @throws Error that says what it must be. */
+/** Reads `<group>/<version>`. @throws Error that describes the expected form. */
 export function parseGroupVersion(value: unknown): { readonly group: string; readonly version: string } {
   const [group = '', version = '', ...more] = typeof value === 'string' ? value.split('/') : [];
   if (group === '' || version === '' || more.length > 0)
@@ -24,14 +24,14 @@ export function parseGroupVersion(value: unknown): { readonly group: string; rea
   return { group, version };
 }
 
-/** The version alone, as revision 2.9 has it. @throws Error that says what it must be. */
+/** Reads a version without a group, as in revision 2.9. @throws Error that describes the expected form. */
 export function checkVersion(value: unknown): string {
   if (typeof value === 'string' && versionPattern.test(value)) return value;
   const form = typeof value === 'string' && value.includes('/') ? 'must be the version alone, and ' : '';
   throw new Error(`${quoteValue(value)} ${form}${versionRule}`);
 }
 
-/** @throws Error that names the group and whose it is. */
+/** Checks that a plugin may use a group. @throws Error that names the group and its owner. */
 export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: GroupRules): void {
   const name = quoteValue(group);
   if (!group.includes('.') || checkDnsSubdomain(group).length > 0)
@@ -46,7 +46,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** A group below another plugin's is the own one all the same, when the manifest says so. */
+/** True when the plugin's own group is below another plugin's group, which its manifest may name all the same. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }

@@ -15,7 +15,7 @@ describe('ServerRequest', () => {
     headers: { 'x-a': '1', accept: 'text/html' },
   });
 
-  it('tells method, path, headers and query', () => {
+  it('has method, path, headers and query', () => {
     expect(request.method).to.equal('POST');
     expect(request.path).to.equal('/a/b');
     expect(request.header('X-A')).to.equal('1');
@@ -47,7 +47,7 @@ describe('ServerRequest', () => {
     expect(own.attributes['user']).to.equal('x');
   });
 
-  it('answers another one with attributes, and stays as it was', () => {
+  it('returns another request with attributes, and does not change', () => {
     const first = request.withAttributes({ a: 1 });
     const second = first.withAttributes({ b: 2 });
     expect({ ...request.attributes }).to.deep.equal({});
@@ -56,7 +56,7 @@ describe('ServerRequest', () => {
     expect(second.path).to.equal('/a/b');
   });
 
-  it('has a signal that aborts, also when it is asked for late', () => {
+  it('has a signal that aborts, even when it is first read later', () => {
     const source = fakeSource();
     const early = new HttpRequest(source).signal;
     const reason = new Error('gone');
@@ -70,7 +70,7 @@ describe('ServerRequest', () => {
 });
 
 describe('a large JSON body of a request', () => {
-  it('is read where other large bodies are: by the worker', async () => {
+  it('is parsed by the worker, as other large bodies are', async () => {
     const bodies = new BodyCodec(systemClock);
     await bodies.close();
     const send = (bytes: number): Promise<unknown> => {

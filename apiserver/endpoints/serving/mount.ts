@@ -3,18 +3,18 @@ import { formatPattern, patternKey } from '../routes/path-pattern.ts';
 import type { PatternSegment } from '../routes/path-pattern.ts';
 import type { RouterEntry } from '../routes/router.ts';
 
-/** A router's entry in its place. */
+/** An entry of a router, with its full path. */
 export interface MountedEntry {
   readonly owner: EndpointOwner;
-  /** Its segments begin after group and version. */
+  /** The definition, whose segments begin after group and version. */
   readonly definition: RouterEntry;
-  /** Full path, variables as {name}. */
+  /** The full path, with variables as {name}. */
   readonly path: string;
   /** `GET /apis/…`, for messages. */
   readonly label: string;
 }
 
-/** A kind whose generated paths come first. */
+/** A kind, whose generated paths take precedence. */
 export interface GeneratedKind {
   readonly group: string;
   readonly version: string;
@@ -27,7 +27,7 @@ export interface GeneratedKind {
 export class Mount {
   readonly groupVersion: string;
   #entries: readonly MountedEntry[] = [];
-  /** Those that a path of so many segments can be of, in their order. */
+  /** The entries that a path of this many segments can match, in their order. */
   readonly #byLength = new Map<number, readonly MountedEntry[]>();
 
   constructor(groupVersion: string) {
@@ -43,7 +43,7 @@ export class Mount {
     this.#byLength.clear();
   }
 
-  /** Entries to try for a path of `length` segments after the version. Paths are bounded, and so is this. */
+  /** Returns the entries to try for a path of `length` segments after the version. The length of paths bounds the cache. */
   candidates(length: number): readonly MountedEntry[] {
     const known = this.#byLength.get(length);
     if (known !== undefined) return known;
@@ -55,19 +55,19 @@ export class Mount {
   }
 }
 
-/** An entry under a group and version. */
+/** Returns an entry under a group and version. */
 export function mountEntry(groupVersion: string, owner: EndpointOwner, definition: RouterEntry): MountedEntry {
   const path = `/apis/${groupVersion}${formatPattern(definition.segments)}`;
   const method = definition.kind === 'route' ? definition.method : 'a router function at';
   return Object.freeze({ owner, definition, path, label: `${method} ${path}` });
 }
 
-/** Segments that generated paths begin with, beside the plural. */
+/** First segments of generated paths, besides the plural. */
 const generatedWords: readonly string[] = ['namespaces', 'watch'];
 
-/** Whether a route could match `/<plural>…`, `/namespaces/…` or `/watch/…` of a kind in the same group and version. */
+/** True when a route could match `/<plural>…`, `/namespaces/…` or `/watch/…` of a kind in the same group and version. */
 export function collidesWith({ definition }: MountedEntry, { plural }: GeneratedKind): boolean {
-  // A router function without a path of its own is asked for what no generated path has taken.
+  // A router function without a path of its own is called only for paths that are not generated.
   const [first] = definition.segments;
   return first !== undefined && canBe(first, plural);
 }
@@ -76,7 +76,7 @@ function canBe(segment: PatternSegment, plural: string): boolean {
   return segment.kind === 'variable' || segment.text === plural || generatedWords.includes(segment.text);
 }
 
-/** The same for routes that take the same requests, predicates aside; undefined for router functions. */
+/** Returns a key that is equal for routes of the same requests, apart from predicates; undefined for router functions. */
 export function routeKey({ definition }: MountedEntry): string | undefined {
   return definition.kind === 'route' ? `${definition.method} ${patternKey(definition.segments)}` : undefined;
 }

@@ -6,14 +6,14 @@ import { discardRest, readBody } from '../../decode/read-body.ts';
 export interface RequestSourceParts {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
-  /** Without the question mark. */
+  /** The query without the question mark. */
   readonly queryString: string;
   readonly bodies: BodyCodec;
 }
 
-/** One request on its connection, which all of its immutable views share. Nothing is made before it is asked for. */
+/** One request on its connection, which all of its immutable views share. Its parts are made when they are first read. */
 export class RequestSource {
   readonly incoming: IncomingMessage;
   readonly path: string;
@@ -51,7 +51,7 @@ export class RequestSource {
     return this.#abort.signal;
   }
 
-  /** Aborts the signal, made or yet to be made. The first reason stays. */
+  /** Aborts the signal, even one that is made later. The first reason stays. */
   abort(reason: Error): void {
     this.#aborted ??= reason;
     this.#abort?.abort(reason);
@@ -63,24 +63,24 @@ export class RequestSource {
     return Array.isArray(value) ? value.join(', ') : undefined;
   }
 
-  /** The whole body, read once and kept. */
+  /** Returns the whole body; reads it once and keeps it. */
   bytes(): Promise<Buffer> {
     if (this.#streamed) throw new TypeError('the body is being read as a stream');
     return (this.#bytes ??= readBody({ req: this.incoming, res: this.#outgoing }, this.#bodies.memory));
   }
 
-  /** A JSON text of this request, a large one by way of the worker. @throws as {@link BodyCodec.decode} */
+  /** Parses a JSON text of this request, a large one in the worker. @throws as {@link BodyCodec.decode} */
   async parse(json: Buffer): Promise<unknown> {
     const source = await this.#bodies.decode(json, 'json', this.#outgoing);
     return source();
   }
 
-  /** Counts the bytes that are kept of a body while it is read piece by piece. @throws ApiError 503 when memory is full */
+  /** Counts the bytes of a body that are kept while it is read piece by piece. @throws ApiError 503 when memory is full */
   hold(bytes: number): void {
     this.#bodies.memory.hold(this.incoming, bytes);
   }
 
-  /** The body as it arrives, once. */
+  /** Returns the body as it arrives; can be called once. */
   stream(): AsyncIterable<Buffer> {
     if (this.#bytes !== undefined || this.#streamed) throw new TypeError('the body was read already');
     const encoding = this.header('content-encoding') ?? 'identity';
@@ -94,7 +94,7 @@ export class RequestSource {
       incoming.removeAllListeners('readable');
       discardRest(incoming);
     });
-    // To leave the loop early must not cut the connection: the answer still has to go over it.
+    // Leaving the loop early must not cut the connection: it still has to carry the response.
     return incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   }
 }

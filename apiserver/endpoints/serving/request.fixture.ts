@@ -12,7 +12,7 @@ export interface FakeRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A source without a connection. */
+/** Makes a source without a connection. */
 export function fakeSource(options: FakeRequestOptions = {}): RequestSource {
   const { method = 'GET', path = '/', queryString = '', headers = {} } = options;
   const incoming = new IncomingMessage(new Socket());
@@ -22,7 +22,7 @@ export function fakeSource(options: FakeRequestOptions = {}): RequestSource {
   return new RequestSource({ incoming, outgoing: new Outgoing(incoming), path, queryString, bodies });
 }
 
-/** A request without a connection, and so without a body. */
+/** Makes a request without a connection, and so without a body. */
 export function fakeRequest(options: FakeRequestOptions = {}): HttpRequest {
   return new HttpRequest(fakeSource(options));
 }

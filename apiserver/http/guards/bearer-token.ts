@@ -6,8 +6,8 @@ import { discardRest } from '../../decode/read-body.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';
 
 /**
- * Lets only those pass who send the token (RFC 6750); health is open to all. Everything else is the same 401, whatever
- * the path, the method or the body, of which nothing is kept.
+ * Accepts only requests with the token (RFC 6750); health checks need none. Every other request gets the same 401,
+ * whatever its path, method or body, and nothing of it is kept.
  */
 export function bearerToken(token: string, refusals: RefusalLog): Middleware {
   const isExpected = tokenCheck(token);

@@ -2,20 +2,23 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 const minTokenLength = 16;
 
-/** The header that carries it has to fit into the 16 KiB that all headers have. */
+/** The Authorization header has to fit into the 16 KiB of all headers. */
 const maxTokenLength = 1024;
 
-/** What is wrong with a token: 16 to 1,024 printable ASCII characters, no space. Never repeats it. */
+/**
+ * The problems of a token, which needs 16 to 1,024 printable ASCII characters and no space. Messages never contain the
+ * token.
+ */
 export function checkToken(token: string): readonly string[] {
   const isFit = token.length >= minTokenLength && token.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(token);
   if (isFit) return [];
   return [`must be ${minTokenLength} to ${maxTokenLength} printable ASCII characters, without spaces`];
 }
 
-/** Whether what is sent is the token. */
+/** Returns a function that compares a sent token with the expected one. */
 export function tokenCheck(token: string): (sent: string) => boolean {
   const expected = digest(token);
-  // Digests have one length, so that how long the comparison takes says nothing of the token, its length included.
+  // Digests have equal lengths, so the time of the comparison reveals neither the token nor its length.
   return (sent) => timingSafeEqual(digest(sent), expected);
 }
 

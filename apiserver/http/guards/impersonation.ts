@@ -3,12 +3,12 @@ import type { Middleware } from 'koa';
 import { discardRest } from '../../decode/read-body.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
 
-/** Node gives the names of headers in lower case. */
+/** Node gives header names in lower case. */
 const prefix = 'impersonate-';
 
 /**
- * Refuses requests that ask to be judged as another user (403), as `kubectl --as` sends them. A client that sends such headers
- * expects fewer rights than its own: a server that ignores them gives it too many.
+ * Refuses requests that ask to run as another user (403), as `kubectl --as` sends them. A client that sends these
+ * headers expects fewer rights than its own: a server that ignores them grants too many.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 export function refuseImpersonation(): Middleware {
@@ -25,7 +25,7 @@ export function refuseImpersonation(): Middleware {
   };
 }
 
-/** `Impersonate-User`, as the documents of Kubernetes write it. */
+/** The header's name as the documentation of Kubernetes writes it: `Impersonate-User`. */
 function header(name: string): string {
   return name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }

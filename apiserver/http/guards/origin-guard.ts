@@ -8,10 +8,10 @@ import type { TrustedProxies } from '../request/trusted-proxies.ts';
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** A name or an address, in brackets if it is one of IPv6, and perhaps a port (RFC 9110, 7.2). */
+/** A name, or an address (IPv6 in brackets), with an optional port (RFC 9110, 7.2). */
 const hostForm = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?$/i;
 
-/** A client may write one name in many ways, with 65,536 ports. */
+/** The size of the cache. A client may write one name in many ways, with 65,536 ports. */
 const maxKeptHeaders = 100;
 
 export interface OriginGuardParts {
@@ -21,8 +21,8 @@ export interface OriginGuardParts {
 }
 
 /**
- * Answers only to Host names it knows, and refuses writes that another site's page sends: a page in someone's browser
- * must not be able to write to 127.0.0.1, nor read from it by rebinding a name (403).
+ * Responds only to known Host names, and refuses writes sent by another site's page: a page in a user's browser must
+ * not be able to write to 127.0.0.1, nor to read from it by DNS rebinding (403).
  */
 export function originGuard({ hostNames, proxies, refusals }: OriginGuardParts): Middleware {
   const known = new KnownHosts(hostNames);
@@ -37,7 +37,7 @@ export function originGuard({ hostNames, proxies, refusals }: OriginGuardParts):
   };
 }
 
-/** @throws ApiError BadRequest when the host is not told, told twice, or is none. */
+/** @throws ApiError BadRequest when the host is missing, invalid, or given twice. */
 function problemOfHost({ headers, rawHeaders }: IncomingMessage, known: KnownHosts): string | undefined {
   const { host = '' } = headers;
   const isKnown = known.has(host);
@@ -52,14 +52,14 @@ function problemOfHost({ headers, rawHeaders }: IncomingMessage, known: KnownHos
 /** The host names of a server. */
 class KnownHosts {
   readonly #names: ReadonlySet<string>;
-  /** Headers that were found to name one of them: to parse each again would cost a GET 1 %. */
+  /** Known headers that name one of them: parsing each again would cost a GET 1 %. */
   readonly #headers = new Set<string>();
 
   constructor(hostNames: readonly string[]) {
     this.#names = new Set([...loopbackNames, ...hostNames.map((name) => inHeader(name.toLowerCase()))]);
   }
 
-  /** Whether a Host header names one; undefined when it is none. */
+  /** Returns true when a Host header names one of them; undefined when the header is invalid. */
   has(header: string): boolean | undefined {
     if (this.#headers.has(header)) return true;
     const [, name] = hostForm.exec(header) ?? [];
@@ -70,7 +70,7 @@ class KnownHosts {
   }
 }
 
-/** Refuses several Host headers: node would take the first, a proxy perhaps the last. */
+/** Counts Host headers, so that several are refused: node would take the first, a proxy perhaps the last. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -80,14 +80,14 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** An address of IPv6 stands in brackets there (RFC 3986, 3.2.2). */
+/** The form of a name in the Host header, where an IPv6 address stands in brackets (RFC 3986, 3.2.2). */
 function inHeader(name: string): string {
   return isIPv6(name) ? `[${name}]` : name;
 }
 
 function problemOfOrigin(context: Context, proxies: TrustedProxies): string | undefined {
   if (safeMethods.has(context.method)) return undefined;
-  // A browser says so of each request that another site's page makes, and no page can change it.
+  // Browsers set this header on each request of another site's page, and no page can change it.
   const isForeign = context.get('Sec-Fetch-Site').toLowerCase() === 'cross-site';
   const origin = context.get('Origin').toLowerCase();
   if (!isForeign && (origin === '' || origin === ownOrigin(context, proxies))) return undefined;

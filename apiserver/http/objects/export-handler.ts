@@ -8,7 +8,7 @@ import { Snapshot } from '../../backup/snapshot.ts';
 import { writeExport } from '../../backup/write-export.ts';
 import type { Store } from '../../store/store.ts';
 
-/** A client that takes nothing for so long has gone, or keeps others from an export. */
+/** A client that reads nothing for this long is gone, or keeps others from an export. */
 const stallMs = 60_000;
 
 export interface ExportHandlerParts {
@@ -18,7 +18,9 @@ export interface ExportHandlerParts {
   readonly logger: Logger;
 }
 
-/** `GET /export`: all objects as of one revision, as fast as the client takes them. One at a time; more get 429. */
+/**
+ * `GET /export`: all objects as of one revision, at the speed of the client. One at a time; further requests get 429.
+ */
 export class ExportHandler {
   readonly #parts: ExportHandlerParts;
   #response: ServerResponse | undefined;
@@ -27,7 +29,10 @@ export class ExportHandler {
     this.#parts = parts;
   }
 
-  /** All that was acknowledged before the call is in the export. Rejects before the answer begins; after that, it is cut off. */
+  /**
+   * The export has everything that was acknowledged before the call. Rejects if it fails before the response starts;
+   * later the response is cut off.
+   */
   async handle(context: Context): Promise<void> {
     if (this.#response?.closed === false) {
       throw new ApiError('TooManyRequests', 'an export is under way, please try again later', {
@@ -43,7 +48,7 @@ export class ExportHandler {
     context.body = body;
   }
 
-  /** Cuts off the export that is under way. */
+  /** Cuts off the running export. */
   close(): void {
     this.#response?.destroy();
   }
@@ -82,7 +87,7 @@ export class ExportHandler {
     }
   }
 
-  /** What fails here is the database; that a client has gone shows elsewhere. */
+  /** An error here comes from the database; a client that disconnects is noticed elsewhere. */
   async #next(lines: AsyncGenerator<string, void, undefined>): Promise<IteratorResult<string, void>> {
     try {
       return await lines.next();

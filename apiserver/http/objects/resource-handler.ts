@@ -58,7 +58,7 @@ const objectPatchTypes = [...patchTypes, applyType];
 /** The number of objects that a deletecollection deletes at a time. */
 const deletedAtOnce = 1000;
 
-/** A verb on a path becomes one call of the registry, and its result an answer. */
+/** Turns a verb on a path into one call of the registry, and its result into a response. */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
   readonly #scales: ScaleHandler;
@@ -73,7 +73,7 @@ export class ResourceHandler {
     if (deprecation !== undefined) setWarnings(context, [deprecation]);
     if (isReadOnly(resource.model) && !isRead(context)) throw methodNotAllowed(context, resource.model);
     if (isWatchRequest(context, path)) return this.#parts.watches.handle(context, path, resource);
-    // Before anything is done: a client that cannot read the answer must not cause a write.
+    // Checked first: a client that cannot read the response must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
     if (path.subresource !== undefined && !hasSubresource(resource, path.subresource)) throw pathNotFound();
@@ -192,7 +192,7 @@ export class ResourceHandler {
       { resource, entries },
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
-    // What was deleted has left memory, and may have left the history.
+    // Deleted objects have left memory, and perhaps the history as well.
     this.#parts.memory.count(context.res, bytesOf(entries));
     this.#sendList(call, list, () => undefined);
   }
@@ -232,7 +232,7 @@ async function warned(
   }
 }
 
-/** What is kept for a list alone, in bytes. What its pieces take is counted when they are sent. */
+/** The bytes that are kept for this list alone. The bytes of its pieces are counted when they are sent. */
 function memoryOf({ entries, isStored }: ListPage): number {
   return isStored ? 0 : bytesOf(entries);
 }
@@ -245,10 +245,10 @@ function isRead({ method }: Context): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** Names in one warning: clients show it to people. */
+/** The number of names in one warning: clients show it to people. */
 const maxNamed = 5;
 
-/** What a list has to say of stored objects that it leaves out because they cannot be read. */
+/** Warnings about stored objects that a list leaves out because they cannot be read. */
 function missingFrom({ cache, model }: Resource, namespace: string | undefined): readonly string[] {
   if (cache.broken.size === 0) return [];
   const broken = [...cache.broken.values()].filter((entry) => namespace === undefined || entry.namespace === namespace);

@@ -23,7 +23,7 @@ interface ReviewBody {
   readonly spec?: ReviewSpec;
 }
 
-/** A review in a POST, answered with its status. */
+/** Answers a POST of a review with the review's status. */
 export class ReviewHandler {
   readonly #users: Users;
   readonly #bodies: BodyCodec;
@@ -33,7 +33,7 @@ export class ReviewHandler {
     this.#bodies = bodies;
   }
 
-  /** The kind of review at a path, if it is one. */
+  /** The kind of review at a path; undefined for any other path. */
   find({ group, version, plural, name }: ResourcePath): ModelDescriptor | undefined {
     if (name !== undefined) return undefined;
     return reviewKinds.find((each) => each.plural === plural && each.group === group && each.version === version);
@@ -62,7 +62,7 @@ function readReview(model: ModelDescriptor, body: unknown): ReviewBody {
   checkField('kind', review.kind, model.kind);
   const [wrong] = metadataShapeErrors(review.metadata ?? {});
   if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`, [wrong]);
-  // Compiled when it is first needed: most servers never are asked for most reviews.
+  // Compiled at first use: most servers never receive most kinds of review.
   const schema = compileSchema(model);
   schema.applyDefaults(body);
   schema.prune(body);

@@ -29,7 +29,7 @@ export interface ScaleCall {
  */
 const maxTries = 5;
 
-/** `/<name>/scale`: GET, PUT and PATCH (`autoscaling/v1` Scale), for kinds that say where their replicas are. */
+/** `/<name>/scale`: GET, PUT and PATCH (`autoscaling/v1` Scale), for kinds that declare where their replicas are. */
 export class ScaleHandler {
   readonly #registry: Registry;
   readonly #bodies: BodyCodec;

@@ -4,16 +4,18 @@ import { subresourcesOf, verbsOf } from '../request/verbs.ts';
 
 type Models = readonly ModelDescriptor[];
 
-/** Version of `apidiscovery.k8s.io`: a client that knows one only takes the other for nothing at all. */
+/** The version of `apidiscovery.k8s.io`. A client that knows only one version ignores the other. */
 export type DiscoveryVersion = 'v2' | 'v2beta1';
 
-/** By what an Accept header asks for. */
+/** The versions by the media type of the Accept header. */
 export const discoveryShapes: Readonly<Record<string, DiscoveryVersion>> = {
   'apigroupdiscoverylist.v2.apidiscovery.k8s.io': 'v2',
   'apigroupdiscoverylist.v2beta1.apidiscovery.k8s.io': 'v2beta1',
 };
 
-/** `GET /api` (the core group) or `GET /apis` (all others), with everything that their group versions serve, in one answer. */
+/**
+ * `GET /api` (the core group) or `GET /apis` (all others), with all resources of their group versions, in one response.
+ */
 export function aggregatedDiscovery(path: '/api' | '/apis', models: Models, version: DiscoveryVersion): object {
   const groups = path === '/apis' ? groupNames(models) : [''].filter((group) => versionsOf(models, group).length > 0);
   return {

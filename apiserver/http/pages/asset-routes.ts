@@ -12,10 +12,10 @@ import { splitPath } from '../../endpoints/routes/path-pattern.ts';
 import { requireRead } from '../response/cacheable-answer.ts';
 import { pathNotFound } from '../request/path-errors.ts';
 
-/** What a request asks of a folder. */
+/** A request for a file in a folder. */
 interface AssetRequest {
   readonly folder: AssetFolder;
-  /** Decoded, without the slash at the end. */
+  /** Decoded, without the trailing slash. */
   readonly segments: readonly string[];
   readonly hasTrailingSlash: boolean;
 }
@@ -43,7 +43,7 @@ function readRequest(path: string, assets: AssetTable): AssetRequest | undefined
 async function answer(context: Context, { folder, segments, hasTrailingSlash }: AssetRequest): Promise<void> {
   const found = await folder.find(segments);
   if (found?.kind === 'folder' && !hasTrailingSlash) {
-    // What its page refers to is below it.
+    // Relative links of the page are below it.
     context.redirect(`${context.path}/${context.search}`);
     return;
   }
@@ -80,7 +80,7 @@ async function sendFile(context: Context, folder: AssetFolder, { segments, tag }
   else found.stream.destroy();
 }
 
-/** Before anything is said of a file: it may not be readable, or just have gone. */
+/** Waits until the file is open, before any headers are sent: it may be unreadable, or just deleted. */
 async function opened(stream: Readable): Promise<void> {
   try {
     await once(stream, 'open');
@@ -89,7 +89,7 @@ async function opened(stream: Readable): Promise<void> {
   }
 }
 
-/** A page may do what its own files say; nothing inline runs, no other site is asked, and none may frame it. */
+/** A page may use its own files only: nothing inline runs, no other site is contacted, no page may frame it. */
 const pagePolicy = [
   "default-src 'self'",
   "img-src 'self' data: blob:",
@@ -101,7 +101,7 @@ const pagePolicy = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** An image that is opened by itself is a document: it runs no script, and belongs to no origin. */
+/** An image that is opened directly is a document: it runs no scripts and has no origin. */
 const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 function policyOf(name: string): string {
@@ -109,13 +109,16 @@ function policyOf(name: string): string {
   return isImage ? imagePolicy : pagePolicy;
 }
 
-/** koa takes the type back when it knows no such ending. */
+/** Sets the type; koa removes it when it does not know the extension. */
 function setType(context: Context, name: string): void {
   context.type = extname(name);
   if (context.type === '') context.type = 'bin';
 }
 
-/** A file that has just gone, or a condition or a range that does not hold. Two of these codes belong to no reason. */
+/**
+ * Refuses a file that was just deleted, or a condition or range that does not hold. Two of these codes have no reason
+ * of their own.
+ */
 function refuse(context: Context, { statusCode, headers }: SendResult): void {
   const message = refusals[statusCode];
   if (message === undefined) throw pathNotFound();

@@ -7,13 +7,13 @@ import { integerOf } from '../request/query.ts';
 import { sendJson } from '../response/responses.ts';
 
 const defaultLimit = 500;
-/** More is asked for by mistake; it gets this many. */
+/** A larger limit is a mistake; the response then has this many. */
 const maxLimit = 10_000;
 
-/** Names are made of these characters, so that nothing else of a path gets further. */
+/** Names consist of these characters, so no other part of a path reaches a page. */
 const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/.-]{1,512}))?$/;
 
-/** Pages come and go while the server runs: they are looked up at each request. */
+/** Pages are added and removed while the server runs, so they are looked up at each request. */
 export function debugRoutes(pages: readonly DebugPage[]): Middleware {
   return function answerDebug(context, next) {
     if (!context.path.startsWith('/debug/')) return next();

@@ -9,7 +9,7 @@ import type { DebugPage } from './debug-page.ts';
 import { apiGroup, coreVersions, groupList, groupPaths, resourceList } from './discovery.ts';
 import { serverVersion } from './version.ts';
 
-/** What is there whatever is served. */
+/** Paths that exist whatever kinds are served. */
 const rootPaths = [
   '/api',
   '/apis',
@@ -25,12 +25,12 @@ const rootPaths = [
   '/version',
 ];
 
-/** Where discovery begins; each comes in the legacy form and in the aggregated one. */
+/** The roots of discovery; each has the legacy form and the aggregated one. */
 const entrances = { '/api': coreVersions, '/apis': groupList } as const;
 
 export interface DiscoveryParts {
   readonly models: () => readonly ModelDescriptor[];
-  /** Pages come while the server runs. */
+  /** Pages are added while the server runs. */
   readonly debug: readonly DebugPage[];
 }
 

@@ -11,7 +11,7 @@ export function coreVersions(models: Models): object {
   return { kind: 'APIVersions', versions: versionsOf(models, ''), serverAddressByClientCIDRs: [] };
 }
 
-/** `GET /apis`: every group with its versions (the legacy form of discovery, which all clients read). */
+/** `GET /apis`: every group with its versions, in the legacy form of discovery, which all clients can read. */
 export function groupList(models: Models): object {
   const groups = groupNames(models).map((group) => groupOf(models, group));
   return { kind: 'APIGroupList', apiVersion: 'v1', groups };
@@ -35,7 +35,7 @@ export function resourceList(models: Models, group: string, version: string): ob
   };
 }
 
-/** What lies below `/` because of the models. */
+/** The paths below `/` that exist because of the models. */
 export function groupPaths(models: Models): readonly string[] {
   const core = versionsOf(models, '').map((version) => `/api/${version}`);
   const named = groupNames(models).flatMap((group) => [
@@ -57,7 +57,7 @@ export function versionsOf(models: Models, group: string): readonly string[] {
   return [...new Set(versions)].sort(compareVersions);
 }
 
-/** The models of a group version, in order: the same documents whatever came first. */
+/** The models of a group version, sorted: the documents do not depend on the order of registration. */
 export function modelsOf(models: Models, group: string, version: string): Models {
   return models
     .filter((model) => model.group === group && model.version === version)
@@ -72,7 +72,7 @@ function groupOf(models: Models, group: string): object {
   return { name: group, versions, preferredVersion: versions[0] };
 }
 
-/** Short names and categories of a model, where it has some. */
+/** Short names and categories of a model, if it has any. */
 export function nicknamesOf({ shortNames, categories }: ModelDescriptor): object {
   return {
     ...(shortNames.length > 0 ? { shortNames } : {}),

@@ -17,19 +17,22 @@ const executablePath = '/usr/bin/chromium';
 
 const persons = '/apis/people.example.com/v1alpha1/persons';
 
-// The first start of a browser on a busy machine takes its time.
+// The first start of a browser on a busy machine is slow.
 const browserTimeoutMs = 60_000;
 
 describe('/docs in a browser', function () {
   this.timeout(browserTimeoutMs);
   let browser: Browser;
   let page: Page;
-  /** What the page complains of: errors of scripts, lost requests, and violations of its policy, which are console errors. */
+  /**
+   * Errors that the page reports: script errors, failed requests, and violations of its policy, which are console
+   * errors.
+   */
   let complaints: string[];
 
   before(async function () {
     if (!existsSync(executablePath)) skip(this, `there is no ${executablePath}: apt-get install chromium`);
-    // As root there is no sandbox to be had.
+    // Chromium has no sandbox when it runs as root.
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });
 

@@ -1,4 +1,4 @@
-/** The page at `/docs`: Swagger UI. Everything that it needs is a file of its own, so that nothing inline has to be allowed. */
+/** The page at `/docs`: Swagger UI. All that it needs are separate files, so that nothing inline has to be allowed. */
 export const docsPage = `<!doctype html>
 <html lang="en">
   <head>
@@ -16,7 +16,7 @@ export const docsPage = `<!doctype html>
 </html>
 `;
 
-/** More kinds than this stay folded: a page of thousands of operations is of no use. */
+/** More kinds than this stay folded: a page of thousands of operations is useless. */
 const maxUnfolded = 20;
 
 /**
@@ -24,7 +24,7 @@ const maxUnfolded = 20;
  * service's domain or among `builtIn`, by their tags, come last and folded. The filter finds tags and paths, in any case.
  */
 export function docsInitializer({ serviceDomain, builtIn }: DocsKinds): string {
-  // validatorUrl: documents are not sent to anybody else's server to be judged.
+  // validatorUrl: Swagger UI would otherwise send documents to another server for validation.
   return `const builtIn = new Set(${JSON.stringify(builtIn)});
 const isOwn = (tag) => !builtIn.has(tag) && !/[ (.]${serviceDomain.replaceAll('.', '\\\\.')}\\//.test(tag);
 const isFound = (text, phrase) => text.toLowerCase().includes(phrase.toLowerCase());
@@ -48,7 +48,7 @@ const ui = SwaggerUIBundle({
 `;
 }
 
-/** By what the page tells the kinds that every server has from those of plugins and definitions. */
+/** What the page needs to tell the kinds of every server from those of plugins and definitions. */
 export interface DocsKinds {
   readonly serviceDomain: string;
   /** The tags of their operations. */

@@ -10,14 +10,14 @@ import { docsInitializer, docsPage, docsPolicy } from './docs-page.ts';
 import type { DocsKinds } from './docs-page.ts';
 import { withoutTrailingSlash } from './health.ts';
 
-/** Kinds that every server has, and this folder cannot import. */
+/** Kinds of every server that this folder cannot import. */
 const definitionKind = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition' };
 
 const script = 'text/javascript; charset=utf-8';
 
 type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
 
-/** Every path there is, and where its bytes come from: no path of a request reaches the disk. */
+/** All paths, and where their bytes come from: no path of a request reaches the disk. */
 const filesOf = (kinds: DocsKinds): Files => ({
   '/docs': () => answerOf('text/html; charset=utf-8', docsPage),
   '/docs/initializer.js': () => answerOf(script, docsInitializer(kinds)),
@@ -26,7 +26,10 @@ const filesOf = (kinds: DocsKinds): Files => ({
   '/docs/favicon-32x32.png': () => fileOf('image/png', './docs-assets/favicon-32x32.png'),
 });
 
-/** `/docs`, the page that shows `/openapi.json`: Swagger UI, which the build puts beside this file. Files are read once, when they are asked for. */
+/**
+ * `/docs`, the page for `/openapi.json`: Swagger UI, which the build copies beside this file. Files are read once, at
+ * their first request.
+ */
 export function docsRoutes(serviceDomain: string): Middleware {
   const files = filesOf({ serviceDomain, builtIn: [...builtinKinds, ...reviewKinds, definitionKind].map(tagOfKind) });
   const read = new Map<string, CacheableAnswer>();

@@ -51,7 +51,7 @@ function callEndpoint(
   return sendAnswer(context, call, answer);
 }
 
-/** Whole bodies are koa's to send, with the other answers of this turn. */
+/** Leaves whole bodies to koa, which sends them with the other responses of this turn. */
 function sendAnswer(context: Context, call: EndpointCall, answer: Answer | undefined): void {
   const whole = answer === undefined ? undefined : call.begin(answer);
   if (whole === undefined) context.respond = false;
@@ -67,7 +67,10 @@ function sendWhole(context: Context, body: string | Uint8Array): void {
   response.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }
 
-/** Not by koa, which would give it a type, and end the connection behind a 205 (whose length has to be said: RFC 9110, 15.3.6). */
+/**
+ * Bypasses koa, which would set a type, and would end the connection after a 205 (whose length has to be given: RFC
+ * 9110, 15.3.6).
+ */
 function sendEmpty(context: Context): void {
   const { res } = context;
   context.respond = false;
@@ -95,7 +98,7 @@ function refusalOf(
   }
 }
 
-/** HEAD goes with GET. */
+/** Adds HEAD where GET is allowed. */
 function withHead(methods: readonly string[]): readonly string[] {
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
 }

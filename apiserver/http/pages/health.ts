@@ -1,7 +1,7 @@
-/** One thing that has to be well. */
+/** A check of one thing that has to work. */
 export interface HealthCheck {
   readonly name: string;
-  /** undefined when well, else what is wrong, in words for an operator. */
+  /** undefined when it is healthy; otherwise the problem, in words for an operator. */
   check(): string | undefined;
 }
 
@@ -12,7 +12,7 @@ export interface HealthReport {
 
 const healthPaths: readonly string[] = ['/livez', '/readyz', '/healthz'];
 
-/** Health is for those who watch over the process: it is answered without authentication. */
+/** Health checks are for supervisors of the process and need no authentication. */
 export function isHealthPath(path: string): boolean {
   return healthPaths.includes(withoutTrailingSlash(path));
 }
@@ -22,7 +22,10 @@ export function withoutTrailingSlash(path: string): string {
   return path.replace(/(.)\/$/, '$1');
 }
 
-/** `ok`, or a line a check: always with `verbose`, and when something is wrong (`/livez`, `/readyz`, `/healthz`). */
+/**
+ * The health report of `/livez`, `/readyz` and `/healthz`: `ok`, or one line per check with `verbose` or when a check
+ * fails.
+ */
 export function healthReport(
   name: string,
   checks: readonly HealthCheck[],

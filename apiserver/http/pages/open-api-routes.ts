@@ -8,7 +8,7 @@ import { withoutTrailingSlash } from './health.ts';
 import { firstOf } from '../request/query.ts';
 import { homeostatVersion } from './version.ts';
 
-/** A document at its own hash never changes. Not for shared caches: who may read it is not in its address. */
+/** The document at a hash never changes. `private`: a shared cache cannot tell who may read it. */
 const foreverByHash = 'private, max-age=31536000, immutable';
 
 export interface OpenApiParts {
@@ -17,8 +17,9 @@ export interface OpenApiParts {
 }
 
 /**
- * `/openapi/v3`, what it refers to, `/openapi/v2` and `/openapi.json`. Always JSON: clients that prefer protobuf read it as
- * well. Those that read nothing else, kubectl to 1.28 of v2, are given a document without contents, which lets them work.
+ * `/openapi/v3`, the documents that it links, `/openapi/v2` and `/openapi.json`. Always JSON: clients that prefer
+ * protobuf read it as well. Clients that read only protobuf (kubectl up to 1.28 for v2) get an empty document, with
+ * which they work.
  */
 export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middleware {
   const documents = new OpenApiDocuments({
@@ -45,7 +46,7 @@ function readsProtobufAlone(accept: string): boolean {
   return accept.includes('proto-openapi.spec.v2') && !/json|\*\/\*/.test(accept);
 }
 
-/** Not the type as it was asked for: Go cannot read the @ in it. */
+/** Without the type as it was requested: Go cannot parse the @ in it. */
 function sendEmptyProtobuf(context: Context): void {
   requireRead(context);
   context.set('Cache-Control', 'no-cache, private');
@@ -57,7 +58,7 @@ async function sendDocument(context: Context, path: string, document: ServedDocu
   const { hash } = document;
   const asked = firstOf(context.query, 'hash');
   if (asked !== undefined && asked !== hash) {
-    // Kept, two such redirects could lead to each other for ever.
+    // Two cached redirects of this kind could lead to each other forever.
     context.set('Cache-Control', 'no-cache, private');
     context.redirect(`${path}?hash=${hash}`);
     context.status = 301;
@@ -65,6 +66,6 @@ async function sendDocument(context: Context, path: string, document: ServedDocu
   }
   const cacheControl = asked === undefined ? {} : { cacheControl: foreverByHash };
   const answer = { type: 'application/json', tag: hash, ...cacheControl };
-  // A client that has it already need not wait for it to be made.
+  // Checked first, so that a client that already has the document does not wait until it is built.
   if (!isFresh(context, answer)) sendCacheable(context, { ...answer, bytes: await document.bytes() });
 }

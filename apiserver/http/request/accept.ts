@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { LRUCache } from 'lru-cache';
 
-/** What the server can write. `problem` is JSON for objects and RFC 9457 for errors, `sse` is for watches. */
+/** The formats of responses. `problem` is JSON for objects and RFC 9457 for errors, `sse` is for watches. */
 export type Format = 'json' | 'yaml' | 'problem' | 'sse';
 
 const formats: Readonly<Record<string, Format>> = {
@@ -15,27 +15,27 @@ const formats: Readonly<Record<string, Format>> = {
 
 const maxAcceptLength = 1024;
 
-/** A range of an Accept header; `shape`, such as `table.v1.meta.k8s.io`, asks for the answer in another form. */
+/** A range of an Accept header; `shape`, such as `table.v1.meta.k8s.io`, requests another form of the response. */
 interface Range {
   readonly format: Format;
   readonly shape?: string;
 }
 
-/** What an answer is written in. */
+/** The format of a response. */
 export interface Accepted<T> {
   readonly format: Format;
-  /** undefined: as it is. */
+  /** undefined: the object itself. */
   readonly shape?: T;
 }
 
-// Clients send the same few headers again and again.
+// Caches parsed headers: clients send the same few again and again.
 const known = new LRUCache<string, { readonly found: readonly Range[] }>({ max: 128 });
 
 const plainJson: Accepted<never> = { format: 'json' };
 
 /**
- * The first media type that both sides know, by quality, then by the client's order. `shapes` are those that this answer can
- * have, in JSON only, by `<as>.<v>.<g>` in lower case. 406 when there is none.
+ * The first media type that client and server both support, by quality, then by the client's order. `shapes` are the
+ * forms that this response can have, in JSON only, by `<as>.<v>.<g>` in lower case. 406 when there is none.
  */
 export function negotiate<T = never>(
   header: string | undefined,
@@ -52,7 +52,7 @@ export function negotiate<T = never>(
   throw new ApiError('NotAcceptable', `only the following media types are accepted: ${mediaTypes(offered)}`);
 }
 
-/** True when errors shall be written as RFC 9457. */
+/** True when errors must be written as RFC 9457. */
 export function wantsProblem(header: string | undefined): boolean {
   return (
     header !== undefined &&

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * The addresses that count as one client: an address of IPv4, or the /64 of an address of IPv6, all of which one customer of a
- * network has. An address of IPv4 in IPv6 (`::ffff:10.0.0.1`) is that of IPv4.
+ * The block of addresses that counts as one client: an IPv4 address, or the /64 of an IPv6 address, which one customer
+ * of a network owns as a whole. An IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv4.
  */
 export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address;
@@ -14,7 +14,7 @@ export function addressBlock(address: string): string {
   return `${groups.slice(0, 4).map(hexOf).join(':')}::/64`;
 }
 
-/** The eight numbers of an address, whatever form it is written in. */
+/** The eight groups of an address, whatever its notation. */
 function groupsOf(address: string): readonly number[] {
   const [unzoned = ''] = address.split('%');
   const [left = '', right] = unzoned.split('::');

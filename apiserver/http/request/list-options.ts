@@ -5,7 +5,7 @@ import { parseRevision } from '../../registry/history/revisions.ts';
 import { allOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
-/** Selection and order of a list or watch. 400 on what cannot be parsed. */
+/** Selection and order of a list or watch. 400 for invalid values. */
 export function readSelection(query: Query): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
   return {
     labelSelector: parseLabelSelector(allOf(query, 'labelSelector')),
@@ -13,7 +13,7 @@ export function readSelection(query: Query): Pick<ListRequest, 'labelSelector' |
   };
 }
 
-/** Everything that a list can be asked (objects-and-http "Lists"). */
+/** All parameters of a list (objects-and-http "Lists"). */
 export function readListOptions(query: Query): ListRequest {
   const page = readPage(query);
   const chunk = readChunk(query);
@@ -44,7 +44,7 @@ function readChunk(query: Query): ListRequest['chunk'] {
   return { limit: limit ?? 0, ...(token === undefined ? {} : { token }) };
 }
 
-/** A limit below 0 is no limit, as with kube-apiserver. */
+/** A negative limit means no limit, as with kube-apiserver. */
 function readLimit(query: Query): number | undefined {
   return /^-\d{1,15}$/.test(firstOf(query, 'limit') ?? '') ? 0 : integerOf(query, 'limit', 0);
 }
@@ -63,7 +63,7 @@ function readMatch(query: Query, resourceVersion: string | undefined): Pick<List
     throw new ApiError('BadRequest', 'specifying resource version is not allowed when using continue');
   }
   if (resourceVersion !== undefined) parseRevision(resourceVersion);
-  // Kubernetes' old rule: a chunk from a given revision without a match is exactly from it.
+  // Kubernetes' legacy rule: a limit with a resourceVersion and no match means exactly that revision.
   const legacyExact = firstOf(query, 'limit') !== undefined && resourceVersion !== undefined && resourceVersion !== '0';
   if (match === undefined) return legacyExact && readLimit(query) !== 0 ? { exact: true } : {};
   const forbidden = forbiddenMatch(match, resourceVersion, token);

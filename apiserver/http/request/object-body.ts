@@ -15,8 +15,8 @@ import { reviewKinds } from '../../reviews/review-kinds.ts';
 const objectTypes = ['application/json', 'application/yaml'];
 
 /**
- * The request's object, in JSON or YAML, and in protobuf where `findMessage` finds the kind's message. A missing Content-Type is JSON,
- * since `kubectl replace --raw` sends none.
+ * The request's object, in JSON or YAML, and in protobuf where `findMessage` finds the kind's message. A missing
+ * Content-Type counts as JSON, since `kubectl replace --raw` sends none.
  */
 export async function readObjectBody(
   context: Context,
@@ -30,17 +30,17 @@ export async function readObjectBody(
   throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
 }
 
-/** The request's body in a format that is known. */
+/** The request's body in a known format. */
 export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
   return bodies.decode(await readBody(context, bodies.memory), format, context.res);
 }
 
-/** An applied object, in YAML or JSON. */
+/** The object of a server-side apply, in YAML or JSON. */
 export async function readAppliedBody(context: Context, bodies: BodyCodec): Promise<BodySource> {
   return receiveBody(context, bodies, 'applied');
 }
 
-/** A body of which nothing is known yet, JSON unless it says that it is YAML or protobuf; undefined when it is empty. */
+/** A body of unknown format: JSON unless its type is YAML or protobuf; undefined when it is empty. */
 export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
   const type = mediaTypeOf(context);
   const isProtobuf = type === protobufType;
@@ -59,12 +59,12 @@ export function unsupported(accepted: readonly string[]): ApiError {
   return new ApiError('UnsupportedMediaType', message);
 }
 
-/** Media type without parameters, lower case; '' when there is none. A charset other than UTF-8 is a 415. */
+/** Media type without parameters, in lower case; '' when there is none. A charset other than UTF-8 gets a 415. */
 export function mediaTypeOf(context: Context): string {
   return readContentType(context.get('Content-Type'));
 }
 
-/** Kinds for which stock clients have types of their own. */
+/** Kinds for which standard clients have their own types. */
 const typedKinds: ReadonlySet<string> = new Set([
   ...builtinKinds.map(nameOf),
   ...reviewKinds.map(nameOf),
@@ -72,8 +72,8 @@ const typedKinds: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The body of a write, of a built-in kind completed by the path as in Kubernetes: typed clients leave apiVersion and kind out,
- * which there are said by the method that is called. Everybody else's objects have to say what they are.
+ * The body of a write. For a built-in kind, apiVersion and kind are taken from the path as in Kubernetes: typed clients
+ * omit them, since the method that they call implies both. Objects of all other kinds must state them.
  */
 export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
   if (!typedKinds.has(nameOf(model))) return body;

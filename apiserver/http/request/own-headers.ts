@@ -17,7 +17,7 @@ export function readLeader(context: WithHeaders): LeaderEpoch | undefined {
   return readHeader(context, leaderHeader, { title: 'Homeostat-Leader', parse: parseLeaderEpoch, form });
 }
 
-/** The preconditions of a PATCH. Throws ApiError BadRequest for a header that cannot be read. */
+/** The preconditions of a PATCH. Throws ApiError BadRequest for a header that cannot be parsed. */
 export function readPreconditionsHeader(context: WithHeaders): Preconditions | undefined {
   const form = 'uid=<uid>, resourceVersion=<revision>, or both with & between them';
   const title = 'Homeostat-Preconditions';
@@ -25,11 +25,11 @@ export function readPreconditionsHeader(context: WithHeaders): Preconditions | u
 }
 
 interface HeaderForm<T> {
-  /** The name of the header, as messages show it. */
+  /** The name of the header in messages. */
   readonly title: string;
-  /** Returns undefined for a value that cannot be read. */
+  /** Returns undefined for a value that cannot be parsed. */
   readonly parse: (text: string) => T | undefined;
-  /** The form of its values, in words that follow "must be". */
+  /** The form of its values, worded to follow "must be". */
   readonly form: string;
 }
 

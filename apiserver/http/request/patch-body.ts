@@ -16,8 +16,8 @@ export const patchTypes: readonly string[] = [
 ];
 
 /**
- * A patch by its media type; a strategic merge patch is taken as a merge patch where it is one. A 415 names what the path
- * `takes`.
+ * A patch by its media type. A strategic merge patch without directives counts as a merge patch. A 415 lists the types
+ * that the path `takes`.
  */
 export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
   const type = mediaTypeOf(context);

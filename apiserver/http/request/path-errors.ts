@@ -5,13 +5,13 @@ import { clip, resourceName } from '../../registry/object/resource-errors.ts';
 import { parseResourcePath } from './resource-path.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
 
-/** What a verb is over HTTP. */
+/** The HTTP methods of each verb. */
 const methodsOfVerbs: Readonly<Record<'collection' | 'object', Readonly<Record<string, readonly string[]>>>> = {
   collection: { list: ['GET', 'HEAD'], create: ['POST'], deletecollection: ['DELETE'] },
   object: { get: ['GET', 'HEAD'], update: ['PUT'], patch: ['PATCH'], delete: ['DELETE'] },
 };
 
-/** 405 of a path of a kind. */
+/** 405 for a path of a kind. */
 export function methodNotAllowed(context: Context, model: ModelDescriptor): ApiError {
   const { group, plural } = model;
   const details = { group, kind: plural };
@@ -22,12 +22,12 @@ export function methodNotAllowed(context: Context, model: ModelDescriptor): ApiE
   );
 }
 
-/** 405 of any other path. */
+/** 405 for any other path. */
 export function refuseMethod(context: Context, allowed: readonly string[]): never {
   throw notAllowed(context, { on: clip(context.path), allowed });
 }
 
-/** Says what is allowed, as such an answer has to (RFC 9110, 15.5.6). */
+/** The error lists the allowed methods, as RFC 9110, 15.5.6 requires. */
 function notAllowed(
   context: Context,
   { on, allowed }: { readonly on: string; readonly allowed: readonly string[] },
@@ -48,7 +48,7 @@ function allowedAt(path: string, model: ModelDescriptor): readonly string[] {
   return Object.entries(methods).flatMap(([verb, of]) => (verbs.includes(verb) ? of : []));
 }
 
-/** 404 of a path that is nobody's. */
+/** 404 for an unknown path. */
 export function pathNotFound(): ApiError {
   return new ApiError('NotFound', 'the server could not find the requested resource');
 }

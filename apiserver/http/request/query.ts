@@ -3,7 +3,7 @@ import type { CauseReason } from '@homeostat/controller-runtime/api';
 import type { Middleware } from 'koa';
 import { invalidOptions } from '../../registry/object/resource-errors.ts';
 
-/** Parameters as koa parses them: a repeated one is an array. */
+/** Parameters as koa parses them: a repeated one becomes an array. */
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The first value; undefined when absent or empty. */
@@ -66,7 +66,7 @@ export function refuse(options: string, field: string, cause: { reason: CauseRea
   return invalidOptions(options, { ...cause, field });
 }
 
-/** A value of a client's, quoted and cut: messages are for people, not echoes. */
+/** A client's value, quoted and shortened: messages are for people, not echoes. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

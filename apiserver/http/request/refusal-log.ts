@@ -5,7 +5,7 @@ import type { TrustedProxies } from './trusted-proxies.ts';
 const linesPerMinute = 10;
 const minuteMs = 60_000;
 
-/** Characters of a path that a log line shows: clients make paths up. */
+/** The length of a path in a log line: clients choose paths. */
 const maxPathLength = 200;
 
 export interface RefusalLogParts {
@@ -14,7 +14,9 @@ export interface RefusalLogParts {
   readonly proxies: TrustedProxies;
 }
 
-/** Logs refused requests in short lines, ten a minute at most; each line has the number of those that were left out before it. */
+/**
+ * Logs refused requests in short lines, at most ten a minute; each line has the number of refusals left out before it.
+ */
 export class RefusalLog {
   readonly #parts: RefusalLogParts;
   #sinceMs = Number.NEGATIVE_INFINITY;
@@ -25,7 +27,7 @@ export class RefusalLog {
     this.#parts = parts;
   }
 
-  /** Says who was refused what, and nothing that is secret: no header, no query. */
+  /** Logs the client and the reason, and nothing secret: no header, no query. */
   note(context: Context, message: string): void {
     const { logger, clock, proxies } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -45,7 +47,7 @@ export class RefusalLog {
   }
 }
 
-/** A path as it may stand in a log. */
+/** A path in a form that is safe to log. */
 export function shortPath(path: string): string {
   return path.length <= maxPathLength ? path : `${path.slice(0, maxPathLength)}…`;
 }

@@ -4,8 +4,8 @@ import { mayBeCounted } from '../../decode/body-memory.ts';
 import type { BodyMemory } from '../../decode/body-memory.ts';
 
 /**
- * Releases the memory of a body once the request is over: the handler has settled, and the response is closed. A write goes on
- * when its client has gone, and what an endpoint streams may be made of its body.
+ * Releases the memory of a body once the request is over: the handler has settled, and the response is closed. Both
+ * matter: a write continues after its client has disconnected, and an endpoint may stream a response made of its body.
  */
 export function releaseBodies(memory: BodyMemory): Middleware {
   return function releaseBody(context, next) {

@@ -5,7 +5,7 @@ import type { ResourcePath } from './resource-path.ts';
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A GET that begins a stream. Any value of `watch` but `false` and `0` does; Python sends `True`. */
+/** True for a GET that starts a watch. Any value of `watch` except `false` and `0` does; Python sends `True`. */
 export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   if (context.method !== 'GET' || path.subresource !== undefined) return false;
   if (path.watch) return true;
@@ -13,7 +13,7 @@ export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 
-/** What a request asks for, in Kubernetes' words of metrics; without a kind, its method. Nothing of it is the client's. */
+/** The verb of a request in Kubernetes' metrics; without a kind, its method. No part of it is chosen by the client. */
 export function requestVerb(context: Context, path: ResourcePath | undefined): string {
   const { method } = context;
   if (path === undefined) return methods.has(method) ? method : 'OTHER';

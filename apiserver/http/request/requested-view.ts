@@ -23,7 +23,7 @@ const tables: Shapes = {
   'table.v1beta1.meta.k8s.io': { kind: 'Table', version: 'v1beta1' },
 };
 
-// Of an object, and of each event of a watch.
+// For an object, and for the object of each watch event.
 const objectShapes: Shapes = {
   ...tables,
   'partialobjectmetadata.v1.meta.k8s.io': { kind: 'Metadata', version: 'v1' },
@@ -38,13 +38,16 @@ const listShapes: Shapes = {
 
 export interface ViewRequest {
   readonly model: ModelDescriptor;
-  /** What the answer can be written in. */
+  /** The formats that the response can have. */
   readonly formats: readonly Format[];
   readonly isList: boolean;
   readonly clock: Clock;
 }
 
-/** How an answer is written, and the form that the client asked for, if any. 406 when there is none that both know. */
+/**
+ * The format of a response, and the form that the client requested, if any. 406 when client and server have none in
+ * common.
+ */
 export function readView(
   { headers, query }: Context,
   { model, formats, isList, clock }: ViewRequest,

@@ -16,7 +16,7 @@ interface RequestInfo {
 const file = new URL('../../../../test/vectors/request-info.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: readonly RequestInfo[] };
 
-/** Recorded paths that this server answers otherwise, each with its reason. */
+/** Recorded paths for which this server deviates, each with its reason. */
 function deviation({ url }: RequestInfo): string | undefined {
   if (url.includes('/proxy')) return 'nothing is proxied';
   if (url.includes('/subpath')) return 'no subresource has a path of its own';
@@ -32,7 +32,7 @@ describe('parseResourcePath', () => {
       expect(path?.plural).to.equal(recorded.resource);
       expect(path?.name ?? '').to.equal(recorded.name);
       expect(path?.subresource ?? '').to.equal(recorded.subresource);
-      // `/namespaces/<ns>` is the Namespace itself: the recording names it in both fields.
+      // `/namespaces/<ns>` is the Namespace itself: the recording has its name in both fields.
       if (recorded.resource !== 'namespaces') expect(path?.namespace ?? '').to.equal(recorded.namespace);
     });
   }
@@ -42,7 +42,7 @@ describe('parseResourcePath', () => {
     expect(parseResourcePath('/apis/g.io/v1/things//')).to.equal(undefined);
   });
 
-  it('takes an empty segment for nobody’s path', () => {
+  it('does not accept a path with an empty segment', () => {
     expect(parseResourcePath('/apis//v1/things')).to.equal(undefined);
     expect(parseResourcePath('//apis/g.io/v1/things')).to.equal(undefined);
   });
@@ -62,7 +62,7 @@ describe('parseResourcePath', () => {
     expect(parseResourcePath('/apis/g.io/v1/watch/things/a')).to.include({ plural: 'things', name: 'a', watch: true });
   });
 
-  it('leaves discovery, and paths that are too deep, to others', () => {
+  it('returns undefined for discovery, and for paths that are too deep', () => {
     for (const path of [
       '/',
       '/apis',
@@ -76,7 +76,7 @@ describe('parseResourcePath', () => {
     }
   });
 
-  it('refuses a namespace that is more than one segment, and takes any other', () => {
+  it('refuses a namespace that is more than one segment, and accepts any other', () => {
     for (const odd of ['a%2Fb', '.', '..', 'a%25b']) {
       expect(parseResourcePath(`/apis/g.io/v1/namespaces/${odd}/things`), odd).to.equal(undefined);
     }

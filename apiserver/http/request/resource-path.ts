@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** What a path under /apis or /api names. */
+/** The parts of a path under /apis or /api. */
 export interface ResourcePath {
   /** Empty for the core group (`/api/v1`). */
   readonly group: string;
@@ -13,12 +13,13 @@ export interface ResourcePath {
   readonly watch: boolean;
 }
 
-/** Longest path that is looked at; names are at most 253 characters. */
+/** Longer paths are ignored; names have at most 253 characters. */
 const maxPathLength = 2048;
 
 /**
- * Reads `/apis/<group>/<version>/[namespaces/<ns>/]<plural>[/<name>[/<subresource>]]` and `/api/v1/…`. undefined when the
- * path is another's. One trailing slash is ignored; an empty segment inside is nobody's path (objects-and-http "Endpoints").
+ * Parses `/apis/<group>/<version>/[namespaces/<ns>/]<plural>[/<name>[/<subresource>]]` and `/api/v1/…`. Returns
+ * undefined for any other path. One trailing slash is ignored; a path with an empty segment matches nothing
+ * (objects-and-http "Endpoints").
  */
 export function parseResourcePath(path: string): ResourcePath | undefined {
   if (path.length > maxPathLength || !path.startsWith('/api')) return undefined;
@@ -28,7 +29,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   return undefined;
 }
 
-/** The decoded segments; none for a path that has an empty one. */
+/** The decoded segments; none for a path with an empty segment. */
 function splitPath(path: string): readonly string[] {
   const trimmed = path.endsWith('/') ? path.slice(1, -1) : path.slice(1);
   const segments = trimmed.split('/');
@@ -50,7 +51,7 @@ const namespaceParts: readonly string[] = ['status', 'finalize'];
 function readSegments(group: string, [version, ...rest]: readonly string[]): ResourcePath | undefined {
   const watch = rest[0] === 'watch' && rest.length > 1;
   const names = watch ? rest.slice(1) : rest;
-  // `/namespaces/<ns>` alone is the Namespace object itself, and so is what is a part of it.
+  // `/namespaces/<ns>` alone is the Namespace object, and so are its subresources.
   const isPart = group === '' && namespaceParts.includes(names[2] ?? '');
   const namespaced = names[0] === 'namespaces' && names.length > 2 && !isPart;
   const [plural, name, subresource, ...more] = namespaced ? names.slice(2) : names;
@@ -68,7 +69,7 @@ function readSegments(group: string, [version, ...rest]: readonly string[]): Res
   };
 }
 
-/** Kubernetes' rule for segments of a path. Another odd namespace is one that does not exist: nothing is found in it. */
+/** Kubernetes' rule for path segments. Any other odd namespace simply does not exist: it has no objects. */
 function isSafe(namespace: string): boolean {
   return namespace !== '.' && namespace !== '..' && !/[/%]/.test(namespace);
 }

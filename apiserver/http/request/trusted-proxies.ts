@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** What is wrong with an address or network of a proxy: `10.1.2.3`, `10.0.0.0/8` or `fd00::/8`. undefined: nothing. */
+/** The problem of a proxy's address or network, such as `10.1.2.3`, `10.0.0.0/8` or `fd00::/8`. undefined: none. */
 export function checkProxy(text: string): string | undefined {
   const { family, prefix } = parseProxy(text);
   if (family === 0) return `"${text}" is not an IP address or network, such as 10.1.2.3 or 10.0.0.0/8`;
@@ -17,18 +17,21 @@ function parseProxy(text: string): { address: string; family: number; prefix: st
   return { address, family: isIP(address), prefix: slash === -1 ? undefined : text.slice(slash + 1) };
 }
 
-/** What is asked of a request; koa's Context has it. Published types name no koa, whose types users need not have. */
+/**
+ * The parts of a request that are used; koa's Context has them. Published types do not mention koa, because users need
+ * not have its types.
+ */
 interface Arrival {
   readonly req: { readonly socket: Socket };
   get(header: string): string;
 }
 
-/** The proxies whose word is taken for where a request came from, and by which scheme. */
+/** The proxies that are trusted to report a client's address and scheme. */
 export class TrustedProxies {
   readonly #addresses = new BlockList();
   readonly #isEmpty: boolean;
 
-  /** Addresses and networks that {@link checkProxy} finds nothing wrong with. */
+  /** Addresses and networks that {@link checkProxy} accepts. */
   constructor(proxies: readonly string[]) {
     this.#isEmpty = proxies.length === 0;
     for (const proxy of proxies) {
@@ -39,7 +42,7 @@ export class TrustedProxies {
     }
   }
 
-  /** The scheme that the client spoke. */
+  /** The scheme that the client used. */
   schemeOf(context: Arrival): 'http' | 'https' {
     const { socket } = context.req;
     if (!this.#isEmpty && this.#has(socket.remoteAddress)) {
@@ -49,7 +52,7 @@ export class TrustedProxies {
     return 'encrypted' in socket ? 'https' : 'http';
   }
 
-  /** The address of the client: of `X-Forwarded-For` the last that is not a trusted proxy itself. */
+  /** The client's address: the last one in `X-Forwarded-For` that is not a trusted proxy. */
   addressOf(context: Arrival): string {
     const { remoteAddress = '' } = context.req.socket;
     if (this.#isEmpty || !this.#has(remoteAddress)) return remoteAddress;
@@ -70,7 +73,7 @@ export class TrustedProxies {
   }
 }
 
-/** Each proxy appends what it knows; the last value is that of the proxy that is trusted. */
+/** The last value of a header: each proxy appends its own, so the last one is the trusted proxy's. */
 function lastOf(header: string): string {
   return header.slice(header.lastIndexOf(',') + 1).trim();
 }

@@ -7,11 +7,11 @@ const readVerbs = ['get', 'list', 'watch'];
 
 const objectVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** A subresource, and what can be done with it. */
+/** A subresource and its verbs. */
 export interface Subresource {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** What it answers, where that is not the object. */
+  /** The kind of its response when that is not the object. */
   readonly responseKind?: GroupVersionKind;
 }
 
@@ -23,7 +23,7 @@ const scale: Subresource = {
   responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
 };
 
-/** What can be done with the objects of a kind. Namespaces are deleted one by one. */
+/** The verbs of a kind. Namespaces have no deletecollection. */
 export function verbsOf(model: ModelDescriptor): readonly string[] {
   if (isReview(model)) return ['create'];
   if (isReadOnly(model)) return readVerbs;

@@ -12,13 +12,13 @@ import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { Query } from './query.ts';
 
-/** What the path says of a write. */
+/** The part of a write's options that the path gives. */
 type Place = Pick<CreateOptions, 'namespace' | 'subresource'>;
 
 /** Options with a list that the write fills with the warnings of its response. */
 export type ReadOptions<T extends WriteOptions = CreateOptions> = T & { readonly warnings: string[] };
 
-/** dryRun, fieldValidation, fieldManager and force, judged as the real server does (422). */
+/** Reads dryRun, fieldValidation, fieldManager and force, validated like kube-apiserver (422). */
 export function readWriteOptions(context: Context, options: OptionsKind, place: Place = {}): ReadOptions {
   const read = readOptions(context, options, place);
   if (options !== 'PatchOptions' || firstOf(context.query, 'force') === undefined) return read;
@@ -28,7 +28,7 @@ export function readWriteOptions(context: Context, options: OptionsKind, place: 
   });
 }
 
-/** The same for server-side apply, which has to say who applies. */
+/** The same for server-side apply, which requires a field manager. */
 export function readApplyOptions(context: Context, place: Place): ReadOptions<ApplyOptions> {
   const { query } = context;
   const options = 'PatchOptions';
@@ -51,7 +51,10 @@ function readOptions(context: Context, options: OptionsKind, { namespace, subres
   return { dryRun, fieldValidation, fieldManager, leader: readLeader(context), namespace, subresource, warnings: [] };
 }
 
-/** The program's name, as a User-Agent begins with it (`kubectl/v1.32.5 …`), without what cannot be printed; undefined where nothing is left. */
+/**
+ * The program's name at the start of a User-Agent (`kubectl/v1.32.5 …`), without unprintable characters; undefined when
+ * nothing is left.
+ */
 function managerOfAgent(agent: string | undefined): string | undefined {
   if (agent === undefined) return undefined;
   const slash = agent.indexOf('/');
@@ -73,14 +76,14 @@ interface DeleteBody {
   readonly preconditions?: unknown;
 }
 
-/** DeleteOptions, from the body and the query; of a propagation policy in both, the body's. */
+/** DeleteOptions, from the body and the query; when both have a propagation policy, the body's applies. */
 export async function readDeleteOptions(context: Context, bodies: BodyCodec): Promise<ReadOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
   const body = deleteBody(await readOptionalBody(context, bodies, deleteOptionsMessage));
   const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
   const propagationPolicy = readPropagationPolicy(policy, readOrphanDependents(body.orphanDependents, query));
-  // Both count: who asks for a dry run in either place must not lose an object.
+  // Both count: a client that requests a dry run in either place must not lose an object.
   const dryRun = [...readBodyDryRun(body.dryRun), ...allOf(query, 'dryRun')];
   return {
     preconditions: readPreconditions(body.preconditions),
@@ -100,7 +103,7 @@ function deleteBody(body: unknown): DeleteBody {
   return body;
 }
 
-/** The old form of a policy, from the body or the query. */
+/** The legacy form of a policy, from the body or the query. */
 function readOrphanDependents(value: unknown, query: Query): boolean | undefined {
   if (value === undefined || value === null) return booleanOf(query, 'orphanDependents', 'DeleteOptions');
   if (typeof value !== 'boolean') throw new ApiError('BadRequest', 'orphanDependents: must be true or false');

@@ -6,7 +6,7 @@ export const leastCounted: number = 64 * 1024;
 
 const refusal = 'the answers that clients have yet to read take too much memory, please try again later';
 
-/** The memory that answers take until their clients have read them, or have gone. All answers share one bound. */
+/** The memory of responses until their clients have read them or have disconnected. All responses share one bound. */
 export class AnswerMemory {
   readonly #bound: MemoryBound<ServerResponse>;
 
@@ -15,15 +15,15 @@ export class AnswerMemory {
   }
 
   /**
-   * Counts the bytes of an answer until its response is closed; called before they are made. A later call for the same
-   * response can only raise its count. The bound does not refuse an answer that is the only one.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other answers exceed the bound
+   * Counts the bytes of a response until it is closed; called before the bytes are made. A later call for the same
+   * response can only raise its count. A response that is the only one is never refused.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when this and the other responses exceed the bound
    */
   hold(response: ServerResponse, bytes: number): void {
     if (bytes >= leastCounted) this.#raise(response, bytes, () => this.#bound.hold(response, bytes));
   }
 
-  /** The same without a refusal: for the answer to a write that has been done. */
+  /** The same without a refusal, for the response to a write that is already done. */
   count(response: ServerResponse, bytes: number): void {
     this.#raise(response, bytes, () => this.#bound.count(response, bytes));
   }

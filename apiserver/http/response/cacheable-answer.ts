@@ -1,24 +1,24 @@
 import type { Context } from 'koa';
 import { refuseMethod } from '../request/path-errors.ts';
 
-/** What a client may keep. */
+/** A response that clients may cache. */
 export interface CacheableAnswer {
   readonly bytes: Buffer;
   readonly type: string;
-  /** Tells versions apart; without its quotes. */
+  /** Identifies the version; without quotes. */
   readonly tag: string;
-  /** Default: keep it, and ask each time whether it is still the same. */
+  /** Default: cache it, and revalidate it at each use. */
   readonly cacheControl?: string;
 }
 
-/** Answers a read; 304 when the client has the very same (If-None-Match). */
+/** Answers a read; with 304 when the client has the current version (If-None-Match). */
 export function sendCacheable(context: Context, answer: CacheableAnswer): void {
   if (isFresh(context, answer)) return;
   context.set('Content-Type', answer.type);
   context.body = answer.bytes;
 }
 
-/** Whether the client has the very same, which is answered then: 304. */
+/** True when the client has the current version; the response is then a 304. */
 export function isFresh(
   context: Context,
   { tag, cacheControl = 'no-cache, private' }: Omit<CacheableAnswer, 'bytes'>,
@@ -31,7 +31,7 @@ export function isFresh(
   return true;
 }
 
-/** 405 for whatever is not GET or HEAD. */
+/** 405 for any method but GET and HEAD. */
 export function requireRead(context: Context): void {
   if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context, ['GET', 'HEAD']);
 }

@@ -8,22 +8,22 @@ import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } fro
 
 const compress = promisify(gzip);
 
-/** A smaller answer leaves faster as it is: Kubernetes' own bound. */
+/** Smaller responses are faster uncompressed. Kubernetes has the same bound. */
 const leastCompressed = 128 * 1024;
 
-/** What a body that is made as it is read keeps: some pieces, and what compresses them. */
+/** The memory of a body that is made while it is read: some pieces, and the compressor. */
 const streamBytes = 4 * pieceBytes;
 
-/** Level 1, as Kubernetes: lists are repetitive, and most of it is gained there. */
+/** Level 1, as in Kubernetes: lists are repetitive, and it saves most of their bytes. */
 const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 } as const;
 
 /**
- * Counts the memory of large answers, compresses them for clients that take gzip, and sends them in pieces, as the client
- * reads them. Streams (watches, those of endpoints, exports, assets) write their own answers and pass by.
+ * Counts the memory of large responses, compresses them for clients that accept gzip, and sends them in pieces at the
+ * client's pace. Streams (watches, endpoints, exports, assets) write their own responses and are not affected.
  */
 export function largeAnswers(memory: AnswerMemory): Middleware {
   return function sendAnswer(context, next): Promise<unknown> {
-    // Most answers are small: what they pay is this one step.
+    // Most responses are small and pay only for this check.
     return next().then(() => (sizeOf(context.body) < leastCounted ? undefined : sendLarge(context, memory)));
   };
 }
@@ -37,7 +37,7 @@ async function sendLarge(context: Context, memory: AnswerMemory): Promise<void> 
   const isRead = context.method === 'GET' || context.method === 'HEAD';
   if (typeof context.body === 'string') context.body = Buffer.from(context.body);
   const bytes = context.body instanceof Buffer ? context.body.length : streamBytes;
-  // A refusal of a write that has been done would make its client repeat it.
+  // Refusing the response of a write that is done would make the client repeat it.
   if (isRead) memory.hold(context.res, bytes);
   else memory.count(context.res, bytes);
   if (isRead && isCompressible(context)) await sendCompressed(context);
@@ -52,17 +52,17 @@ function isCompressible({ body, res }: Context): boolean {
 async function sendCompressed(context: Context): Promise<void> {
   context.vary('Accept-Encoding');
   if (context.acceptsEncodings('gzip', 'identity') !== 'gzip') return;
-  // A strong tag would promise the same bytes to those who take no gzip.
+  // A strong tag would promise identical bytes to clients without gzip.
   const tag = context.res.getHeader('ETag');
   if (typeof tag === 'string' && tag.startsWith('"')) context.set('ETag', `W/${tag}`);
   context.set('Content-Encoding', 'gzip');
   const { body } = context;
   if (body instanceof Buffer) context.body = await compress(body, gzipOptions);
-  // What fails cuts the connection: koa hears of it from the stream that it sends.
+  // An error cuts the connection: koa receives it from the stream that it sends.
   else context.body = pipeline(body as PieceStream, createGzip(gzipOptions), () => undefined);
 }
 
-/** In one write, node could not tell a client that reads slowly from one that does not read. */
+/** Splits a large body: written at once, node could not tell a slow client from one that does not read. */
 function cutLarge(context: Context): void {
   const { body, method } = context;
   if (!(body instanceof Buffer) || body.length <= wholeBytes || method === 'HEAD') return;

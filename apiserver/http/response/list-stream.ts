@@ -10,21 +10,22 @@ export interface ListText {
   readonly head: object;
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer }[];
-  /** The JSON of an item, of the JSON of its object. Default: the object itself. */
+  /** Makes the JSON of an item from the JSON of its object. Default: the object itself. */
   readonly itemOf?: (object: Buffer) => Buffer;
   /** Called before each piece. Throws when the rest can no longer be sent. */
   readonly check?: () => void;
 }
 
 /**
- * The JSON of a list in pieces. A piece ends when it, or the objects that it was made of, exceed {@link pieceBytes}: making
- * one holds the event loop for a few milliseconds at most, however large the list is. Large items are not copied.
+ * The JSON of a list in pieces. A piece ends when it, or the objects that it was made from, exceed {@link pieceBytes}:
+ * making one holds the event loop for a few milliseconds at most, however large the list is. Large items are not
+ * copied.
  */
 export function* listPieces({ head, field, entries, itemOf = asStored, check }: ListText): Generator<Buffer, void> {
   let parts = [openingOf(head, field)];
   let bytes = 0;
   for (const [index, entry] of entries.entries()) {
-    // There is something: no piece may be empty, since a stream would wait for the one after it.
+    // No piece may be empty: a stream would wait for the next one.
     if (bytes >= pieceBytes) {
       yield Buffer.concat(parts);
       check?.();
@@ -48,7 +49,7 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
   yield Buffer.concat(parts);
 }
 
-/** The same as YAML, in as large pieces. */
+/** The same as YAML, in pieces of the same size. */
 export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer | Promise<Buffer>, void> {
   const { head, field, entries, itemOf = asStored, check } = text;
   const isEmpty = entries.length === 0;
@@ -69,7 +70,7 @@ export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer 
   }
 }
 
-/** A list whose items are the objects themselves. Up to 1 MiB it is sent whole, which takes half of the work. */
+/** A list whose items are the objects themselves. Up to 1 MiB it is sent whole, which costs half as much. */
 export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>): void {
   const { head, field, entries } = text;
   const start = openingOf(head, field);
@@ -86,13 +87,14 @@ export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>)
 }
 
 /**
- * Sends JSON that is made in pieces. A text that fits into one piece is sent whole; otherwise the client's reading sets the pace.
- * `length` is the length of the whole in bytes, known where the pieces are copies of stored bytes; without it the response is chunked.
+ * Sends JSON in pieces. A text that fits into one piece is sent whole; otherwise the client's reading sets the pace.
+ * `length` is the total length in bytes, known when the pieces are copies of stored bytes; without it the response is
+ * chunked.
  */
 export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, length?: number): void {
   if (context.response.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');
-  // Not context.type: it would add a charset, which JSON has none of.
+  // Not context.type: it would add a charset, which JSON does not have.
   context.set('Content-Type', 'application/json');
   const first = pieces.next().value ?? Buffer.alloc(0);
   const second = pieces.next();
@@ -118,14 +120,14 @@ function asStored(object: Buffer): Buffer {
   return object;
 }
 
-/** Sends YAML that is made in pieces. YAML that is made at once, as for short lists, is sent whole. */
+/** Sends YAML in pieces. YAML that is ready at once, as for short lists, is sent whole. */
 export function sendYamlPieces(context: Context, pieces: Pieces): void {
   const made: Buffer[] = [];
   for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {
     const { done, value } = pieces.next();
     if (done === true) return setYaml(context, Buffer.concat(made));
     if (value instanceof Promise) {
-      // A HEAD request, or a refusal, never reads the stream.
+      // The stream is never read for a HEAD request or a refusal.
       value.catch(() => undefined);
       return setYaml(context, new PieceStream(together([...made, value], pieces)));
     }

@@ -1,20 +1,22 @@
 import { Readable } from 'node:stream';
 
-/** Size of one piece of a large answer. An answer that its client does not read keeps about three of them in memory. */
+/**
+ * Size of one piece of a large response. A response that its client does not read keeps about three pieces in memory.
+ */
 export const pieceBytes: number = 256 * 1024;
 
-/** An answer up to this size is sent whole, which takes half of the work; it counts in the memory of answers. */
+/** A response up to this size is sent whole, which costs half as much; it counts in the memory of responses. */
 export const wholeBytes: number = 1024 * 1024;
 
-/** Pieces that are made in one turn of the event loop where they are copies: a turn costs 10 µs, and copying a piece 30. */
+/** Pieces made in one turn of the event loop when they are copies: a turn costs 10 µs, copying a piece 30. */
 export const copiesPerTurn = 4;
 
-/** Pieces of an answer; one that takes longer comes as a promise. */
+/** Pieces of a response; a piece that takes longer is a promise. */
 export type Pieces = Iterator<Buffer | Promise<Buffer>, void>;
 
 /**
- * A body that is made while the client reads it: the next piece is made when the connection has taken the one before. An
- * iterator that throws cuts the connection, since the head has been sent.
+ * A body that is made while the client reads it: the next piece is made once the connection has taken the last one. An
+ * iterator that throws cuts the connection, since the headers have already been sent.
  */
 export class PieceStream extends Readable {
   readonly #pieces: Pieces;

@@ -1,18 +1,18 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { PassCache } from './watch-frames.ts';
 
-/** What has something to write. */
+/** A target with something to write. */
 export interface Flushable {
   flush(): void;
 }
 
 /**
- * Writes to many watchers in passes: what arrives during a pass is sent together in the next. A pass that took d ms is
- * followed by d ms without one, so that watchers take at most half of the event loop, and a single watcher waits for
- * nothing. (184k deliveries/s to 1,000 watchers one by one, 1.56M coalesced.)
+ * Writes to many watchers in passes: changes that arrive during a pass are sent together in the next one. After a pass
+ * of d ms there is none for d ms, so that watchers take at most half of the event loop, and a single watcher never
+ * waits. (Deliveries to 1,000 watchers: 184k/s one by one, 1.56M/s coalesced.)
  */
 export class FlushCycle {
-  /** What watchers share in the present pass. */
+  /** The cache that watchers share during a pass. */
   readonly shared: PassCache = new PassCache();
   readonly #clock: Clock;
   #dirty: Flushable[] = [];
@@ -23,7 +23,7 @@ export class FlushCycle {
     this.#clock = clock;
   }
 
-  /** Flushes `target` in the next pass. A target adds itself once a pass. */
+  /** Flushes `target` in the next pass. A target adds itself once per pass. */
   add(target: Flushable): void {
     this.#dirty.push(target);
     if (this.#scheduled) return;

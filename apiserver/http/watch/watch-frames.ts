@@ -2,15 +2,15 @@ import type { Entry } from '../../index/entry.ts';
 import type { Translated } from '../../registry/follow/watch-translation.ts';
 import type { ObjectView } from '../../views/object-view.ts';
 
-/** How one event looks on the wire. */
+/** The wire format of events. */
 export interface FrameFormat {
   readonly contentType: string;
-  /** `revision`: from where a client that has read this event may resume; absent: as before; empty: from nowhere. */
+  /** `revision`: where a client that has read this event may resume; absent: as before; empty: nowhere. */
   event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision?: string): Buffer;
   readonly heartbeat: Buffer;
 }
 
-/** One JSON document a line; a blank line shows that the connection lives. */
+/** One JSON document per line; a blank line is the heartbeat. */
 export const jsonLines: FrameFormat = {
   contentType: 'application/json',
   event: (type, object) => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]),
@@ -27,7 +27,10 @@ export const serverSentEvents: FrameFormat = {
   heartbeat: Buffer.from(':\n\n'),
 };
 
-/** The same lines with each object in another form; for one stream, since what was sent first may matter. */
+/**
+ * The same lines with each object in another form. Use one for each stream: the form may depend on what was sent
+ * before.
+ */
 export function viewedLines(view: ObjectView): FrameFormat {
   const show = view.ofEvents();
   return {
@@ -41,14 +44,14 @@ interface Known {
   readonly frame: Buffer;
 }
 
-/** What a watcher is sent of one pass. */
+/** The frames for a watcher in one pass. */
 export interface Batch {
   readonly bytes: Buffer;
-  /** Everything up to this revision is in it. */
+  /** All changes up to this revision are in it. */
   readonly revision: number;
 }
 
-/** Serializes what many watchers are told once for all of them, for the time of one pass. */
+/** Serializes events once for all watchers that receive them, for the duration of one pass. */
 export class PassCache {
   readonly #frames = new Map<FrameFormat, Map<Entry, Known>>();
   readonly #batches = new Map<FrameFormat, Map<string, Batch>>();
@@ -58,14 +61,14 @@ export class PassCache {
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
-    // An object that enters one selection and stays in another is two events; the rarer one is made again.
+    // An object that enters one selection and stays in another is two events; the rarer one is serialized again.
     if (known?.type === type) return known.frame;
     const frame = format.event(type, entry.bytes, String(entry.revision));
     byEntry.set(entry, { type, frame });
     return frame;
   }
 
-  /** Everything that the watchers of a whole kind, who have seen the same, are told next. */
+  /** The next frames for watchers of a whole kind that have the same position. */
   batchOf(format: FrameFormat, key: string, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, format);
     const known = batches.get(key) ?? make();
@@ -73,7 +76,7 @@ export class PassCache {
     return known;
   }
 
-  /** Frames as one chunk of a chunked body (RFC 9112, 7.1); a batch that many are sent is made into one once. */
+  /** The frames as one chunk of a chunked body (RFC 9112, 7.1), made once for a batch that many watchers receive. */
   chunkOf(frames: readonly Buffer[]): Buffer {
     const [first] = frames;
     if (first === undefined || frames.length > 1) return makeChunk(frames);
@@ -82,7 +85,7 @@ export class PassCache {
     return chunk;
   }
 
-  /** Forgets the pass. */
+  /** Called at the end of a pass. */
   clear(): void {
     this.#chunks.clear();
     this.#frames.clear();

@@ -24,24 +24,24 @@ export interface WatchHandlerParts {
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1): spreads the ends of watches that name no time limit. */
+  /** Uniform in [0, 1): spreads the ends of watches without a time limit. */
   readonly random: () => number;
   readonly bookmarkIntervalMs: number;
-  /** More watchers than this are refused (429). */
+  /** Watches beyond this number are refused (429). */
   readonly maxWatches: number;
-  /** More watchers than this from one address are refused as well. */
+  /** Watches from one address beyond this number are refused as well. */
   readonly maxWatchesPerAddress: number;
   readonly proxies: TrustedProxies;
 }
 
 const options = 'ListOptions';
 
-/** Starts the streams of `?watch=true`, and ends them when their kind or the server goes. */
+/** Starts the streams of `?watch=true`, and ends them when their kind is closed or the server stops. */
 export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
   readonly #streams = new Map<WatchStream, Resource>();
-  /** Watches that are open, or about to begin, by {@link addressBlock}. */
+  /** Watches that are open or starting, by {@link addressBlock}. */
   readonly #watchesOf = new Map<string, number>();
   #watches = 0;
   #isClosed = false;
@@ -51,10 +51,10 @@ export class WatchHandler {
     this.#flushes = new FlushCycle(parts.clock);
   }
 
-  /** Answers 4xx before the stream begins; after that, errors are events. */
+  /** Responds with 4xx before the stream starts; later errors are events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
-    // Before any work is done for it: initial objects are collected, and revisions waited for, within the share.
+    // Taken first, since collecting initial objects and waiting for revisions count within the share.
     const onEnd = this.#takePlace(addressBlock(this.#parts.proxies.addressOf(context)));
     try {
       const begun = this.#begin(context, { path, resource, from, onEnd });
@@ -65,7 +65,7 @@ export class WatchHandler {
   }
 
   #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
-    // A place that memory has yet to reach is waited for in the stream, which begins with nothing.
+    // The stream starts empty and waits for a revision that memory has yet to reach.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));
@@ -81,7 +81,7 @@ export class WatchHandler {
       throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
     }
     if (start.resource.isClosed) throw noLongerServed(start.resource);
-    // The client has gone while it waited, and nothing would end its stream.
+    // The client disconnected while it waited, and nothing would end its stream.
     if (context.res.closed) return onEnd();
     context.respond = false;
     const stream: WatchStream = new WatchStream(start, () => {
@@ -91,7 +91,7 @@ export class WatchHandler {
     this.#streams.set(stream, start.resource);
   }
 
-  /** Counts a watch, and returns what to call at its end. */
+  /** Counts a watch; call the returned function at its end. */
   #takePlace(block: string): () => void {
     const { maxWatches, maxWatchesPerAddress } = this.#parts;
     const isFull = this.#watches >= maxWatches;
@@ -114,20 +114,20 @@ export class WatchHandler {
     else this.#watchesOf.set(block, count);
   }
 
-  /** Open watches of each kind that has any, in whatever version. */
+  /** Open watches of each kind that has any, over all versions. */
   counts(): ReadonlyMap<Resource, number> {
     const counts = new Map<Resource, number>();
     for (const { storage } of this.#streams.values()) counts.set(storage, (counts.get(storage) ?? 0) + 1);
     return counts;
   }
 
-  /** Ends the watches of a kind that is no longer served: 410, list again. */
+  /** Ends the watches of a kind that is no longer served, with 410: clients list again. */
   closeKind(resource: Resource): void {
     const gone = noLongerServed(resource);
     for (const [stream, watched] of this.#streams) if (watched.storage === resource) stream.fail(gone);
   }
 
-  /** Ends all watches, each with a bookmark where it asked for them, and begins no more (503). */
+  /** Ends all watches, with a bookmark if they asked for bookmarks, and refuses new ones (503). */
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#streams.keys()) stream.end();
@@ -156,7 +156,7 @@ export class WatchHandler {
       currentRevision: () => revisions.current,
       onError: (err: unknown) => logger.error({ err, path: context.path }, 'watch failed'),
     };
-    // What changes while the initial objects are collected comes from the feed.
+    // Changes during the collection of the initial objects come from the feed.
     return afterwards(from.initial ? selection.collect() : [], (initial) => ({ initial, ...plan }));
   }
 }
@@ -181,7 +181,7 @@ function readFormat(context: Context, { model }: Resource, clock: Clock): FrameF
 
 function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister['select']>[1] {
   const { labelSelector, fieldSelector } = readSelection(query);
-  // `/watch/<plural>/<name>` is the old way to watch one object.
+  // `/watch/<plural>/<name>` is the legacy way to watch one object.
   const named = path.name === undefined ? [] : [{ key: 'metadata.name', operator: 'in' as const, values: [path.name] }];
   return {
     labelSelector,
@@ -199,11 +199,11 @@ interface WatchStart {
   readonly initial: boolean;
   readonly markEnd: boolean;
   readonly revision: number;
-  /** What memory has to have first; absent: all that is acknowledged. */
+  /** The revision that memory must reach first; absent: everything acknowledged. */
   readonly resourceVersion: string | undefined;
 }
 
-/** Where the stream begins (objects-and-http "Watch"). */
+/** The start of the stream (objects-and-http "Watch"). */
 function readStart(query: Query, lastEventId: string): WatchStart {
   if (firstOf(query, 'continue') !== undefined) {
     throw refuse(options, 'continue', {

@@ -10,7 +10,7 @@ import { jsonLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
 
-/** A bug in what writes a form of objects that a client may ask for. */
+/** Simulates a bug in the code that writes one form of objects. */
 const broken: FrameFormat = {
   ...jsonLines,
   event: (type, ...rest) => {
@@ -37,7 +37,7 @@ describe('WatchStream', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const aborting = new AbortController();
-    // The broken one first: it is the first of each pass.
+    // The broken stream first: it is the first in each pass.
     const [failed, sound] = [await fetch(`${url}/broken`), await fetch(url, { signal: aborting.signal })];
     const told = sound.body!.getReader();
     feed.append({ type: 'ADDED', revision: 11, entry: entryOf(cache, createPerson({ name: 'ada' }), 11) });

@@ -9,13 +9,13 @@ import type { Translated } from '../../registry/follow/watch-translation.ts';
 import type { FlushCycle } from './flush-cycle.ts';
 import type { Batch, FrameFormat } from './watch-frames.ts';
 
-/** One write takes at most about this much; the rest follows when the client has read it. */
+/** The size of one write, approximately; the rest follows when the client has read it. */
 const batchBytes = 256 * 1024;
 
-/** A blank line this often shows that the connection lives; clients give up after 30 s of silence. */
+/** A blank line at this interval is the heartbeat; clients give up after 30 s of silence. */
 const heartbeatMs = 20_000;
 
-/** How long a client that was told of the end may take to read it. */
+/** The time that a client has to read the final event. */
 const lingerMs = 10_000;
 
 export interface WatchStreamOptions {
@@ -30,20 +30,20 @@ export interface WatchStreamOptions {
   readonly initial: readonly Entry[];
   /** Changes after this revision follow. */
   readonly revision: number;
-  /** Close the initial objects by a bookmark that says so. */
+  /** Mark the end of the initial objects by a bookmark. */
   readonly markInitialEnd: boolean;
-  /** undefined: no bookmarks, which clients that did not ask for them take for objects. */
+  /** undefined: no bookmarks. Clients that did not ask for bookmarks mistake them for objects. */
   readonly bookmarkIntervalMs: number | undefined;
   readonly timeoutMs: number;
   /** The revision that memory has reached. */
   readonly currentRevision: () => number;
-  /** Hears of what is no fault of the client, which is told 500. The others' streams go on. */
+  /** Called with errors that are not the client's fault; the client gets a 500. Other streams continue. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * One watcher's connection. It holds a place in the kind's change feed and no buffer of its own: what the client has not
- * read stays in the feed's window, for everybody once. A client that falls out of the window is told 410.
+ * One watcher's connection. It has a position in the kind's change feed and no buffer of its own: unread changes stay
+ * in the feed's window, once for all watchers. A client that falls out of the window gets a 410.
  */
 export class WatchStream {
   readonly #options: WatchStreamOptions;
@@ -54,7 +54,10 @@ export class WatchStream {
     this.#blocked = false;
     this.#wake();
   };
-  /** Where chunks go directly; undefined: node frames them (HTTP/1.0, or an answer that waits for another's end). */
+  /**
+   * The socket for direct writes of chunks; undefined: node frames them (HTTP/1.0, or a response queued behind
+   * another).
+   */
   readonly #socket: Socket | undefined;
   #sentInitial = 0;
   #revision: number;
@@ -71,7 +74,7 @@ export class WatchStream {
     this.#revision = options.revision;
     this.#markInitialEnd = options.markInitialEnd;
     const { response, format, resource, bookmarkIntervalMs } = options;
-    // Headers at once: client-go blocks until it has them.
+    // Sent at once: client-go blocks until it has the headers.
     response.writeHead(200, { 'Content-Type': format.contentType, 'Cache-Control': 'no-cache, private' });
     response.flushHeaders();
     this.#socket = response.chunkedEncoding ? (response.socket ?? undefined) : undefined;
@@ -85,7 +88,7 @@ export class WatchStream {
     this.#wake();
   }
 
-  /** Sends what fits of what is new. */
+  /** Sends as many new events as fit. */
   flush(): void {
     this.#dirty = false;
     if (this.#ended || this.#blocked) return;
@@ -101,7 +104,7 @@ export class WatchStream {
     return new ApiError('InternalError', 'Internal error occurred');
   }
 
-  /** Tells the client why it ends, and ends. */
+  /** Sends the reason to the client, and ends the stream. */
   fail(error: ApiError): void {
     if (this.#ended) return;
     const status = Buffer.from(JSON.stringify(error.toStatus()));
@@ -109,14 +112,17 @@ export class WatchStream {
     this.#finish(this.#options.format.event('ERROR', status, ''));
   }
 
-  /** Ends the stream; with bookmarks, the last frame says up to where the client has seen everything, where there is such a place. */
+  /**
+   * Ends the stream. With bookmarks, the last frame has the revision up to which the client has seen everything, if
+   * there is one.
+   */
   end(): void {
     if (this.#ended) return;
     this.flush();
-    // It may have fallen out of the window, and been told.
+    // It may have fallen out of the window, and be ended already.
     if (this.#ended) return;
     const { initial, bookmarkIntervalMs } = this.#options;
-    // From the midst of the initial objects nobody can resume: those that were not sent would be missed.
+    // No client can resume in the middle of the initial objects: it would miss those that were not sent.
     const isMarked = bookmarkIntervalMs !== undefined && this.#sentInitial === initial.length;
     this.#finish(isMarked ? this.#bookmark(false) : undefined);
   }
@@ -147,7 +153,7 @@ export class WatchStream {
     return frames;
   }
 
-  /** Watchers of the whole kind who have seen the same share one batch: a thousand of them cost one serialization. */
+  /** Watchers of the whole kind with the same position share one batch: a thousand of them cost one serialization. */
   #nextBatch(): Batch {
     const { resource, format, flushes, selects } = this.#options;
     if (selects !== undefined) return this.#makeBatch();
@@ -178,7 +184,8 @@ export class WatchStream {
     while (this.#sentInitial < initial.length && bytes <= batchBytes) {
       const entry = initial[this.#sentInitial] as Entry;
       this.#sentInitial += 1;
-      // Who resumes from the midst of the initial objects would miss the others: only the last one is a place to resume from.
+      // A client that resumes in the middle of the initial objects would miss the rest: only the last one may carry a
+      // position.
       const isLast = this.#sentInitial === initial.length;
       const { bytes: object } = resource.show(entry);
       const frame = format.event('ADDED', object, isLast ? String(this.#revision) : undefined);
@@ -192,7 +199,7 @@ export class WatchStream {
     return bytes;
   }
 
-  /** Everything up to here has been sent: the feed is read to its end, so that is where memory is. */
+  /** A bookmark: the feed is read to its end, so everything up to memory's revision has been sent. */
   #bookmark(initialEnd: boolean): Buffer {
     const { resource, format, currentRevision } = this.#options;
     const caughtUp = !initialEnd && resource.feed.revision <= this.#revision;
@@ -203,8 +210,8 @@ export class WatchStream {
     return format.event('BOOKMARK', Buffer.from(JSON.stringify(object)), resourceVersion);
   }
 
-  // A chunk made once for all, in one write of one buffer: `response.write` would make three buffers of it for each
-  // watcher, and wait a tick (p50 and p99 of 1,000 watchers: 21 and 43 ms with it, 14 and 34 ms without).
+  // The chunk is made once for all watchers and written as one buffer: `response.write` would make three buffers for
+  // each watcher, and wait a tick (p50 and p99 of 1,000 watchers: 21 and 43 ms with it, 14 and 34 ms without).
   #write(frames: readonly Buffer[]): void {
     if (frames.length === 0) return;
     const { response, flushes } = this.#options;
@@ -214,7 +221,7 @@ export class WatchStream {
 
   #heartbeat(): void {
     if (!this.#blocked) this.#write([this.#options.format.heartbeat]);
-    // Its place is gone and it does not read: there is nobody to tell.
+    // Its position is gone and it does not read, so it cannot receive an error.
     else if (this.#revision < this.#options.resource.feed.floor) this.#options.response.destroy();
   }
 

@@ -12,13 +12,13 @@ import type { UnservedLog } from '../kinds/unserved-log.ts';
 
 const changesPerPage = 1000;
 
-/** After a look that failed. */
+/** The pause after a failed read. */
 const retryMs = 250;
 
-/** Whether the database answers is asked this often; what it says is the net under what one hears. */
+/** The interval at which the database is asked for its revision; this catches lost hints. */
 const heartbeatMs = 2_000;
 
-/** A commit of our own that takes longer does not hold up the changes of others. */
+/** The time that the changes of others wait for a commit of this process. */
 const ownCommitMs = 10;
 
 export interface FollowerOptions {
@@ -28,7 +28,10 @@ export interface FollowerOptions {
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A commit of this process is under way: its answer tells what came before it, and {@link Follower.reach} is called. */
+  /**
+   * True while a commit of this process is running: its outcome says which changes came before it, and {@link
+   * Follower.reach} is called.
+   */
   readonly isCommitting: () => boolean;
   /** The database's revision. */
   readonly latest: () => Promise<number>;
@@ -45,9 +48,9 @@ export interface FollowerOptions {
  */
 export class Follower {
   readonly #options: FollowerOptions;
-  /** Something is stored up to here; or so one hears. */
+  /** The latest revision that hints report. */
   #heard = 0;
-  /** The same, of what was heard since the database was last asked how far it is. */
+  /** The same, from hints since the database was last asked for its revision. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -66,7 +69,7 @@ export class Follower {
     this.#beat();
   }
 
-  /** What is under way is finished; nobody waits any longer. */
+  /** Finishes running work; callers no longer wait. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#unsubscribe();
@@ -77,7 +80,7 @@ export class Follower {
     this.#wake();
   }
 
-  /** Something may be stored up to this revision. */
+  /** Called with a hint that revisions up to this one may be stored. */
   hear(revision: number): void {
     if (revision <= this.#options.revisions.current) return;
     this.#note(revision);
@@ -85,14 +88,14 @@ export class Follower {
     this.#timer ??= this.#options.clock.setTimeout(() => this.resume(), ownCommitMs);
   }
 
-  /** Reads what it has heard of: no commit is under way any more. */
+  /** Reads the reported changes; called when no commit is running any more. */
   resume(): void {
     this.#options.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#read();
   }
 
-  /** Resolves once memory has everything up to a revision that is stored, however long that takes, and at `stop`. */
+  /** Resolves once memory has everything up to a stored revision, however long that takes, and at `stop`. */
   async reach(revision: number): Promise<void> {
     while (!this.#isStopped && revision > this.#options.revisions.current) {
       const reached = new Promise<void>((resolve) => this.#waiters.add(resolve));
@@ -120,7 +123,7 @@ export class Follower {
     // A failure is handled in `latest`; the next heartbeat asks again.
     const revision = await this.#options.latest().catch(() => undefined);
     if (revision === undefined) return;
-    // Where there is nothing to follow, nothing is wrong with following.
+    // When there is nothing to follow, following is healthy.
     if (revision <= this.#options.revisions.current) this.#options.onRead(undefined);
     this.hear(revision);
   }
@@ -166,11 +169,11 @@ export class Follower {
   async #readPage(): Promise<void> {
     const { store, revisions } = this.#options;
     const from = revisions.current;
-    // One revision is one change at most: what this process has just written itself is not asked for.
+    // One revision is at most one change: this process's own latest writes are not requested.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
     for (const change of changes) this.#apply(change);
     if (changes.length > 0) return;
-    // Revisions may have gaps, and what one hears may be wrong: the database knows.
+    // Revisions may have gaps, and a hint may be wrong: the database knows.
     this.#news = 0;
     const present = await store.currentRevision();
     const missed = await store.changes(from, 1);
@@ -181,7 +184,7 @@ export class Follower {
 
   #apply(change: Change): void {
     const { table, log, revisions, onChange } = this.#options;
-    // A commit of our own may have been answered while the page was on its way.
+    // A commit of this process may have completed while the page was on its way.
     if (change.revision <= revisions.current) return;
     const resource = table()?.ofNumber(change.kind);
     if (resource === undefined) log.add(change);
@@ -206,7 +209,7 @@ export class Follower {
   }
 }
 
-/** One object that cannot be read must not keep all others from being followed. */
+/** Applies a change to memory. One object that cannot be read must not stop the others from being followed. */
 function applyTo(resource: Resource, { op, key, data, revision }: Change, logger: Logger): void {
   try {
     const entry = lenientEntry(resource, { key, data, revision });
@@ -221,7 +224,9 @@ function applyTo(resource: Resource, { op, key, data, revision }: Change, logger
   }
 }
 
-/** What a change replaces; one of an object that could not be read brings it into being, or takes it away. */
+/**
+ * The entry that a change replaces. A change of an object that could not be read counts as its creation or deletion.
+ */
 function presentOf({ cache }: Resource, { op, key }: Pick<Change, 'op' | 'key'>): Entry | undefined {
   return cache.get(key) ?? (op === 'delete' ? cache.broken.get(key) : undefined);
 }

@@ -5,28 +5,28 @@ import type { Steps } from '../../turns/steps.ts';
 import { feedChange } from '../kinds/resource.ts';
 import type { Resource } from '../kinds/resource.ts';
 
-/** The state of a kind at a later revision, where it is not known how it came about. */
+/** The state of a kind at a later revision, without the changes that led to it. */
 export interface LaterState {
   readonly revision: number;
   /** By key. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
-/** A kind's later state, ready to be taken. */
+/** A kind's later state, ready to be applied. */
 export interface Leap {
-  /** False when the kind has changed since the leap was made: it has to be made again. */
+  /** False when the kind has changed since the leap was made: it then has to be made again. */
   isCurrent(): boolean;
   /**
-   * The kind takes the state in this turn: watchers have lost their place. Resolves when those who follow in process know all
-   * differences.
+   * Applies the state to the kind in this turn; watchers lose their position. Resolves when the subscribers in this
+   * process have all differences.
    */
   take(): Promise<void>;
 }
 
-/** Objects that are compared in one step: about a millisecond. */
+/** Objects compared in one step: about a millisecond. */
 const comparedPerStep = 1000;
 
-/** Makes a leap in steps, while the kind is read. */
+/** Makes a leap in steps, while the kind serves reads. */
 export function* leapSteps(resource: Resource, { entries, revision }: LaterState): Steps<Leap> {
   const { cache, feed, history } = resource;
   const seen = feed.revision;
@@ -53,7 +53,7 @@ function* changedSteps({ cache }: Resource, { entries, revision }: LaterState): 
     compared += 1;
     if (compared % comparedPerStep === 0) yield;
     const known = cache.get(entry.key);
-    // Watchers keep what they know: that it broke is no change of the object.
+    // Watchers keep the last readable state: breaking is no change of the object.
     if (isBroken(entry) || known?.revision === entry.revision) continue;
     const isAnother = known !== undefined && known.uid !== entry.uid;
     if (isAnother) changes.push(feedChange('delete', { ...known, revision }, known));

@@ -24,25 +24,25 @@ export interface RereadParts {
 /** Objects read in one turn of the event loop. */
 const readPerTurn = 200;
 
-/** The objects of the kinds that are served, by key, at one revision. */
+/** The objects of the served kinds, by key, at one revision. */
 interface State {
   readonly revision: number;
   readonly entries: ReadonlyMap<Resource, ReadonlyMap<string, Entry>>;
 }
 
 /**
- * Brings memory to the present where the changes that lead there are gone: all kinds are read again, and take their new
- * state in one turn. Watchers have lost their place (410), and those who follow in process are told the differences.
+ * Brings memory to the present when the changes in between are compacted: reads all kinds again, and applies their new
+ * state in one turn. Watchers lose their position (410), and subscribers in this process receive the differences.
  */
 export async function reread(parts: RereadParts): Promise<void> {
   const { table, log, revisions } = parts;
   while (!parts.isStopped()) {
     const state = await readState(parts);
-    // What this process has written itself may have brought memory further meanwhile.
+    // Memory may have advanced meanwhile by this process's own writes.
     if (state !== undefined && state.revision <= revisions.current) return;
     if (state === undefined) continue;
     const leaps = await leapsTo(state);
-    // A kind that came meanwhile would stay behind.
+    // A kind that was opened meanwhile would be left behind.
     const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
     if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);
@@ -60,7 +60,7 @@ async function leapsTo({ revision, entries }: State): Promise<ReadonlyMap<Resour
   return leaps;
 }
 
-/** undefined when history was forgotten faster than it was read. */
+/** Returns undefined when history was compacted faster than it was read. */
 async function readState({ store, table }: RereadParts): Promise<State | undefined> {
   const from = await store.currentRevision();
   const byNumber = new Map<number, Resource>();
@@ -109,7 +109,7 @@ async function* changesBetween(store: Store, after: number, upTo: number): Async
   }
 }
 
-/** A row was read before a change, or after it; its revision tells. */
+/** Applies a change to a row that was read before or after it; the row's revision tells which. */
 function replay(resource: Resource, entries: Map<string, Entry>, change: Change): void {
   const key = change.key.slice(resource.keyPrefix.length);
   if ((entries.get(key)?.revision ?? 0) >= change.revision) return;

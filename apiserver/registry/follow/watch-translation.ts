@@ -9,13 +9,13 @@ export interface Translated {
 }
 
 /**
- * A change as a selection sees it: an object that enters it is ADDED, one that leaves is DELETED (with its new state and
- * revision), and one that is outside before and after is nobody's business (undefined).
+ * Translates a change for a selection: an object that enters it is ADDED, one that leaves it is DELETED (with its new
+ * state and revision). Returns undefined for one that is outside before and after.
  */
 export function translate(change: FeedChange, selects: (entry: Entry) => boolean): Translated | undefined {
   const { entry, previous } = change;
   const after = change.type !== 'DELETED' && selects(entry);
-  // A watch that began before the object broke may have shown it.
+  // A watch that started before the object broke may have shown it.
   const before = previous !== undefined && (selects(previous) || isBroken(previous));
   if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry };
   return before ? { type: 'DELETED', entry } : undefined;

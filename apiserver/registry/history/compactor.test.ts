@@ -37,7 +37,7 @@ function setup(retention: Partial<Retention>, rows = 0): Setup {
 }
 
 describe('Compactor', () => {
-  it('keeps what is young', async () => {
+  it('keeps recent changes', async () => {
     const { clock, compactor, trimmed } = setup({});
     compactor.record(1, 10);
     await clock.advance(999);
@@ -59,10 +59,10 @@ describe('Compactor', () => {
     expect(trimmed).to.deep.equal([256]);
   });
 
-  it('lets the bound in bytes win over both, at once', async () => {
+  it('applies the bound in bytes before both, at once', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
-    // The one that began when the bound was passed, and the one for what came meanwhile.
+    // One run started when the bound was passed; another one handles what came meanwhile.
     await compactor.compact();
     await compactor.compact();
     // 200 changes have 1,000 bytes.
@@ -79,7 +79,7 @@ describe('Compactor', () => {
     expect(trimmed.at(-1)).to.equal(19);
   });
 
-  it('goes on in small steps until the store has nothing left to drop', async () => {
+  it('continues in small steps until the store has nothing left to drop', async () => {
     const { clock, compactor, compacted } = setup({}, 2500);
     compactor.record(9, 1);
     await clock.advance(1000);

@@ -1,13 +1,16 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { Store } from '../../store/store.ts';
 
-/** How much history is kept: at least this time and this many changes, but never more than the bytes. */
+/** The history to keep: at least this time and this many changes, but never more than the bytes. */
 export interface Retention {
   /** Default 5 min. */
   readonly minAgeMs: number;
   /** Default 10,000. */
   readonly minChanges: number;
-  /** Bytes of changed objects, in memory and in the log; default 256 MiB. Older history goes, however young it is. */
+  /**
+   * Bytes of changed objects, in memory and in the log; default 256 MiB. Beyond it, history is dropped however recent
+   * it is.
+   */
   readonly maxBytes: number;
 }
 
@@ -18,10 +21,13 @@ const rowsPerStep = 1000;
 
 const intervalMs = 30_000;
 
-/** Changes are counted in groups: one record each would cost as much memory as the window itself. */
+/** Changes are counted in groups: one record per change would cost as much memory as the window itself. */
 const changesPerGroup = 256;
 
-/** A group is closed at this part of the bytes, too: whole groups go, and a bound of large objects must not take all. */
+/**
+ * The part of the bytes at which a group is closed: groups are dropped whole, and with large objects one group must not
+ * be all history.
+ */
 const groupShare = 1 / 64;
 
 export interface CompactorOptions {
@@ -31,7 +37,7 @@ export interface CompactorOptions {
   readonly retention: Retention;
   /** Drops changes up to a revision from memory. */
   readonly trim: (revision: number) => void;
-  /** Where history begins in memory; what the store still has of it goes at the first run. */
+  /** The start of history in memory; the first run removes older history from the store. */
   readonly floor: number;
 }
 
@@ -43,13 +49,13 @@ interface Group {
   bytes: number;
 }
 
-/** Forgets history that is older than the retention: first in memory, then in the store, in small steps. */
+/** Compacts history that is older than the retention: first in memory, then in the store, in small steps. */
 export class Compactor {
   readonly #options: CompactorOptions;
   readonly #groups: Group[] = [];
   #changes = 0;
   #bytes = 0;
-  /** Up to here the store may drop changes. */
+  /** The revision up to which the store may drop changes. */
   #target: number;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
@@ -69,7 +75,7 @@ export class Compactor {
     this.#timer.unref?.();
   }
 
-  /** Waits for what is under way. */
+  /** Waits for a running compaction. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#options.clock.clearTimeout(this.#timer);
@@ -93,7 +99,7 @@ export class Compactor {
     if (this.#bytes > this.#options.retention.maxBytes) void this.compact();
   }
 
-  /** Drops what may go now. Runs by itself every 30 s, and when there are too many bytes. */
+  /** Drops expired history. Runs by itself every 30 s, and when there are too many bytes. */
   compact(): Promise<void> {
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
@@ -110,7 +116,7 @@ export class Compactor {
     }
   }
 
-  /** Takes the groups off that are past the retention; the last one's revision is where history begins now. */
+  /** Removes the groups that are past the retention; the last one's revision is the new start of history. */
   #takeExpired(): number | undefined {
     const { minAgeMs, minChanges, maxBytes } = this.#options.retention;
     const newestExpiredMs = this.#options.clock.monotonicMs() - minAgeMs;
@@ -118,7 +124,7 @@ export class Compactor {
     let count = 0;
     for (const group of this.#groups) {
       const isOld = group.atMs <= newestExpiredMs && this.#changes - group.changes >= minChanges;
-      // The newest changes are on their way to watchers that keep up: the bytes never take those.
+      // The newest changes are on their way to watchers that keep up, so the bound of bytes never removes them.
       const isTooMuch = this.#bytes > maxBytes && group !== newest;
       if (!isOld && !isTooMuch) break;
       this.#changes -= group.changes;

@@ -2,7 +2,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import { badRequest, unreadable } from '../object/resource-errors.ts';
 
-/** How long a read waits for a revision that is not here yet, as in Kubernetes. */
+/** The time that a read waits for a revision that memory has not reached, as in Kubernetes. */
 const reachTimeoutMs = 3_000;
 
 interface Waiter {
@@ -12,15 +12,18 @@ interface Waiter {
 
 export interface RevisionsOptions {
   readonly clock: Clock;
-  /** What memory has at the start. */
+  /** The revision of memory at the start. */
   readonly start: number;
-  /** The database's revision, where others write to it as well; absent: nobody does, and memory is never behind. */
+  /**
+   * Returns the database's revision when other processes write to it; absent: there are none, and memory is never
+   * behind.
+   */
   readonly latest?: () => Promise<number>;
   /** Called with a revision that a caller waits for. */
   readonly onWanted?: (revision: number) => void;
 }
 
-/** The revision that memory has reached, and who waits for a later one. */
+/** The revision that memory has reached, and the callers that wait for a later one. */
 export class Revisions {
   readonly #options: RevisionsOptions;
   readonly #waiters = new Set<Waiter>();
@@ -35,12 +38,12 @@ export class Revisions {
     return this.#current;
   }
 
-  /** Whether memory may be behind what others have written. */
+  /** True when memory may be behind the writes of other processes. */
   get mayLag(): boolean {
     return this.#options.latest !== undefined;
   }
 
-  /** Memory has this revision now. */
+  /** Called when memory has reached a revision. */
   advance(revision: number): void {
     this.#current = revision;
     for (const waiter of this.#waiters) {
@@ -49,10 +52,10 @@ export class Revisions {
   }
 
   /**
-   * What has to be waited for before a read, if anything (Kubernetes' resourceVersion): a number, for memory to be not
-   * older than it; `0` for nothing; absent or empty, for everything that was acknowledged anywhere before this call.
-   * Rejects with ApiError: 400 when it is no number, 504 when memory does not get there in time, 503 when the database
-   * cannot be asked.
+   * Returns what a read has to wait for, if anything (Kubernetes' resourceVersion): with a number, until memory has at
+   * least that revision; with `0`, nothing; absent or empty, until memory has everything acknowledged anywhere before
+   * this call. Rejects with ApiError: 400 for an invalid number, 504 when memory does not get there in time, 503 when
+   * the database cannot be asked.
    */
   reach(resourceVersion: string | undefined): Promise<void> | undefined {
     if (resourceVersion === undefined || resourceVersion === '') return this.mayLag ? this.#reachLatest() : undefined;
@@ -88,7 +91,7 @@ export class Revisions {
   }
 }
 
-/** 0 for the empty string; 400 for what is no decimal number below 2^53. */
+/** Returns 0 for the empty string. 400 for text that is no decimal number below 2^53. */
 export function parseRevision(text: string): number {
   if (text === '') return 0;
   const revision = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;

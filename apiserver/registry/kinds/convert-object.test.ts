@@ -37,7 +37,7 @@ describe('convertObject', () => {
     expect(converted).to.deep.equal({ ...thing({ unit: 'mm' }), apiVersion: 'things.example.com/v2' });
   });
 
-  it('gives the function a frozen object, and shares nothing with what it answers', () => {
+  it('passes a frozen object to the function, and shares nothing with its result', () => {
     const spec = { size: 1 };
     const converted = convertObject(thing(), rules, (object) => {
       expect([Object.isFrozen(object), Object.isFrozen(object.metadata.labels)]).to.deep.equal([true, true]);
@@ -47,7 +47,7 @@ describe('convertObject', () => {
     expect(converted).to.deep.include({ spec: { size: 1, unit: 'mm' }, metadata: thing().metadata });
   });
 
-  it('takes labels and annotations of the metadata that it answers, and nothing else', () => {
+  it('takes labels and annotations of the returned metadata, and nothing else', () => {
     const metadata = { labels: { team: 'blue' }, annotations: { 'a.b/c': 'd' }, finalizers: [], version: 9 };
     const converted = convertObject(thing(), rules, () => ({ metadata }));
     const { labels, annotations } = metadata;

@@ -10,13 +10,13 @@ import { isEmpty } from '../rules/write-rules.ts';
 /** A conversion as a model declares it; undefined: only apiVersion changes. */
 export type Convert = ((object: ApiObject) => unknown) | undefined;
 
-/** Fields that may not differ where a conversion answers them. */
+/** Fields that a conversion must not change if it returns them. */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 /**
- * An object in another version: what the model's function makes of it, with the defaults of the target's schema, and
- * without what that does not know. Freezes `object`, which the result shares nothing with.
- * @throws ApiError InternalError, naming object, kind and versions, when the function throws, or answers no such object.
+ * Converts an object to another version: the result of the model's function, with the defaults of the target's schema
+ * and without unknown fields. Freezes `object`; the result shares nothing with it.
+ * @throws ApiError InternalError, naming object, kind and versions, when the function throws or returns something else
  */
 export function convertObject(object: ApiObject, { model, schema }: Rules, convert: Convert): ApiObject {
   try {
@@ -43,7 +43,7 @@ export function convertObject(object: ApiObject, { model, schema }: Rules, conve
 
 function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
   if (answer instanceof Promise) {
-    // Nobody waits for what it comes to.
+    // The result of an asynchronous conversion is not used.
     answer.catch(() => undefined);
     throw new TypeError('the conversion must be synchronous, and answered a Promise');
   }
@@ -52,7 +52,7 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
   return copyAsJsonObject(answer, objectLimits) as Readonly<Record<string, unknown>>;
 }
 
-/** Labels and annotations are the conversion's, where it answers metadata; all else stays. */
+/** Labels and annotations are the conversion's if it returns metadata; everything else stays. */
 function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
   if (answered === undefined) return structuredClone(before);
   const [wrong] = metadataShapeErrors(answered);

@@ -6,13 +6,13 @@ import type { Convert } from './convert-object.ts';
 import { decodeObject, encodeObject, isInVersion, withRevision } from '../object/object-codec.ts';
 import type { Rules } from '../rules/write-request.ts';
 
-/** Stored bytes in the version that the kind is stored in now. */
+/** Converts stored bytes to the present storage version of the kind. */
 export type ConvertStored = (stored: Uint8Array, revision: number) => Uint8Array;
 
 /**
- * Reads what is stored in any version that the kind ever had. Most objects are in the right one, and cost a comparison;
- * a version that no model declares is taken to have the same fields.
- * The result throws as {@link convertObject} does, and SyntaxError or BrokenObjectError where no object is stored.
+ * Reads objects stored in any version that the kind ever had. Most are in the right one and cost a comparison; a
+ * version that no model declares is assumed to have the same fields. The returned function throws like {@link
+ * convertObject}, and SyntaxError or BrokenObjectError when the bytes are no object.
  */
 export function storedObjectConverter(rules: Rules): ConvertStored {
   const apiVersion = apiVersionOf(rules.model);

@@ -2,12 +2,12 @@ import type { KindCache } from '../../index/kind-cache.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The kind cannot be served with these indexes; nothing of it is registered. */
+/** The kind cannot be served with these indexes; nothing of it has been registered. */
 export class IndexBuildError extends Error {
   override readonly name = 'IndexBuildError';
 }
 
-/** Rejects with IndexBuildError naming the index, the value and two objects that have it. */
+/** Rejects with IndexBuildError, naming the index, the value and two objects that have it. */
 export async function checkUnique(cache: KindCache): Promise<void> {
   const found = await runInTurns(cache.duplicate());
   if (found === undefined) return;

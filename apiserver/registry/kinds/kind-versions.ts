@@ -2,17 +2,17 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { compareVersions } from './version-priority.ts';
 
-/** All versions of a kind: the one that objects are stored in, which is given, and the others. */
+/** All versions of a kind: the given storage version, and the others. */
 export function versionsOfKind(storage: ModelDescriptor): readonly ModelDescriptor[] {
   return [storage, ...(storage.versions ?? []).map(({ model }) => model)];
 }
 
-/** Those that clients may ask for. */
+/** The versions that clients may request. */
 function servedVersionsOf(storage: ModelDescriptor): readonly ModelDescriptor[] {
   return versionsOfKind(storage).filter(({ served }) => served !== false);
 }
 
-/** What each answer in a version warns of, as Kubernetes does; undefined for one that is not deprecated. */
+/** The warning in each response in a deprecated version, as in Kubernetes; undefined for other versions. */
 export function deprecationOf(model: ModelDescriptor, storage: ModelDescriptor): string | undefined {
   const { deprecated = false, kind, group, version } = model;
   if (deprecated === false || typeof deprecated === 'string') return deprecated || undefined;

@@ -7,9 +7,9 @@ import type { Resource } from './resource.ts';
 const name = 'live';
 
 /**
- * For namespaces and definitions, in which other objects are created. Such an object claims its uid until it is declared
- * deleted; the commit that declares it deleted releases the claim. From then on every replica refuses creations that require
- * the claim, so that no object can appear behind the back of the controller that deletes the objects.
+ * For namespaces and definitions, which other objects are created in. Such an object claims its uid until it is marked
+ * for deletion; the commit that marks it releases the claim. From then on every replica refuses creations that require
+ * the claim, so that no object can appear unnoticed by the controller that deletes the objects.
  */
 export const liveIndex: IndexSpec = new IndexSpec({
   name,
@@ -21,13 +21,16 @@ export const liveIndex: IndexSpec = new IndexSpec({
   },
 });
 
-/** The claim that the creation of an object requires, if any. Throws ApiError when the object may not be created. */
+/**
+ * Returns the claim that the creation of an object requires, if any. Throws ApiError when the object may not be
+ * created.
+ */
 export type CreationRule = (resource: Resource, object: ApiObject) => RequiredClaim | undefined;
 
-/** One claim for each state of an object: stores recognize claims of a batch by identity. */
+/** One claim for each state of an object: stores recognize equal claims of a batch by identity. */
 const claims = new WeakMap<Entry, RequiredClaim>();
 
-/** The claim of an object of a kind with {@link liveIndex}, for creations to require. */
+/** The claim that creations require, of an object of a kind with {@link liveIndex}. */
 export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
   const known = claims.get(entry);
   if (known !== undefined) return known;

@@ -29,34 +29,34 @@ import type { Rules } from '../rules/write-request.ts';
 
 export { IndexBuildError };
 
-/** Bytes of changes that are read in one turn of the event loop: 10 ms. */
+/** Bytes of changes read in one turn of the event loop: 10 ms. */
 const bytesPerTurn = 1024 * 1024;
 
 export interface OpenParts {
   readonly store: Store;
-  /** Has what other processes write to the kind until it is served. */
+  /** Receives what other processes write to the kind until it is served. */
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly onError: (error: unknown) => void;
   /** Called when a stored object cannot be converted to the requested version. */
   readonly onUnreadable: (error: unknown) => void;
-  /** The model's `validate` threw what it must not, or answered what it must not. */
+  /** Called when the model's `validate` throws an unexpected error or returns an invalid result. */
   readonly onValidateBug: (error: unknown) => void;
-  /** What a built-in kind adds to the rules of all kinds. Default nothing. */
+  /** Returns the additional rules of a built-in kind. Default none. */
   readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
-  /** Judges the objects of a built-in kind that may take long to judge. Default nothing. */
+  /** Returns the judge of a built-in kind whose objects may take long to check. Default none. */
   readonly judgeOf?: (model: ModelDescriptor) => KindJudge | undefined;
-  /** Objects indexed so far; called after each page. */
+  /** Called after each page with the number of objects indexed so far. */
   readonly onProgress: (indexed: number) => void;
   /** Called for each stored object that cannot be read. */
   readonly onBroken: (entry: BrokenEntry) => void;
 }
 
 /**
- * Reads a kind's objects, builds its indexes, makes the store's unique claims agree with them, and fills the watch window
- * from the log, so that watchers resume across a restart. `serve` is called in the turn in which memory has the kind as
- * it is at the present revision: the next change is the resource's own. Rejects with IndexBuildError, naming index, value
- * and objects.
+ * Reads a kind's objects, builds its indexes, makes the store's unique claims agree with them, and fills the watch
+ * window from the log, so that watchers resume across a restart. `serve` is called in the turn in which memory has the
+ * kind's state at the present revision: the resource itself receives the next change. Rejects with IndexBuildError,
+ * naming index, value and objects.
  */
 export async function openResource(
   registration: Registration,
@@ -98,7 +98,7 @@ export async function openResource(
 
 type RulesParts = Pick<OpenParts, 'onValidateBug' | 'strategyOf' | 'judgeOf'> & Pick<Registration, 'origin'>;
 
-/** What writes of a model are judged by. @throws as {@link compileSchema}. */
+/** The rules for writes of a model. @throws as {@link compileSchema}. */
 export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
   const { onValidateBug, strategyOf, judgeOf, origin } = parts;
   const judge = judgeOf?.(model);
@@ -111,7 +111,7 @@ export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
   };
 }
 
-/** The rules of each version that a kind is served in, but not stored. @throws as {@link compileSchema}. */
+/** The rules of each served version other than the storage version. @throws as {@link compileSchema}. */
 export function otherRulesOf({ versions = [] }: ModelDescriptor, parts: RulesParts): readonly OtherVersion[] {
   return versions
     .filter(({ model }) => model.served !== false)
@@ -143,7 +143,7 @@ async function createResource({ descriptor: model, owner, origin }: Registration
   });
 }
 
-/** Brings an object up to date that was read before, or after, the change. */
+/** Applies a change to an object that was read before or after it. */
 function replayOnto(resource: Resource, change: Change): void {
   const { cache, keyPrefix } = resource;
   const { op, revision } = change;
@@ -154,14 +154,14 @@ function replayOnto(resource: Resource, change: Change): void {
   else putEntry(cache, lenientEntry(resource, change));
 }
 
-/** Fills the watch window. Where a change cannot be read, history begins after it: watchers from before are told 410. */
+/** Fills the watch window. If a change cannot be read, history starts after it, and older watchers get a 410. */
 function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
   const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
   const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
   resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));
 }
 
-/** Changes by their revision, as the feed holds them; in several turns when they are many. */
+/** Changes by revision, in the form of the feed; in several turns when there are many. */
 async function restoreChanges(
   resource: Resource,
   changes: readonly Change[],
@@ -178,14 +178,17 @@ async function restoreChanges(
   return restored;
 }
 
-/** A change from the log, as the feed holds it. Most are the last of their object, which is in memory already. */
+/**
+ * Converts a change of the log to the form of the feed. Most are the last change of their object, which is already in
+ * memory.
+ */
 function restore(resource: Resource, change: Change): FeedChange {
   const { cache, keyPrefix } = resource;
   const { op, key, revision } = change;
   const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
   const entry = present?.revision === revision ? present : lenientEntry(resource, change);
-  // The next change creates an object that could not be read.
+  // The next change counts as the creation of an object that could not be read.
   const isNew = op !== 'delete' && before !== undefined && isBroken(before);
   return feedChange(op, entry, isNew ? undefined : before);
 }

@@ -9,7 +9,7 @@ import type { Rules } from '../rules/write-request.ts';
 
 interface InVersion {
   readonly rules: Rules;
-  /** undefined for the version that objects are stored in. */
+  /** undefined for the storage version. */
   readonly view: VersionView | undefined;
 }
 
@@ -21,8 +21,8 @@ interface Versions {
 }
 
 /**
- * What a write in one version changed as another version has it, for those whose fields are named in that one. undefined
- * where an object cannot be shown in it: fields then count as having the same names.
+ * The changes of a write in terms of another version, for managers whose fields are named in that version. undefined
+ * when an object cannot be converted to it: field names are then assumed to be the same.
  */
 export function changesInVersion(versions: Versions, { before, after }: States): FieldChanges | undefined {
   try {
@@ -34,7 +34,7 @@ export function changesInVersion(versions: Versions, { before, after }: States):
   }
 }
 
-/** Conversions freeze what they get, and the write goes on with it. */
+/** Copies first: conversions freeze their argument, and the write still uses it. */
 export function project(object: ApiObject, { from, to, storage }: Versions): ApiObject {
   const copy = structuredClone(object);
   const stored = from.view === undefined ? copy : from.view.toStorage(copy, storage);

@@ -12,18 +12,21 @@ import type { StoredKind } from './stored-entry.ts';
 export interface ReadParts {
   readonly store: Store;
   readonly kindNumber: number;
-  /** Objects read so far; called after each page. */
+  /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
 }
 
-/** Read and indexed in one turn of the event loop, whichever comes first: a page of definitions can have many megabytes. */
+/**
+ * Objects read and indexed in one turn of the event loop; bytes are limited as well, since a page of definitions can
+ * have many megabytes.
+ */
 const objectsPerTurn = 200;
 const bytesPerTurn = 512 * 1024;
 
 /**
- * A kind's objects with the values of their indexes; a BrokenEntry for each that cannot be read. Each is as it was at some moment of the reading, and what comes or
- * goes meanwhile may be there or not. Rejects with IndexBuildError where an index cannot read an object, or it is stored in
- * a version that it cannot be converted from.
+ * A kind's objects with their index values; a BrokenEntry for each that cannot be read. Each object is as it was at
+ * some moment of the read; objects created or deleted meanwhile may be included or not. Rejects with IndexBuildError
+ * when an index cannot read an object, or an object cannot be converted from the version that it is stored in.
  */
 export async function readKind(kind: StoredKind, { store, kindNumber, onProgress }: ReadParts): Promise<Entry[]> {
   const entries: Entry[] = [];
@@ -39,7 +42,7 @@ export async function readKind(kind: StoredKind, { store, kindNumber, onProgress
       await nextTurn('background');
     }
     onProgress(entries.length);
-    // Others see the progress: the next page may be here already.
+    // Lets others see the progress: the next page may already be here.
     await nextTurn('background');
   }
   return entries;
@@ -49,7 +52,7 @@ function entryOf(kind: StoredKind, row: Row, allocate: Allocate): Entry {
   try {
     return storedEntry(kind, row, allocate);
   } catch (error) {
-    // What cannot be converted has no index values: unique values would not be unique any more.
+    // An object that cannot be converted has no index values, so unique values could be taken twice.
     if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
     if (!(error instanceof IndexValueError)) throw error;
     const name = row.key.split('/').at(-1);

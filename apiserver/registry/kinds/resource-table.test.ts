@@ -5,7 +5,7 @@ import { startApiServer } from '../../server/api-server.ts';
 import type { ApiServer } from '../../server/api-server.ts';
 import { serviceOwner } from './scheme-manager.ts';
 
-/** More than the store commits at once. */
+/** More than the store commits in one batch. */
 const manyWrites = 3_000;
 
 function thingModel(onIndexed: () => void = () => undefined): ModelDescriptor {
@@ -21,7 +21,7 @@ function thingModel(onIndexed: () => void = () => undefined): ModelDescriptor {
   return { ...base, indexes: [new IndexSpec({ name: 'watched', unique: true, indexFunc })] };
 }
 
-describe('a kind that is taken back and registered again', () => {
+describe('a kind that is unregistered and registered again', () => {
   let server: ApiServer;
   const Thing = thingModel();
 
@@ -38,7 +38,7 @@ describe('a kind that is taken back and registered again', () => {
 
   it('has every write that was acknowledged meanwhile, and no other', async () => {
     const creations = Array.from({ length: manyWrites }, async (_, number) => create(number));
-    // The first batch is stored, the others wait.
+    // The first batch is stored; the others wait.
     await Promise.race(creations);
     server.schemeManager.unregister(Thing, serviceOwner);
     server.schemeManager.register(Thing);
@@ -50,7 +50,7 @@ describe('a kind that is taken back and registered again', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members([...acknowledged, `t-${manyWrites}`]);
   });
 
-  it('is not read to the end when nobody wants it any more', async () => {
+  it('is not read to the end once it is unregistered', async () => {
     await Promise.all(Array.from({ length: manyWrites }, async (_, number) => create(number)));
     server.schemeManager.unregister(Thing, serviceOwner);
     let indexed = 0;

@@ -11,13 +11,13 @@ import type { Resource } from './resource.ts';
 import type { Registration, SchemeManager } from './scheme-manager.ts';
 
 interface TableEvents {
-  /** A kind is served from now on. */
+  /** Called when a kind is served from now on. */
   readonly opened: (resource: Resource) => void;
-  /** A kind is no longer served. */
+  /** Called when a kind is no longer served. */
   readonly closed: (resource: Resource) => void;
 }
 
-/** A kind on its way: being indexed, or served. */
+/** A registered kind that is being indexed or served. */
 interface Slot {
   registration: Registration;
   readonly ready: Promise<Resource>;
@@ -33,12 +33,12 @@ export type ResourceTableOptions = Omit<
   readonly logger: Logger;
 };
 
-/** The kinds that are served. Follows the scheme manager: a registration opens a kind, its end closes it. */
+/** The served kinds. Follows the scheme manager: registering a kind opens it, unregistering closes it. */
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #options: ResourceTableOptions;
   readonly #slots = new Map<string, Slot>();
   readonly #served = new Map<number, Resource>();
-  /** Kinds that were taken back and still have something under way, by group and plural. */
+  /** Unregistered kinds that still have running work, by group and plural. */
   readonly #leaving = new Map<string, Promise<void>>();
 
   constructor(options: ResourceTableOptions) {
@@ -49,7 +49,10 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     options.schemes.on('unregistered', (registration) => this.#close(registration));
   }
 
-  /** The kind at a path, in its version; undefined when none is registered, ServiceUnavailable while it is being indexed. */
+  /**
+   * The kind at a path, in its version; undefined when none is registered. Throws ServiceUnavailable while it is being
+   * indexed.
+   */
   find(group: string, version: string, plural: string): Resource | undefined {
     const slot = this.#slots.get(slotKey(group, version, plural));
     if (slot === undefined) return undefined;
@@ -58,7 +61,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return resource?.model.served === false ? undefined : resource;
   }
 
-  /** A kind that is served now, in this version. */
+  /** A served kind, in this version. */
   get(gvk: GroupVersionKind): Resource | undefined {
     const registration = this.#options.schemes.lookup(gvk);
     const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
@@ -74,7 +77,10 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     };
   }
 
-  /** Resolves when a registered kind is served. Rejects with IndexBuildError, or when it is not registered (any more). */
+  /**
+   * Resolves when a registered kind is served. Rejects with IndexBuildError, and when the kind is not, or no longer,
+   * registered.
+   */
   async whenReady(gvk: GroupVersionKind): Promise<Resource> {
     const registration = this.#options.schemes.lookup(gvk);
     const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
@@ -83,23 +89,23 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return resource.inVersion(gvk.version) ?? resource;
   }
 
-  /** How many objects of a kind that is being indexed are done; undefined when it is not being indexed. */
+  /** The number of indexed objects of a kind that is being indexed; undefined otherwise. */
   progress(model: ModelDescriptor): number | undefined {
     const slot = this.#slots.get(keyOf(model));
     return slot === undefined || slot.resource !== undefined ? undefined : slot.indexed;
   }
 
-  /** All kinds that are served now, each in the version that its objects are stored in. */
+  /** All served kinds, each in its storage version. */
   served(): readonly Resource[] {
     return [...this.#served.values()];
   }
 
-  /** What is served now, in every version. */
+  /** All served models, in every version. */
   models(): readonly ModelDescriptor[] {
     return this.served().flatMap((resource) => resource.served().map(({ model }) => model));
   }
 
-  /** The kind that has this number in the store, when it is served now. */
+  /** The served kind with this number in the store. */
   ofNumber(kind: number): Resource | undefined {
     return this.#served.get(kind);
   }
@@ -116,7 +122,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const { logger } = this.#options;
     const { owner } = registration;
     const { kind, group } = registration.descriptor;
-    // What the kind's last life still writes would be missed by reading it now.
+    // Reading now would miss pending writes from the kind's earlier registration.
     const left = this.#leaving.get(stemOf(registration.descriptor));
     if (left !== undefined) await left;
     const parts = {
@@ -173,7 +179,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     this.emit('closed', slot.resource);
   }
 
-  /** Remembers that a kind has not left entirely, until it has. */
+  /** Remembers that a kind still has running work, until it is done. */
   async #await(stem: string, left: Promise<void>): Promise<void> {
     this.#leaving.set(stem, left);
     await left;
@@ -181,14 +187,14 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 }
 
-/** Resolves when nothing of a kind that was taken back is under way: neither its build nor a write. */
+/** Resolves when an unregistered kind has no running work: neither its build nor a write. */
 async function leave({ ready, resource }: Slot): Promise<void> {
   const written = resource?.close();
   await ready.catch(() => undefined);
   await written;
 }
 
-/** What all versions of a kind have in common: they are the same objects in the store. */
+/** The name that all versions of a kind share: they are the same objects in the store. */
 function stemOf({ group, plural }: ModelDescriptor): string {
   return `${group}/${plural}`;
 }

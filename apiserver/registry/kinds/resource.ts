@@ -16,22 +16,22 @@ import type { ConvertStored } from './convert-stored-object.ts';
 import { VersionView } from './version-view.ts';
 import type { Rules } from '../rules/write-request.ts';
 
-/** A version that a kind is served in, but not stored. */
+/** A served version other than the storage version. */
 export interface OtherVersion {
   readonly version: ModelVersion;
   readonly rules: Rules;
 }
 
-/** Objects converted in one turn of the event loop; requests get theirs in between. */
+/** Objects converted in one turn of the event loop; other requests run in between. */
 const shownPerTurn = 200;
 
-/** Objects whose claims are gathered in one step: about a millisecond. */
+/** Objects whose claims are collected in one step: about a millisecond. */
 const claimedPerStep = 2000;
 
 export interface ResourceParts {
   /** The rules of the storage version. */
   readonly rules: Rules;
-  /** Others that the kind is served in. */
+  /** The other served versions of the kind. */
   readonly versions: readonly OtherVersion[];
   readonly convertStored: ConvertStored;
   /** Called when a stored object cannot be converted to the requested version. */
@@ -46,20 +46,20 @@ export interface ResourceParts {
   readonly indexNumbers: ReadonlyMap<string, number>;
 }
 
-/** What makes a resource that of another version. */
+/** The parts of a resource in a version other than the storage version. */
 interface Other {
   readonly storage: Resource;
   readonly view: VersionView;
 }
 
 /**
- * A kind that is being served: its rules, its objects in memory, its changes. In memory, in index and feed, objects are in
- * the version that they are stored in. Each other version is a resource with rules of its own, and all else in common.
+ * A kind that is being served: its rules, its objects in memory, its changes. In memory, in indexes and in the feed,
+ * objects are in the storage version. Each other version is a resource with its own rules and the rest shared.
  */
 export class Resource {
-  /** The same kind in the version that its objects are stored in; mostly this very resource. */
+  /** The same kind in the storage version; usually this resource itself. */
   readonly storage: Resource;
-  /** What becomes of an object of this version when it is stored; undefined where that is the object itself. */
+  /** Converts objects between this version and the storage version; undefined when both are the same. */
   readonly view: VersionView | undefined;
   readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
@@ -72,7 +72,7 @@ export class Resource {
   /** The generation of the unique indexes when other processes may have different ones; each write carries it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
-  /** Changed by {@link replaceRules} alone. */
+  /** Changed only by {@link replaceRules}. */
   rules: Rules;
   #convertStored: ConvertStored;
   #commits = 0;
@@ -105,7 +105,7 @@ export class Resource {
     return this.rules.model;
   }
 
-  /** Each answer warns of this. */
+  /** The deprecation warning of each response. */
   get deprecation(): string | undefined {
     const { model } = this;
     return (model.deprecated ?? false) === false ? undefined : deprecationOf(model, this.storage.model);
@@ -115,17 +115,20 @@ export class Resource {
     return this.#convertStored;
   }
 
-  /** What clients may ask for, by version. */
+  /** The versions that clients may request. */
   served(): readonly Resource[] {
     return this.#all().filter(({ model }) => model.served !== false);
   }
 
-  /** The same kind in another version; undefined when it has none of that name. */
+  /** The same kind in another version; undefined when it has no such version. */
   inVersion(version: string): Resource | undefined {
     return version === this.model.version ? this : this.#versions.get(version);
   }
 
-  /** Other rules from the next write on, of models with the same names and indexes. Objects stay as they are stored. */
+  /**
+   * Sets other rules from the next write on, from models with the same names and indexes. Stored objects stay
+   * unchanged.
+   */
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
     this.rules = this.#amongVersions(rules);
     this.view?.replaceRules(rules);
@@ -133,12 +136,12 @@ export class Resource {
     for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
   }
 
-  /** A stored object as this version has it. @throws ApiError InternalError when it cannot be converted. */
+  /** A stored object in this version. @throws ApiError InternalError when it cannot be converted. */
   show(entry: Entry): Entry {
     return this.view === undefined ? entry : this.view.show(entry);
   }
 
-  /** The same for many. Others get their turn meanwhile. */
+  /** The same for many objects, in several turns. */
   async showAll(entries: readonly Entry[]): Promise<readonly Entry[]> {
     if (this.view === undefined) return entries;
     const shown: Entry[] = [];
@@ -157,12 +160,15 @@ export class Resource {
     this.feed.append(feedChange(op, entry, previous));
   }
 
-  /** Objects may take long to judge, however small they are. */
+  /** True when checking an object may take long, however small it is. */
   get takesLong(): boolean {
     return this.rules.judge !== undefined;
   }
 
-  /** Undefined once writes can be judged at once; else resolves when they can: the patterns of a schema are compiled before the first. */
+  /**
+   * Returns undefined when writes can be checked at once; otherwise resolves when they can: the schema's patterns are
+   * compiled before the first write.
+   */
   whenWritable(): Promise<void> | undefined {
     const own = this.rules.schema.whenReady();
     const stored = this.view === undefined ? undefined : this.storage.whenWritable();
@@ -175,7 +181,10 @@ export class Resource {
     this.#refusal = reason;
   }
 
-  /** A commit begins, and {@link endCommit} follows. @throws ApiError ServiceUnavailable when the kind is not served now. */
+  /**
+   * Called when a commit begins; {@link endCommit} must follow. @throws ApiError ServiceUnavailable when the kind is
+   * not served.
+   */
   beginCommit(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
     this.checkServed();
@@ -183,8 +192,8 @@ export class Resource {
   }
 
   /**
-   * For requests that have waited: a closed resource does not follow what others write. The kind may come back, as after a
-   * reload; a request that is repeated finds out.
+   * Checks a request that has waited: a closed resource does not follow the writes of others. The kind may come back,
+   * as after a reload, so the client should repeat the request.
    * @throws ApiError ServiceUnavailable
    */
   checkServed(): void {
@@ -200,24 +209,27 @@ export class Resource {
     return this.storage.#isClosed;
   }
 
-  /** Takes no more commits; resolves when those under way have ended. */
+  /** Refuses further commits; resolves when the running ones have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.quiet();
   }
 
-  /** Resolves when no commit is under way. */
+  /** Resolves when no commit is running. */
   async quiet(): Promise<void> {
     if (this.#commits > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
   }
 
-  /** Forgets changes up to a revision. */
+  /** Drops changes up to a revision. */
   trim(revision: number): void {
     this.feed.trim(revision);
     this.history.prune();
   }
 
-  /** What a write claims and gives up in the store; undefined when no unique value changes, which costs the commit nothing. */
+  /**
+   * The claims that a write adds and removes in the store; undefined when no unique value changes, which costs the
+   * commit nothing.
+   */
   claimChanges(before: IndexValues | undefined, after: IndexValues | undefined): Operation['unique'] {
     if (this.#indexNumbers.size === 0) return undefined;
     const { add, remove } = this.cache.claimChanges(before, after);
@@ -225,7 +237,7 @@ export class Resource {
     return { add: add.map((unique) => this.#claimOf(unique)), remove: remove.map((unique) => this.#claimOf(unique)) };
   }
 
-  /** The unique indexes, and every claim that the present objects have, for the store to hold exactly these. */
+  /** The unique indexes and all claims of the present objects; the store must hold exactly these. */
   *claims(): Steps<Omit<KindClaims, 'revision'>> {
     const claims: KindClaims['claims'][number][] = [];
     let entries = 0;
@@ -238,18 +250,18 @@ export class Resource {
     return { indexes: this.#sortedNumbers(), claims };
   }
 
-  /** What a write requires that goes through only while an object has a value under a unique index. */
+  /** The claim that a write requires when it may only succeed while an object has a value in a unique index. */
   requiredClaim(unique: UniqueValue): RequiredClaim {
     return { kind: this.kindNumber, claim: this.#claimOf(unique) };
   }
 
-  /** The name of a unique index by the store's number. */
+  /** The name of a unique index by its number in the store. */
   indexName(number: number): string {
     for (const [name, known] of this.#indexNumbers) if (known === number) return name;
     throw new Error(`no unique index of ${this.model.kind} has the number ${number}`);
   }
 
-  /** Whether these are the numbers of its unique indexes. */
+  /** True when these are the numbers of its unique indexes. */
   hasIndexes(numbers: readonly number[]): boolean {
     return numbers.join() === this.#sortedNumbers().join();
   }
@@ -258,7 +270,9 @@ export class Resource {
     return [this, ...this.#versions.values()];
   }
 
-  /** Where there are others, who owns a field in one of them loses it by a write in this one. */
+  /**
+   * Adds to the rules of a kind with several versions that a write in one version takes fields from owners in another.
+   */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;
     const { storage } = this;
@@ -280,25 +294,25 @@ export class Resource {
   }
 }
 
-/** A change of the store, as the feed holds it. */
+/** A change of the store in the form of the feed. */
 export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | undefined): FeedChange {
   const { revision } = entry;
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
 }
 
-/** 503: the kind was closed while the request was under way. */
+/** 503: the kind was closed during the request. */
 function closedMeanwhile(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   const message = `${resourceName(model)} were closed meanwhile; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }
 
-/** 404: the kind was served, and is not any more. */
+/** 404: the kind was served, and is no longer. */
 export function notServed(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   return new ApiError('NotFound', `${resourceName(model)} are no longer served`);
 }
 
-/** 503: the kind is known, and not served yet. */
+/** 503: the kind is registered, but not served yet. */
 export function notReady(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   const message = `${resourceName(model)} is being indexed; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });

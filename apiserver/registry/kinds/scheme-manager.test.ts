@@ -76,7 +76,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.deep.equal([]);
   });
 
-  it('refuses a second registration with other indexes, and takes one with the same', () => {
+  it('refuses a second registration with other indexes, and accepts one with the same', () => {
     const first = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
     expect(manager.register(Person, undefined, plugin)).to.equal(first);
     expect(manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin)).to.equal(first);
@@ -99,7 +99,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)?.descriptor.indexes).to.deep.equal([byName]);
   });
 
-  it('refuses a kind that another owner has, naming both', () => {
+  it('refuses a kind of another owner, naming both', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.register(Person, undefined, { owner: 'intruder' }))
       .to.throw(ModelError, 'gvk')
@@ -132,7 +132,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.have.length(3);
   });
 
-  it('takes the versions of a kind together only', () => {
+  it('registers the versions of a kind only together', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.register(model({ version: 'v1', singular: 'person' }), undefined, plugin)).to.throw(
       ModelError,
@@ -140,7 +140,7 @@ describe('SchemeManager', () => {
     );
   });
 
-  it('knows each version of a kind, lists it once, and takes it back with any of them', () => {
+  it('finds each version of a kind, lists the kind once, and unregisters it with any of them', () => {
     const v1 = model({ version: 'v1', singular: 'person' });
     const kind = defineVersions(Person, [{ model: v1 }]);
     const registration = manager.register(kind, undefined, plugin);
@@ -167,7 +167,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.deep.equal([]);
   });
 
-  it('tells listeners, and stops when they leave', () => {
+  it('calls listeners until they unsubscribe', () => {
     const heard: string[] = [];
     const leave = manager.on('registered', ({ descriptor }) => heard.push(`+${descriptor.kind}`));
     manager.on('unregistered', ({ descriptor }) => heard.push(`-${descriptor.kind}`));
@@ -192,7 +192,7 @@ describe('SchemeManager', () => {
     expect(manager.lookupPlural(gvk.group, gvk.version, 'persons')).to.equal(undefined);
   });
 
-  it('takes a kind back even when a listener throws, and tells all others', () => {
+  it('unregisters a kind even when a listener throws, and calls all others', () => {
     const heard: string[] = [];
     manager.on('unregistered', () => {
       throw new Error('first');
@@ -210,7 +210,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)).to.equal(undefined);
   });
 
-  it('lets nobody take back the kind of another owner', () => {
+  it('refuses to unregister the kind of another owner', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.unregister(gvk, 'intruder')).to.throw(ModelError, '"people"');
     expect(manager.lookup(gvk)?.owner).to.equal('people');
@@ -234,7 +234,7 @@ describe('SchemeManager', () => {
   });
 
   describe('replace', () => {
-    it('puts another form of a model in place of the one before, and tells who listens', () => {
+    it('replaces a model by another form, and calls listeners', () => {
       manager.register(model({}), undefined, plugin);
       const seen: ModelDescriptor[] = [];
       manager.on('replaced', ({ descriptor }) => seen.push(descriptor));
@@ -248,7 +248,7 @@ describe('SchemeManager', () => {
       ]);
     });
 
-    it('keeps the model before when a listener throws', () => {
+    it('keeps the previous model when a listener throws', () => {
       const before = manager.register(model({}), undefined, plugin);
       manager.on('replaced', () => {
         throw new Error('no');

@@ -6,7 +6,7 @@ import { versionsOfKind } from './kind-versions.ts';
 
 /** One registered kind. Frozen. */
 export interface Registration<T extends ApiObject = ApiObject> {
-  /** With the indexes of the model and those of the registration's callback. */
+  /** The model with its own indexes and those of the registration's callback. */
   readonly descriptor: ModelDescriptor<T>;
   /** Name of the plugin, or `service`. */
   readonly owner: string;
@@ -29,22 +29,22 @@ export type IndexCallback<T extends ApiObject> = (indexSpecs: IndexSpecs<T>) => 
 interface SchemeEvents {
   readonly registered: (registration: Registration) => void;
   readonly unregistered: (registration: Registration) => void;
-  /** The same kind with another schema. */
+  /** Called when a kind's schema was replaced. */
   readonly replaced: (registration: Registration) => void;
 }
 
 /** Owner of the service's own models. */
 export const serviceOwner = 'service';
 
-/** The kinds that are registered now, each with its owner. Synchronous; what follows from a registration is the listeners' affair. */
+/** The registered kinds, each with its owner. Synchronous; listeners act on registrations. */
 export class SchemeManager {
   /** Reserved suffix of the service's own groups (spec 2.1). */
   readonly serviceDomain: string;
-  /** Kinds, each in the version that it is stored in, which is what was registered. */
+  /** The kinds, each in the storage version, which is the one that was registered. */
   readonly #kinds = new Map<string, Registration>();
-  /** The same, with the other versions of each. */
+  /** The same, including the other versions of each kind. */
   readonly #registrations = new Map<string, Registration>();
-  /** The same, for the paths of requests. */
+  /** The same, by the paths of requests. */
   readonly #byPlural = new Map<string, Registration>();
   readonly #emitter = new EventEmitter<SchemeEvents>();
 
@@ -53,8 +53,10 @@ export class SchemeManager {
   }
 
   /**
-   * Registers a model, with its other versions where it has some (`defineVersions`). The same one again by the same owner changes nothing and returns the first registration.
-   * @throws ModelError that names attribute and rule, or both owners, or that a second registration has other indexes; whatever the callback or a listener throws. Then nothing is registered.
+   * Registers a model, with its other versions if it has any (`defineVersions`). Registering the same model again by
+   * the same owner changes nothing and returns the first registration.
+   * @throws ModelError that names attribute and rule, or both owners, or that a second registration has other indexes;
+   * any error of the callback or a listener. Then nothing is registered.
    */
   register<T extends ApiObject>(
     model: Model<T>,
@@ -83,9 +85,9 @@ export class SchemeManager {
   }
 
   /**
-   * Takes a newer form of a model that its owner has registered, with the same names and the very same indexes: another
-   * schema, other columns. Objects and watches are not touched.
-   * @throws ModelError that names attribute and rule; whatever a listener throws. Then the model is the one before.
+   * Replaces a registered model by a newer form from the same owner, with the same names and exactly the same indexes:
+   * another schema, other columns. Objects and watches are not touched.
+   * @throws ModelError that names attribute and rule; any error of a listener. Then the model stays as it was.
    */
   replace(model: ModelDescriptor, owner: string): Registration {
     const existing = this.lookup(model);
@@ -107,8 +109,9 @@ export class SchemeManager {
   }
 
   /**
-   * Takes a kind back, in all its versions; false when it is not registered. Every listener hears of it, also when one throws; the errors come together.
-   * @throws ModelError when the kind is another owner's.
+   * Unregisters a kind in all its versions; false when it is not registered. Every listener is called, even if one
+   * throws; their errors are thrown together.
+   * @throws ModelError when the kind has another owner.
    */
   unregister(model: Model | GroupVersionKind, owner: string): boolean {
     const gvk = typeof model === 'function' ? descriptorOf(model) : model;
@@ -130,21 +133,22 @@ export class SchemeManager {
     return this.#byPlural.get(pluralKeyOf({ group, version, plural }));
   }
 
-  /** In the order of registration; of each kind the version that it is stored in. */
+  /** The registrations in order; each kind in its storage version. */
   list(): readonly Registration[] {
     return [...this.#kinds.values()];
   }
 
   /**
-   * Hears of every registration from now on; answers what ends that. A listener of `registered` that throws undoes the
-   * registration, and `unregistered` follows for all listeners: also for those that had not yet heard of it.
+   * Calls the listener for every later registration; returns a function that unsubscribes. If a listener of
+   * `registered` throws, the registration is undone, and `unregistered` is called for all listeners, including those
+   * that were not yet called.
    */
   on<E extends keyof SchemeEvents>(event: E, listener: (registration: Registration) => void): () => void {
     this.#emitter.on(event, listener);
     return () => this.#emitter.off(event, listener);
   }
 
-  /** What a plugin registers its models with: everything is the owner's, and in `group` or below it. */
+  /** The scheme manager for one plugin: everything it registers has that owner, and is in `group` or below it. */
   forOwner(owner: string, options: { readonly group?: string } = {}): OwnedScheme {
     return new OwnedScheme(this, { ...options, owner });
   }
@@ -175,7 +179,8 @@ export class SchemeManager {
     }
   }
 
-  // Not emit: it stops at the first listener that throws. A registration may stop there, its undoing must reach everyone.
+  // Not emit, which stops at the first listener that throws: a registration may stop there, but its undoing must reach
+  // every listener.
   #notify(event: keyof SchemeEvents, registration: Registration): unknown[] {
     const errors: unknown[] = [];
     for (const listener of this.#emitter.listeners(event)) {
@@ -198,7 +203,7 @@ export class SchemeManager {
   }
 }
 
-/** The scheme manager as one plugin sees it. */
+/** The scheme manager for one plugin. */
 export class OwnedScheme {
   readonly #manager: SchemeManager;
   readonly #options: RegisterOptions & { readonly owner: string };
@@ -213,12 +218,12 @@ export class OwnedScheme {
     return this.#manager.register(model, callback, this.#options);
   }
 
-  /** @throws ModelError when the kind is another owner's. */
+  /** @throws ModelError when the kind has another owner. */
   unregister(model: Model | GroupVersionKind): boolean {
     return this.#manager.unregister(model, this.#options.owner);
   }
 
-  /** What this owner has registered and not taken back, in order. */
+  /** The kinds that this owner has registered and not unregistered, in order. */
   registered(): readonly Registration[] {
     return this.#manager.list().filter(({ owner }) => owner === this.#options.owner);
   }
@@ -232,14 +237,14 @@ function withIndexes<T extends ApiObject>(
   const returned: unknown = callback?.(indexSpecs);
   indexSpecs.close();
   if (returned instanceof Promise) {
-    // Nobody would hear of what it throws, nor of the indexes that it adds later.
+    // An asynchronous callback is refused; its errors and later indexes are ignored.
     returned.catch(() => undefined);
     throw new ModelError(declared.kind, 'indexes', 'the callback that declares them must not be asynchronous');
   }
   return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
 }
 
-/** Objects are indexed once. A second registration without a callback may leave out the indexes that the first one added. */
+/** Objects are indexed once. A second registration without a callback may omit the indexes that the first one added. */
 function checkSameIndexes(before: ModelDescriptor, again: ModelDescriptor, isWhole: boolean): void {
   const known = before.indexes.map(describeIndex);
   const given = again.indexes.map(describeIndex);
@@ -253,7 +258,7 @@ function describeIndex({ name, order, unique }: IndexSpec): string {
   return `${name} ${order}${unique ? ' unique' : ''}`;
 }
 
-/** The objects of a kind are the same in all versions: one place says how they become each other. */
+/** The objects of a kind are the same in all versions, so one model declares all conversions. */
 function refuseApart(other: Registration, descriptor: ModelDescriptor, owner: string): ModelError {
   if (other.owner !== owner) return takenBy(descriptor, 'kind', other, owner);
   const rule = `"${descriptor.version}" must be registered together with ${other.descriptor.version} of the same kind: see defineVersions`;

@@ -11,22 +11,22 @@ import { BrokenObjectError, decodeObject, inVersion, withRevision } from '../obj
 import type { Allocate } from '../object/object-codec.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
 
-/** What of a kind is needed to read what is stored. */
+/** The parts of a kind that are needed to read stored objects. */
 export interface StoredKind {
   readonly cache: KindCache;
   readonly convertStored: ConvertStored;
 }
 
 /**
- * A stored object as memory holds it; a BrokenEntry where the bytes are no object of that name. Throws IndexValueError,
- * with the object's name, where an index cannot read it, and ApiError where it is stored in another version and cannot be
- * converted.
+ * A stored object in the form of memory; a BrokenEntry when the bytes are no object of that name. Throws
+ * IndexValueError with the object's name when an index cannot read it, and ApiError when it is stored in another
+ * version and cannot be converted.
  */
 export function storedEntry(kind: StoredKind, row: Row, allocate?: Allocate): Entry {
   return unlessBroken(kind, row, () => {
     const { data, revision } = row;
     const served = kind.convertStored(data, revision);
-    // Memory for many was measured by what is stored.
+    // Memory for many objects was measured by the stored bytes.
     const bytes = withRevision(served, revision, served === data ? allocate : undefined);
     const object = decodeObject(bytes);
     checkObject(object);
@@ -35,9 +35,9 @@ export function storedEntry(kind: StoredKind, row: Row, allocate?: Allocate): En
 }
 
 /**
- * The same for an object that has to be taken as it is: a past state, or one that another process wrote. Where an index
- * of today cannot read it, it has no values, and where it cannot be converted, its fields stay; that must not keep
- * anything else from going on.
+ * The same for an object that has to be accepted as it is: a past state, or one that another process wrote. If a
+ * present index cannot read it, it has no values; if it cannot be converted, its fields stay. It must not stop anything
+ * else.
  */
 export function lenientEntry(kind: StoredKind, row: Row): Entry {
   try {
@@ -55,7 +55,7 @@ export function lenientEntry(kind: StoredKind, row: Row): Entry {
   }
 }
 
-/** Has memory hold an entry that was read from the store. */
+/** Stores an entry that was read from the store in memory. */
 export function putEntry(cache: KindCache, entry: Entry): void {
   if (isBroken(entry)) cache.putBroken(entry);
   else cache.put(entry);

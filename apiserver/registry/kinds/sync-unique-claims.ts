@@ -25,7 +25,7 @@ export interface SyncParts {
 export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
   const { store, revisions, replay, isLost } = parts;
   for (;;) {
-    // One moment of the store, and the resource brought to it: only then do they have to be equal.
+    // The store at one revision, and the resource at the same one: only then must they be equal.
     const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;
     if (stored !== undefined) await arrive(stored.revision, { store, revisions });
     if (isLost()) return false;
@@ -43,11 +43,11 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
       if (store.isShared) resource.generation = outcome.generation;
       return true;
     }
-    // Others have written meanwhile, and from now on only those who know the same indexes can.
+    // Others have written meanwhile; from now on, only processes with the same indexes can.
   }
 }
 
-/** No reader waits here, so it may take as long as it takes; a store that is closed ends it. */
+/** No client waits here, so it may take any time; closing the store ends it. */
 async function arrive(revision: number, { store, revisions }: Pick<SyncParts, 'store' | 'revisions'>): Promise<void> {
   while (revision > revisions.current) {
     try {
@@ -78,7 +78,7 @@ export function adoptGeneration(resource: Resource, store: Store): Promise<void>
   return adoption;
 }
 
-/** A batch of writes is refused at once, and the answer has all claims of the kind: it is asked for once. */
+/** A batch of writes is refused at once, and one response has all claims of the kind: it is requested once. */
 const adoptions = new WeakMap<Resource, Promise<void>>();
 
 async function adopt(resource: Resource, store: Store): Promise<void> {

@@ -3,14 +3,14 @@ import type { Change, Store } from '../../store/store.ts';
 
 const changesPerPage = 2000;
 
-/** What the log has of one kind. */
+/** The logged changes of one kind. */
 export interface KindLog {
-  /** Changes up to here are gone. */
+  /** Changes up to this revision are gone. */
   readonly floor: number;
   readonly changes: readonly Change[];
 }
 
-/** Where a kind's opening began. */
+/** The revision at which the opening of a kind started. */
 export interface OpeningPlace {
   readonly revision: number;
   /** Whether changes after the place were dropped from memory, or compacted, so that opening has to start again. */
@@ -18,8 +18,8 @@ export interface OpeningPlace {
 }
 
 /**
- * The changes of kinds that are not served, until each takes its part: what the log held at start, so that watchers
- * resume across a restart, and what other processes write to a kind that this one does not serve yet.
+ * The changes of kinds that are not served, until each kind takes its part: the log at start, so that watchers resume
+ * across a restart, and what other processes write to a kind that this one does not serve yet.
  */
 export class UnservedLog {
   readonly #changes = new Map<number, Change[]>();
@@ -37,7 +37,7 @@ export class UnservedLog {
     this.#revision = floor;
   }
 
-  /** Reads what the store has from the floor on, or from where it begins. Calls `onChange` for each change, in order. */
+  /** Reads the store's log from the floor on, or from its start. Calls `onChange` for each change, in order. */
   async read(store: Store, onChange: (change: Change) => void): Promise<void> {
     for (;;) {
       const page = await this.#readPage(store);
@@ -54,12 +54,12 @@ export class UnservedLog {
     return this.#revision;
   }
 
-  /** Kinds that a change came here for: they were not served then. */
+  /** Kinds that had changes while they were not served. */
   get kinds(): ReadonlySet<number> {
     return this.#kinds;
   }
 
-  /** How often changes were lost: each time, some may have been of other kinds than {@link kinds}. */
+  /** The number of times that changes were lost; each time they may include kinds other than {@link kinds}. */
   get losses(): number {
     return this.#losses;
   }
@@ -73,7 +73,7 @@ export class UnservedLog {
     this.#revision = change.revision;
   }
 
-  /** A kind is about to be read: what changes from `revision` on will be here. */
+  /** Called before a kind is read: changes from `revision` on are kept here. */
   begin(kind: number, revision: number): OpeningPlace {
     if (this.#taken.has(kind)) {
       this.#floors.set(kind, revision);
@@ -84,12 +84,12 @@ export class UnservedLog {
     return { revision, isLost: () => this.#losses !== losses || isTrimmed() };
   }
 
-  /** Changes of a kind after a revision. */
+  /** The changes of a kind after a revision. */
   since(kind: number, revision: number): readonly Change[] {
     return (this.#changes.get(kind) ?? []).filter((change) => change.revision > revision);
   }
 
-  /** Gives a kind its part, once; its changes are its own matter from now on. */
+  /** Gives a kind its changes, once; from then on the kind keeps its own. */
   take(kind: number): KindLog {
     const changes = this.#changes.get(kind) ?? [];
     this.#changes.delete(kind);
@@ -97,7 +97,7 @@ export class UnservedLog {
     return { floor: Math.max(this.#floor, this.#floors.get(kind) ?? 0), changes };
   }
 
-  /** Forgets changes up to a revision. */
+  /** Drops changes up to a revision. */
   trim(upTo: number): void {
     for (const [kind, changes] of this.#changes) {
       const kept = changes.filter((change) => change.revision > upTo);
@@ -113,13 +113,13 @@ export class UnservedLog {
       return await store.changes(this.#revision, changesPerPage);
     } catch (error) {
       if (!(error instanceof CompactedError)) throw error;
-      // Another process has forgotten that part meanwhile.
+      // Another process has compacted that part meanwhile.
       this.lose(error.compactRevision);
       return this.#readPage(store);
     }
   }
 
-  /** Changes up to a revision were lost: history begins there. */
+  /** Records that changes up to a revision were lost: history starts there. */
   lose(revision: number): void {
     this.#losses += 1;
     this.#changes.clear();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { compareVersions } from './version-priority.ts';
 
 describe('compareVersions', () => {
-  it('prefers what is stable, then the newer one', () => {
+  it('prefers stable versions, then newer ones', () => {
     const preferred = [
       'v10',
       'v2',

@@ -1,9 +1,12 @@
 const form = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
 
-// Of the stages of a version; what is stable has none.
+// Ranks of the stages of a version; a stable version has no stage.
 const ranks: Readonly<Record<string, number>> = { alpha: 0, beta: 1 };
 
-/** Orders versions as Kubernetes prefers them: `v2`, `v1`, `v1beta2`, `v1beta1`, `v1alpha1`. Negative when `a` comes first. */
+/**
+ * Orders versions by Kubernetes' preference: `v2`, `v1`, `v1beta2`, `v1beta1`, `v1alpha1`. Negative when `a` comes
+ * first.
+ */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
   for (const [index, part] of left.entries()) {

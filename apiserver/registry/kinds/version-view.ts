@@ -31,13 +31,13 @@ export class VersionView {
     this.#onUnreadable = onUnreadable;
   }
 
-  /** Other rules of this version, or of the one that objects are stored in. */
+  /** Sets other rules of this version, or of the storage version. */
   replaceRules(rules: Rules): void {
     this.#rules = rules;
     this.#shown.clear();
   }
 
-  /** A stored object as this version has it, under the index values of what is stored. @throws as {@link convertObject}. */
+  /** A stored object in this version, with the index values of the stored one. @throws as {@link convertObject}. */
   show(entry: Entry): Entry {
     if (isBroken(entry))
       return { ...entry, bytes: Buffer.from(inVersion(entry.bytes, apiVersionOf(this.#rules.model))) };
@@ -61,7 +61,7 @@ export class VersionView {
     return convertObject(object, this.#rules, this.#version.fromStorage);
   }
 
-  /** By the rules of the version that objects are stored in. @throws as {@link convertObject}. */
+  /** Uses the rules of the storage version. @throws as {@link convertObject}. */
   toStorage(object: ApiObject, storage: Rules): ApiObject {
     return convertObject(object, storage, this.#version.toStorage);
   }

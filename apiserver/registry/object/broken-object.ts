@@ -8,7 +8,7 @@ import type { Row } from '../../store/store.ts';
 import { BrokenObjectError, encodeObject, withRevision } from './object-codec.ts';
 import { clip, resourceName } from './resource-errors.ts';
 
-/** @throws BrokenObjectError for JSON that is no object with metadata. Cheap: it is called for each object of a start. */
+/** @throws BrokenObjectError for JSON that is no object with metadata. Cheap: it is called for each object at start. */
 export function checkObject(value: unknown): asserts value is ApiObject {
   const { metadata } = (value ?? {}) as { readonly metadata?: Partial<Record<keyof ObjectMeta, unknown>> | null };
   const { name, namespace = '', ownerReferences = [], finalizers = [] } = metadata ?? {};
@@ -17,13 +17,13 @@ export function checkObject(value: unknown): asserts value is ApiObject {
   throw new BrokenObjectError('what is stored is not an object with metadata');
 }
 
-/** The name of an object, from its key. */
+/** An object's name, taken from its key. */
 function nameInKey(key: string, model: ModelDescriptor): Pick<ObjectMeta, 'name' | 'namespace'> {
   const [name = '', namespace] = key.slice(keyPrefixOf(model).length).split('/').reverse();
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-/** What stands for an object that cannot be read: its name and, where the beginning is intact, its uid. */
+/** The entry of an object that cannot be read: its name and, if the start is intact, its uid. */
 export function brokenEntry(cache: KindCache, { key, data, revision }: Row, problem: string): BrokenEntry {
   const { descriptor: model, indexes } = cache;
   const names = nameInKey(key, model);
@@ -34,11 +34,11 @@ export function brokenEntry(cache: KindCache, { key, data, revision }: Row, prob
   return { ...createEntry(object, { bytes, revision, values: indexes.map(() => []) }), problem };
 }
 
-/** How the bytes of an object begin, up to its uid. */
+/** The start of an object's bytes, up to its uid. */
 const beginning =
   /^\{"apiVersion":"[^"]*","kind":"[^"]*","metadata":\{"name":"([^"]*)",(?:"\w+":"[^"]*",){0,3}?"uid":"([\w-]{1,64})"/;
 
-/** Bytes that can hold the beginning of any object. */
+/** Bytes that are enough for the start of any object. */
 const beginningBytes = 4096;
 
 function uidOf(data: Uint8Array, name: string): string | undefined {
@@ -47,7 +47,7 @@ function uidOf(data: Uint8Array, name: string): string | undefined {
   return found === name ? uid : undefined;
 }
 
-/** 500: the object exists, and cannot be read. */
+/** 500: the object exists but cannot be read. */
 export function brokenObject(model: ModelDescriptor, { name, problem }: BrokenEntry): ApiError {
   const { group, plural } = model;
   const message = `${resourceName(model)} "${clip(name)}" cannot be read: ${problem}; replace it by PUT, or delete it`;

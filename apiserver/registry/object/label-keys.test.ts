@@ -28,7 +28,7 @@ describe('label keys', () => {
     ).to.deep.equal([]);
   });
 
-  it('are judged when they are added or their value changes, and not when they stay or go', () => {
+  it('are checked when they are added or their value changes, and not when they stay or are removed', () => {
     expect(refused('plugin', all, { ...all, gone: 'a' })).to.deep.equal([]);
     expect(refused('plugin', { ...all, plain: 'b' }, all)).to.deep.equal(['plain']);
     expect(refused('user', { ...all, 'svc.example.net/x': 'b', 'svc.example.net/y': 'a' }, all)).to.deep.equal([

@@ -8,20 +8,20 @@ export type Writer = 'user' | 'plugin' | 'service';
 
 export interface LabelKeyRules {
   readonly writer: Writer;
-  /** Prefixes that are this domain, or below it, are the service's own. */
+  /** Prefixes equal to this domain, or below it, are the service's own. */
   readonly serviceDomain: string;
 }
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Answers are for people: after a hundred bad keys enough has been said. */
+/** Responses are for people: after a hundred bad keys, more do not help. */
 const maxCauses = 100;
 
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * Keys that this writer may not add, nor change the value of (spec 2.5). What was there already is not judged again:
- * others may have put it there.
+ * The keys that this writer may not add, or change the value of (spec 2.5). Keys that were there before are not checked
+ * again: others may have added them.
  */
 export function labelKeyCauses(next: Labels, previous: Labels, rules: LabelKeyRules): readonly FieldCause[] {
   if (next === undefined || next === previous || rules.writer === 'service') return nothing;

@@ -38,7 +38,7 @@ describe('object codec', () => {
     );
   });
 
-  it('serves from memory of its own, not from a shared pool', () => {
+  it('serves from separate memory, not from a shared pool', () => {
     const served = withRevision(encodeObject(person({})), 1);
     expect(served.buffer.byteLength).to.equal(served.length);
   });

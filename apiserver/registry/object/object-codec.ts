@@ -3,25 +3,29 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { maxObjectBytes } from '../../limits/object-size.ts';
 
 /**
- * Stored bytes hold no resourceVersion: it is the commit's revision, which is not known before the commit. It is spliced
- * in once, as the first field of metadata, when the commit has answered; what is in memory is what goes over the wire.
+ * Stored bytes have no resourceVersion: it is the commit's revision, which is not known before the commit. It is
+ * inserted once, after the commit, as the first field of metadata; the bytes in memory are those sent to clients.
  */
 const metadataMarker = Buffer.from('"metadata":{');
 
-/** The bytes to store: apiVersion, kind and metadata first, resourceVersion left out. They share memory with others: copy what is to be kept. */
+/**
+ * The bytes to store: apiVersion, kind and metadata first, without resourceVersion. They share memory with others: copy
+ * the bytes that you keep.
+ */
 export function encodeObject({ apiVersion, kind, metadata, ...fields }: ApiObject): Buffer {
   return pooledBytes(
     JSON.stringify({ apiVersion, kind, metadata: { ...metadata, resourceVersion: undefined }, ...fields }),
   );
 }
 
-// Bytes on their way to the store. Buffer's own pool is for six objects, and making it costs as much as half of the rest.
+// For bytes on their way to the store. Buffer's own pool fits six objects, and allocating it costs half as much as the
+// rest.
 const poolBytes = 256 * 1024;
 let pool = Buffer.allocUnsafeSlow(poolBytes);
 let poolUsed = 0;
 
 function pooledBytes(text: string): Buffer {
-  // A unit of UTF-16 takes three bytes at most.
+  // A UTF-16 code unit takes at most three bytes.
   const most = text.length * 3;
   if (most > poolBytes / 8) return Buffer.from(text);
   if (most > poolBytes - poolUsed) {
@@ -40,31 +44,34 @@ export function checkObjectSize({ length }: Buffer): void {
   throw new ApiError('RequestEntityTooLarge', message);
 }
 
-/** Gives memory for the bytes of one object. */
+/** Allocates memory for the bytes of one object. */
 export type Allocate = (bytes: number) => Buffer;
 
-/** What {@link withRevision} adds to an object, at most. */
+/** The maximum number of bytes that {@link withRevision} adds. */
 export const maxRevisionBytes = 40;
 
-/** Memory for many objects that come together: a tenth of the cost of allocating each. They go together as well. */
+/**
+ * Memory for many objects that are created together: a tenth of the cost of allocating each. It is freed when all of
+ * them are.
+ */
 export function allocateFrom(bytes: number): Allocate {
   const slab = Buffer.allocUnsafeSlow(bytes);
   let used = 0;
   return (size) => slab.subarray(used, (used += size));
 }
 
-/** Memory of an object's own: `Buffer.from` would pin blocks of a shared pool. */
+/** Separate memory for an object: `Buffer.from` would keep blocks of a shared pool alive. */
 const allocateOne: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** Stored bytes are no object. The message says nothing of their content, which may be secret. */
+/** Stored bytes that are no object. The message does not contain the bytes, which may be secret. */
 export class BrokenObjectError extends Error {
   override readonly name = 'BrokenObjectError';
 }
 
-/** The bytes to serve. @throws BrokenObjectError for bytes without metadata. */
+/** The bytes for clients. @throws BrokenObjectError for bytes without metadata. */
 export function withRevision(stored: Uint8Array, revision: number, allocate: Allocate = allocateOne): Buffer {
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  // apiVersion and kind were checked against the model: they hold no quote, so the first match is the real one.
+  // apiVersion and kind were checked against the model and have no quotes, so the first match is the right one.
   const marker = source.indexOf(metadataMarker);
   if (marker < 0) throw new BrokenObjectError('what is stored is not an object with metadata');
   const at = marker + metadataMarker.length;
@@ -79,7 +86,9 @@ export function withRevision(stored: Uint8Array, revision: number, allocate: All
 let lastVersion = '';
 let lastStart = Buffer.alloc(0);
 
-/** How the stored bytes of an object begin. Remembers the last: the objects of a kind are read one after the other. */
+/**
+ * The start of an object's stored bytes. The last one is cached: the objects of a kind are read one after the other.
+ */
 function startOf(apiVersion: string): Buffer {
   if (apiVersion !== lastVersion) {
     lastStart = Buffer.from(`{"apiVersion":${JSON.stringify(apiVersion)},`);
@@ -88,21 +97,21 @@ function startOf(apiVersion: string): Buffer {
   return lastStart;
 }
 
-/** Whether stored bytes are in a version; a comparison of bytes. */
+/** True when stored bytes are in a version; compares bytes. */
 export function isInVersion(stored: Uint8Array, apiVersion: string): boolean {
   const start = startOf(apiVersion);
   return stored.length > start.length && start.compare(stored, 0, start.length) === 0;
 }
 
-/** The stored bytes under the name of another version, as if fields were the same in both. */
+/** The stored bytes with the name of another version, as if both had the same fields. */
 export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
   if (isInVersion(stored, apiVersion)) return stored;
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  // apiVersion comes first, and holds no quote.
+  // apiVersion comes first and has no quotes.
   return Buffer.concat([startOf(apiVersion), source.subarray(source.indexOf('",') + 2)]);
 }
 
-/** A fresh, unfrozen object for one request to work on; the bytes are those of an object. */
+/** A new, unfrozen object for one request; the bytes must be those of an object. */
 export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
   return JSON.parse(bytes.toString('utf8')) as T;
 }

@@ -3,8 +3,8 @@ import { StoreError } from '../../store/store-error.ts';
 import { notReady } from '../kinds/resource.ts';
 import { storeUnavailable } from './resource-errors.ts';
 
-describe('a write that the store could not do', () => {
-  it('is a 503 where nothing is stored, and a 504 that says so where nobody knows', () => {
+describe('a write that failed in the store', () => {
+  it('is a 503 when nothing is stored, and a 504 that says so when the outcome is unknown', () => {
     const refused = storeUnavailable(new StoreError('io', 'inner text'));
     const unknown = storeUnavailable(new StoreError('unknown', 'inner text'));
     expect([refused.code, refused.reason, unknown.code, unknown.reason]).to.deep.equal([

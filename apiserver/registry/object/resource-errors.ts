@@ -7,14 +7,14 @@ const maxEchoLength = 256;
 
 type Named = Pick<ModelDescriptor, 'group' | 'kind' | 'plural'>;
 
-// The wording is Kubernetes': clients and people know it.
+// The wording is Kubernetes', which clients and people know.
 
-/** `persons.people.example.com`; of the core group, the plural alone. */
+/** `persons.people.example.com`; for the core group, only the plural. */
 export function resourceName({ group, plural }: Pick<Named, 'group' | 'plural'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-/** A client's text as it stands in a message: cut, since messages are for people and not echoes. */
+/** A client's text for a message: shortened, since messages are for people and not echoes. */
 export function clip(text: string): string {
   return text.length > maxEchoLength ? `${text.slice(0, maxEchoLength)}…` : text;
 }
@@ -44,7 +44,7 @@ export function conflict(model: Named, name: string, why?: string): ApiError {
   });
 }
 
-/** The leader that writes is none any more: its lease is another's, nobody's, or gone. */
+/** The writing leader is no longer the leader: its lease has another holder, no holder, or was deleted. */
 export function formerLeader(model: Named, name: string, leader: LeaderEpoch): ApiError {
   const message = `the lease "${leader.namespace}/${leader.name}" is no longer held in the term ${formatLeaderEpoch(leader)}`;
   return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${message}`, {
@@ -65,7 +65,7 @@ export function invalid(model: Named, name: string, causes: readonly FieldCause[
   });
 }
 
-/** 422 about a parameter of the request, as Kubernetes words it (`ListOptions.meta.k8s.io "" is invalid: …`). */
+/** 422 for a parameter of the request, in Kubernetes' words (`ListOptions.meta.k8s.io "" is invalid: …`). */
 export function invalidOptions(kind: string, cause: FieldCause): ApiError {
   return invalid({ group: 'meta.k8s.io', kind, plural: '' }, '', [cause]);
 }
@@ -74,7 +74,9 @@ export function badRequest(message: string, causes: readonly FieldCause[] = []):
   return new ApiError('BadRequest', message, { causes });
 }
 
-/** The medium fails. 503: nothing of this write is stored, the client may try again; 504: nobody knows whether it is. */
+/**
+ * The storage fails. 503: nothing of this write is stored, the client may try again; 504: it is unknown whether it is.
+ */
 export function storeUnavailable(cause: unknown): ApiError {
   if (storeErrorCodeOf(cause) === 'unknown') {
     const message =
@@ -87,7 +89,7 @@ export function storeUnavailable(cause: unknown): ApiError {
   });
 }
 
-/** 503: nothing can be read that has to be up to date. */
+/** 503: reads that must be up to date are not possible. */
 export function unreadable(cause: unknown): ApiError {
   return new ApiError('ServiceUnavailable', 'the database cannot be read at the moment', {
     cause,
@@ -95,7 +97,10 @@ export function unreadable(cause: unknown): ApiError {
   });
 }
 
-/** A value that another object holds under a unique index: 422, not AlreadyExists, on which clients would read the wrong object. */
+/**
+ * A value that another object holds in a unique index: 422 instead of AlreadyExists, after which clients would read the
+ * wrong object.
+ */
 export function duplicateValue(
   model: Named,
   name: string,

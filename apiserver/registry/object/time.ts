@@ -1,7 +1,10 @@
 let lastSecond = Number.NaN;
 let lastText = '';
 
-/** RFC 3339, UTC, whole seconds: the form of every timestamp in metadata. Remembers the last second: it is asked for by every write. */
+/**
+ * RFC 3339, UTC, whole seconds: the form of every timestamp in metadata. The last second is cached, since every write
+ * needs it.
+ */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000);
   if (second !== lastSecond) {

@@ -13,13 +13,13 @@ export interface ListPageParts {
   readonly page?: number;
   /** Default 0: not paged. */
   readonly size?: number;
-  /** Continue token, when there is more. */
+  /** The continue token, when there are more matches. */
   readonly token?: string;
-  /** How much more, where that is known. */
+  /** The number of further matches, if it is known. */
   readonly remaining?: number;
 }
 
-/** One answer of a list: entries and envelope (objects-and-http "Lists"). */
+/** One response of a list: entries and envelope (objects-and-http "Lists"). */
 export class ListPage {
   readonly entries: readonly Entry[];
   readonly #parts: ListPageParts;
@@ -29,7 +29,7 @@ export class ListPage {
     this.#parts = parts;
   }
 
-  /** Everything but the items. */
+  /** All fields except the items. */
   envelope(): Omit<ObjectList, 'items'> {
     const { resource, total, revision, page = 1, size = 0, token, remaining } = this.#parts;
     const totalPages = size === 0 ? 1 : Math.ceil(total / size);
@@ -52,14 +52,15 @@ export class ListPage {
     };
   }
 
-  /** Whether the items are the stored bytes; else they were made for this list. */
+  /** True when the items are the stored bytes; otherwise they were made for this list. */
   get isStored(): boolean {
     return this.#parts.resource.view === undefined;
   }
 
   /**
-   * Throws ApiError Expired when a change after this list has left the history. Up to then, all that the list keeps in memory
-   * is kept for the history, too, and counted there; from then on, a client that reads slowly would keep it alone.
+   * Throws ApiError Expired when a change after this list has left the history. Until then, everything that the list
+   * keeps in memory is kept for the history as well, and counted there; afterwards, a slow client would be the only one
+   * to keep it.
    */
   checkKept(): void {
     const { resource, revision } = this.#parts;

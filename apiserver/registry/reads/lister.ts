@@ -23,40 +23,40 @@ export interface SelectionRequest {
   readonly sort: readonly SortRequest[];
 }
 
-/** Everything that a list can be asked (objects-and-http "Lists"). */
+/** All parameters of a list (objects-and-http "Lists"). */
 export interface ListRequest extends SelectionRequest {
-  /** Page from 1; size 0 is everything. */
+  /** Pages from 1; size 0 is everything. */
   readonly page?: { readonly page: number; readonly size: number };
   /** Kubernetes' chunks; limit 0 is everything. */
   readonly chunk?: { readonly limit: number; readonly token?: string };
   readonly resourceVersion?: string;
-  /** The list as it was at resourceVersion, not a later one. */
+  /** True: the list exactly as of resourceVersion, not a later one. */
   readonly exact?: boolean;
 }
 
-/** A selection, ready to be asked. */
+/** A selection that is ready to run. */
 export interface Selection {
   readonly selects: (entry: Entry) => boolean;
-  /** Nothing is left out. */
+  /** True when it selects all objects. */
   readonly isEverything: boolean;
   /**
-   * Makes the indexes that the selection needs and a large kind does not have yet, in many turns of the event loop. Undefined
-   * where it has them.
+   * Builds the indexes that the selection needs and a large kind does not have yet, in many turns of the event loop.
+   * Undefined when they exist.
    */
   prepare(): Promise<void> | undefined;
-  /** The present objects, as they are stored. Makes an index that is missing in this turn. */
+  /** The present objects, as stored. Builds a missing index in this turn. */
   entries(): readonly Entry[];
-  /** The same as of the time of the call, in several turns of the event loop where it takes long. */
+  /** The same, as of the time of the call, in several turns of the event loop when it takes long. */
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 
 export interface ListerOptions {
   readonly revisions: Revisions;
-  /** Part of continue tokens: history that may have gone back has another. */
+  /** Part of continue tokens: a history that may have gone back has another epoch. */
   readonly epoch: string;
 }
 
-/** Lists: which entries, at which revision, under which envelope. */
+/** Lists: which entries, at which revision, with which envelope. */
 export class Lister {
   readonly #options: ListerOptions;
 
@@ -112,7 +112,7 @@ export class Lister {
 
   async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
     const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#options.epoch, query });
-    // The chunk before may be from another replica.
+    // The chunk before may come from another replica.
     await this.#options.revisions.reach(String(revision));
     await prepareQuery(resource.cache, query);
     resource.checkServed();
@@ -131,13 +131,14 @@ export class Lister {
     const page = { resource, entries, total, revision };
     if (next >= total) return listPage(page);
     const token = formatContinueToken({ revision, offset: next }, { epoch: this.#options.epoch, query });
-    // Kubernetes tells how much remains only where no selector makes that a guess; here it is known, but clients compare.
+    // Kubernetes reports the remaining count only without selectors, where it is exact; here it is always exact, but
+    // clients compare.
     const isSelective = query.conditions.length > 0 || query.isEmpty;
     return listPage({ token, ...page, ...(isSelective ? {} : { remaining: total - next }) });
   }
 }
 
-/** The entries as their version has them. @throws ApiError InternalError when one cannot be converted. */
+/** The entries in the requested version. @throws ApiError InternalError when one cannot be converted. */
 async function listPage(parts: ListPageParts): Promise<ListPage> {
   return new ListPage({ ...parts, entries: await parts.resource.showAll(parts.entries) });
 }

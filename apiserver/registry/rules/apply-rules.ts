@@ -20,16 +20,18 @@ import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, 
 import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
-  /** Take fields that others own. */
+  /** Take fields that have other owners. */
   readonly force: boolean;
-  /** Leave them as they are instead of a 409; told which, each time the write is decided. */
+  /**
+   * Called with the contested fields each time the write is decided: they stay as they are instead of causing a 409.
+   */
   readonly onContested: ((contested: readonly FieldCause[]) => void) | undefined;
 }
 
 /** Owns the fields that an object without known owners held at its first apply. Kubernetes' name. */
 const formerManager = 'before-first-apply';
 
-/** Server-side apply to an object that is there. Throws ApiError Conflict that names each field of another manager. */
+/** Server-side apply to an existing object. Throws ApiError Conflict that names each field of another manager. */
 export function* proposeApply(
   rules: Rules,
   stored: ApiObject,
@@ -53,7 +55,7 @@ export function* proposeApply(
       : yield* applyFields(live, withoutContested(wanted, full.conflicts, shape), write);
   if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
   request.onContested?.(conflictCauses(full.conflicts ?? []));
-  // The last field of metadata that anybody owned takes metadata with it.
+  // Removing the last owned field of metadata removes metadata as well.
   const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
   if (request.fieldManager === kubectl) {
     const annotations = renewLastApplied(next.metadata.annotations, draft);
@@ -74,7 +76,7 @@ export function* proposeApply(
   });
 }
 
-/** Server-side apply to an object that is not there. */
+/** Server-side apply to an absent object. */
 export function* proposeApplied(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
   const draft = yield* readApplied(rules, body, request);
   const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;

@@ -5,12 +5,13 @@ import { requireName } from './read-draft.ts';
 import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 import { checkPreconditions, proposeCreate } from './write-rules.ts';
 
-/** What the server can take for the uid of an object that is replaced. */
+/** The form of a uid that the server accepts for a replaced object. */
 const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * PUT of an object whose stored form cannot be read: it becomes what is sent, judged as a creation. It keeps its uid, so
- * that what it owns stays: the uid that can still be read, else the one that is sent. `stored` has name and revision.
+ * PUT of an object whose stored form cannot be read: it becomes the sent object, checked like a creation. It keeps its
+ * uid, so that its dependents stay: the uid that can still be read, otherwise the one that is sent. `stored` has name
+ * and revision.
  */
 export function* proposeReplacement(
   rules: Rules,
@@ -30,7 +31,10 @@ export function* proposeReplacement(
   return { ...proposal, op: 'update' };
 }
 
-/** DELETE of such an object: it goes at once, since its finalizers are not known. Only what its kind holds stays, declared deleted. */
+/**
+ * DELETE of such an object: it is removed at once, since its finalizers are unknown. It only stays, marked for
+ * deletion, if its kind holds it.
+ */
 export function proposeBrokenDelete(
   rules: Rules,
   stored: ApiObject,
@@ -45,14 +49,14 @@ export function proposeBrokenDelete(
 
 type Sent = Readonly<Partial<Record<keyof ObjectMeta, unknown>>>;
 
-/** The metadata of a body that is not checked yet; empty where there is none. */
+/** The metadata of an unchecked body; empty when it has none. */
 function metadataOf(body: unknown): Sent {
   if (typeof body !== 'object' || body === null || !('metadata' in body)) return {};
   const { metadata } = body;
   return typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? metadata : {};
 }
 
-/** Where it could still be read. */
+/** The uid, if it could still be read. */
 function uidOf({ metadata }: ApiObject): string | undefined {
   return (metadata as Partial<ObjectMeta>).uid;
 }

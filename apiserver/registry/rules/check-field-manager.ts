@@ -3,7 +3,7 @@ import { invalidOptions } from '../object/resource-errors.ts';
 
 export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions';
 
-/** Throws ApiError Invalid for a name of a manager that is too long, or cannot be printed. */
+/** Throws ApiError Invalid for a manager's name that is too long or unprintable. */
 export function checkFieldManager(manager: string, options: OptionsKind): void {
   const field = 'fieldManager';
   if (Buffer.byteLength(manager) > maxManagerBytes) {
@@ -16,7 +16,7 @@ export function checkFieldManager(manager: string, options: OptionsKind): void {
   }
 }
 
-/** An apply has to say who applies; throws ApiError Invalid where it does not. */
+/** An apply requires a field manager; throws ApiError Invalid when it is missing. */
 export function requireFieldManager(manager: string | undefined): string {
   if (manager !== undefined && manager !== '') return manager;
   const message = 'Required value: is required for apply patch';

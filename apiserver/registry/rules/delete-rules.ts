@@ -6,9 +6,9 @@ import { isHeld } from './write-rules.ts';
 import type { Rules } from './write-request.ts';
 
 /**
- * DELETE: removed at once when nothing holds it, else declared deleted. What becomes of the dependents is the request's to
- * say, then that of the finalizers that are there; a later request may say something else. Otherwise a second DELETE
- * changes nothing.
+ * DELETE: removes the object at once when nothing holds it, otherwise marks it for deletion. The request decides what
+ * happens to the dependents; if it says nothing, the existing finalizers do. A later request may change the policy.
+ * Otherwise a second DELETE changes nothing.
  */
 export function decideDelete(rules: Rules, { object: stored, policy, request }: DeleteProposal): NextState | undefined {
   rules.strategy?.checkDelete(stored);
@@ -30,7 +30,7 @@ export function decideDelete(rules: Rules, { object: stored, policy, request }: 
   return { op: 'update', object: rules.strategy?.declareDeleted(declared) ?? declared };
 }
 
-/** The stored object itself when its finalizers are those of the policy already. */
+/** Returns the stored object itself when its finalizers already match the policy. */
 function withPolicy(stored: ApiObject, asked: PropagationPolicy | undefined): ApiObject {
   const before = stored.metadata.finalizers ?? [];
   const policy = asked ?? policyOf(before);

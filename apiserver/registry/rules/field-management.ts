@@ -9,18 +9,18 @@ import type { States } from '../object/states.ts';
 import { formatTime } from '../object/time.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
-/** What a write makes of an object's managed fields. */
+/** The effect of a write on an object's managed fields. */
 export interface FieldManagement {
-  /** The entries that it starts from: those that are stored, or those that it brings; undefined for none. */
+  /** The entries that it starts from: the stored ones, or those in the request; undefined for none. */
   entries(stored: ApiObject): ManagedFields | undefined;
-  /** The same, when it changes the object, of which hooks may have made another than was proposed. */
+  /** The entries when the write changes the object, which hooks may have modified. */
   afterChange(
     entries: ManagedFields | undefined,
     states: States & { readonly proposed: ApiObject },
   ): ManagedFields | undefined;
 }
 
-/** All that a creation holds is its creator's. */
+/** The creator owns all fields of a new object. */
 export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRequest): ManagedFields {
   return trackCreation(object, {
     by: managerOf(rules, request, 'Update'),
@@ -29,7 +29,7 @@ export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRe
   });
 }
 
-/** Those of an apply, when hooks made something else of what it comes to. */
+/** The entries of an apply whose result was modified by hooks. */
 export function admittedFields(
   rules: Rules,
   entries: ManagedFields,

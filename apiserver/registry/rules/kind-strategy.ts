@@ -1,17 +1,17 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
-/** What a built-in kind adds to the rules that all kinds have. Pure; nothing that is given is changed. */
+/** The rules of a built-in kind in addition to those of all kinds. Pure: arguments are not modified. */
 export interface KindStrategy {
-  /** A new object with what the server decides of it. */
+  /** Completes a new object with the fields that the server sets. */
   readonly completeNew: (object: ApiObject) => ApiObject;
   /** The same for the next state of a stored one. */
   readonly completeNext: (next: ApiObject, stored: ApiObject) => ApiObject;
-  /** @throws ApiError Forbidden for an object that has to stay. */
+  /** @throws ApiError Forbidden for an object that must not be deleted. */
   readonly checkDelete: (stored: ApiObject) => void;
-  /** Whether the object, declared deleted, has to stay a while, whatever its finalizers say. */
+  /** True when an object marked for deletion has to stay for now, whatever its finalizers are. */
   readonly isHeld: (object: ApiObject) => boolean;
-  /** The object as it is once it is declared deleted. */
+  /** Returns the object in the state after it was marked for deletion. */
   readonly declareDeleted: (object: ApiObject) => ApiObject;
-  /** What the subresource `finalize` makes of the stored object. */
+  /** Returns the stored object as changed by a write of the subresource `finalize`. */
   readonly finalize: (stored: ApiObject, sent: ApiObject) => ApiObject;
 }

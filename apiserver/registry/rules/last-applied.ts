@@ -12,14 +12,14 @@ import type { Draft, Rules } from './write-request.ts';
 // decides which fields are kubectl's, and has to stay correct for users who go back to client-side apply.
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The manager that the annotation is about. */
+/** The manager that the annotation belongs to. */
 export const kubectl = 'kubectl';
 
-/** The fields that kubectl applied by itself, and that have that value still. */
+/** The fields that kubectl applied on the client side and that still have the same value. */
 export function lastAppliedFields(rules: Rules, live: Fields): FieldSet {
   const { annotations } = live['metadata'] as Partial<ObjectMeta>;
   const applied = parseApplied(annotations?.[annotation]);
-  // What the schema does not know shows that it was never applied as it stands there.
+  // Fields unknown to the schema show that the annotation was never applied in this form.
   if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
   const content = contentOf(applied);
   const { shape } = rules.schema;
@@ -38,7 +38,7 @@ function parseApplied(text: string | undefined): Draft | undefined {
   }
 }
 
-/** Annotations in which the applied object stands, where there was one before; it goes when there is no room for it. */
+/** The annotations with the applied object, if they had one before; it is removed when it is too large. */
 export function renewLastApplied(annotations: ObjectMeta['annotations'], applied: Draft): ObjectMeta['annotations'] {
   if (annotations === undefined || (annotations[annotation] ?? '') === '') return annotations;
   const { [annotation]: _old, ...others } = annotations;

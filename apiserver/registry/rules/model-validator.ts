@@ -5,15 +5,15 @@ import type { KindJudge } from './kind-judge.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { clip, invalid } from '../object/resource-errors.ts';
 
-/** Answers are for people: a rule that fails for each of a thousand items has said enough. */
+/** Responses are for people: a rule that fails for each of a thousand items has said enough. */
 const maxViolations = 100;
 
 /** Throws ApiError Invalid when the model's own rules refuse the object. Freezes both. */
 export type ModelValidator = (next: ApiObject, previous: ApiObject | undefined) => void;
 
 /**
- * The model's `validate` as a write calls it; undefined when it has none. What is a bug of `validate` refuses the write
- * as well (422, field `validate`), and `onBug` hears of it.
+ * The model's `validate`, wrapped for writes; undefined when it has none. A bug in `validate` refuses the write as well
+ * (422, field `validate`), and `onBug` is called.
  */
 export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) => void): ModelValidator | undefined {
   if (model.validate === undefined) return undefined;
@@ -23,7 +23,10 @@ export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) =
   };
 }
 
-/** The same by the rules of a built-in kind. Nothing is frozen: its objects may be large, and its rules are the service's own. */
+/**
+ * The same for the rules of a built-in kind. Nothing is frozen: its objects may be large, and its rules are the
+ * service's own.
+ */
 export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;
 
 export function judgedRules(model: ModelDescriptor, judge: KindJudge): JudgedRules {
@@ -53,7 +56,7 @@ function causesOf(model: ModelDescriptor, { next, previous }: States, onBug: (er
 function readViolations(answer: unknown): readonly FieldViolation[] {
   if (answer === undefined || answer === null) return [];
   if (answer instanceof Promise) {
-    // Nobody waits for what it comes to.
+    // The result of an asynchronous `validate` is not used.
     answer.catch(() => undefined);
     throw new TypeError('it must be synchronous, and answered a Promise');
   }

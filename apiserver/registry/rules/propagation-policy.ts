@@ -4,8 +4,8 @@ import { clip, invalidOptions } from '../object/resource-errors.ts';
 const policies: readonly PropagationPolicy[] = ['Foreground', 'Background', 'Orphan'];
 
 /**
- * What a deletion asks to be done with dependents; undefined when it says nothing. `orphanDependents` is the old form of
- * it. @throws ApiError Invalid (422), as the real server does, for what is no policy, and for both at once.
+ * The policy that a deletion requests for dependents; undefined when it requests none. `orphanDependents` is its legacy
+ * form. @throws ApiError Invalid (422), like kube-apiserver, for an unknown policy, and for both at once.
  */
 export function readPropagationPolicy(
   policy: unknown,

@@ -3,24 +3,24 @@ import type { PropagationPolicy } from '../../index/propagation.ts';
 import type { FieldManagement } from './field-management.ts';
 import type { CreateRequest, Draft, WriteRequest } from './write-request.ts';
 
-/** The state that a write asks for, before hooks and rules have judged it. */
+/** The state that a write requests, before hooks and rules have checked it. */
 export type Proposal = CreateProposal | UpdateProposal | DeleteProposal;
 
 export interface CreateProposal {
   readonly verb: 'create';
-  /** `update` where the new object replaces one that cannot be read. */
+  /** `update` when the new object replaces one that cannot be read. */
   readonly op: 'create' | 'update';
   readonly request: CreateRequest;
-  /** The next state, shaped by the schema. The proposal's own. */
+  /** The next state, shaped by the schema; owned by the proposal. */
   readonly object: Draft;
-  /** The server chose the name, from generateName. */
+  /** True when the server chose the name, from generateName. */
   readonly isNameDrawn: boolean;
 }
 
 export interface UpdateProposal {
   readonly verb: 'update';
   readonly request: WriteRequest;
-  /** The next state, shaped by the schema. The proposal's own. */
+  /** The next state, shaped by the schema; owned by the proposal. */
   readonly object: Draft;
   readonly stored: ApiObject;
   readonly manage: FieldManagement;
@@ -31,11 +31,11 @@ export interface DeleteProposal {
   readonly request: Pick<WriteRequest, 'now' | 'isLong'>;
   /** The stored state. */
   readonly object: ApiObject;
-  /** What the request asks to be done with dependents, if anything. */
+  /** The policy that the request names for dependents, if any. */
   readonly policy: PropagationPolicy | undefined;
 }
 
-/** The state that a write leads to, by all rules, and the operation of the store that makes it so. */
+/** The final state of a write after all rules, and the store operation that commits it. */
 export interface NextState {
   readonly op: 'create' | 'update' | 'delete';
   readonly object: ApiObject;

@@ -5,7 +5,7 @@ import { badRequest, clip } from '../object/resource-errors.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
-/** Checks that a body is an object of this model at this path; everything wrong here is a 400. */
+/** Checks that a body is an object of this model at this path; every error here is a 400. */
 export function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
   const { model } = rules;
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
@@ -29,7 +29,7 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
   return draft;
 }
 
-/** Typed clients send `creationTimestamp: null` and the like for what they do not set. */
+/** Removes nulls: typed clients send `creationTimestamp: null` and the like for unset fields. */
 function withoutNulls(metadata: ObjectMeta): ObjectMeta {
   if (!Object.values(metadata).includes(null)) return { ...metadata };
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
@@ -66,13 +66,13 @@ function checkPath(draft: Draft, request: WriteRequest): void {
   }
 }
 
-/** An updated, patched or applied object has to name itself, as with kube-apiserver (400). */
+/** Requires a name in an updated, patched or applied object, as kube-apiserver does (400). */
 export function requireName(draft: Draft, request: WriteRequest): void {
   if (draft.metadata.name === undefined || draft.metadata.name === '')
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
 }
 
-/** Reads the body of an object that names itself. The body is parsed in a step of its own. */
+/** Reads the body of an object that must have a name. Parsing is a step of its own. */
 export function* readNamedDraft(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
   const value = body();
   if (request.isLong) yield;

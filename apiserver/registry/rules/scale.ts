@@ -1,7 +1,7 @@
 import type { ApiObject, FieldCause, ModelDescriptor, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import { badRequest, clip, invalid } from '../object/resource-errors.ts';
 
-/** `autoscaling/v1` Scale: what is wanted and what there is of an object's replicas, wherever its kind keeps them. */
+/** `autoscaling/v1` Scale: the desired and present replicas of an object, wherever its kind keeps them. */
 export interface Scale {
   readonly kind: 'Scale';
   readonly apiVersion: 'autoscaling/v1';
@@ -10,7 +10,7 @@ export interface Scale {
   readonly status: { readonly replicas: number; readonly selector?: string };
 }
 
-/** A wish for replicas, with the preconditions that came with it. */
+/** The requested number of replicas, with the request's preconditions. */
 export interface ScaleRequest {
   readonly replicas: number;
   readonly uid?: string;
@@ -37,7 +37,9 @@ export function scaleOf(paths: ScaleSubresource, object: ApiObject): Scale {
   };
 }
 
-/** @throws ApiError BadRequest for a body that is no Scale of this object, Invalid for replicas that nobody can have. */
+/**
+ * @throws ApiError BadRequest for a body that is no Scale of this object, Invalid for an impossible number of replicas.
+ */
 export function readScale(model: ModelDescriptor, name: string, body: unknown): ScaleRequest {
   const scale = fieldsOf(body, 'the body');
   if (scale['kind'] !== 'Scale' || scale['apiVersion'] !== 'autoscaling/v1')
@@ -78,7 +80,7 @@ function valueAt(object: object, path: string): unknown {
   );
 }
 
-/** `.spec.replicas` */
+/** The segments of a path such as `.spec.replicas`. */
 function segmentsOf(path: string): readonly string[] {
   return path.slice(1).split('.');
 }

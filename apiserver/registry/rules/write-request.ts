@@ -7,13 +7,13 @@ import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from '../object/label-keys.ts';
 import type { JudgedRules, ModelValidator } from './model-validator.ts';
 
-/** What the rules need to know of a kind. */
+/** The parts of a kind that its rules need. */
 export interface Rules {
   readonly model: ModelDescriptor;
   readonly schema: ObjectSchema;
-  /** The model's own rules, for objects that are valid otherwise. */
+  /** The model's own rules, for objects that are otherwise valid. */
   readonly validateModel: ModelValidator | undefined;
-  /** The same of a built-in kind whose objects may take long to judge. */
+  /** The same for a built-in kind whose objects may take long to check. */
   readonly judge?: JudgedRules | undefined;
   /** The strategy of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
@@ -21,10 +21,13 @@ export interface Rules {
   readonly changesIn?: (states: States, apiVersion: string) => FieldChanges | undefined;
 }
 
-/** What of an object is written by itself; `finalize` is for built-in kinds that have it, `scale` names only who wrote. */
+/**
+ * A part of an object that is written by itself; `finalize` is for built-in kinds that have it, `scale` is only
+ * recorded in managedFields.
+ */
 export type Subresource = 'status' | 'finalize' | 'scale';
 
-/** What a write was asked to do besides its object. */
+/** The parameters of a write besides its object. */
 export interface WriteRequest extends LabelKeyRules {
   /** From the path; undefined for a creation, whose body names the object. */
   readonly name: string | undefined;
@@ -38,16 +41,18 @@ export interface WriteRequest extends LabelKeyRules {
   readonly subresource: Subresource | undefined;
   /** The field manager of the write, as in managedFields. */
   readonly fieldManager: string;
-  /** The write may take milliseconds: each of its steps runs in a turn of its own. Others run without a pause. */
+  /**
+   * True when the write may take milliseconds: each step then runs in its own turn. Other writes run without a pause.
+   */
   readonly isLong: boolean;
 }
 
-/** The fields of an object, before its types are known to be right. */
+/** The fields of an object whose types are not checked yet. */
 export type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
 
 export interface CreateRequest extends WriteRequest {
   readonly uid: string;
-  /** A name for a generateName. */
+  /** Returns a name for a generateName. */
   readonly draw: (base: string) => string;
   /** The owners of the fields when the creator does not own all of them (server-side apply). */
   readonly managedFields: ManagedFields | undefined;

@@ -11,7 +11,7 @@ import { badRequest, clip, conflict, invalid } from '../object/resource-errors.t
 import type { Steps } from '../../turns/steps.ts';
 import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 
-/** Removes what the schema does not know, or refuses it (400), as the request has it. */
+/** Removes unknown fields, or refuses them (400), as the request demands. */
 export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   const unknown = rules.schema.prune(draft);
   if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
@@ -28,12 +28,12 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
 
 interface Judged {
   readonly request: WriteRequest;
-  /** What its schema has against the object. */
+  /** The violations that the schema found. */
   readonly judged: readonly FieldCause[];
   readonly stored?: ApiObject;
 }
 
-/** Rules of schema and metadata. @throws ApiError Invalid that names every violation */
+/** Checks the rules of schema and metadata. @throws ApiError Invalid that names every violation */
 function checkObject(rules: Rules, object: ApiObject, { request, judged, stored }: Judged): void {
   const { labels } = object.metadata;
   const causes = [
@@ -44,7 +44,10 @@ function checkObject(rules: Rules, object: ApiObject, { request, judged, stored 
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
 
-/** An object that a newer schema refuses must be able to go: a write of its metadata alone is not judged by what is stored. */
+/**
+ * The violations that a write adds. An object that a newer schema refuses must still be deletable: a write of its
+ * metadata alone is not refused for its stored fields.
+ */
 function newCauses(
   causes: readonly FieldCause[],
   object: ApiObject,
@@ -55,7 +58,7 @@ function newCauses(
   return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
 }
 
-/** A new object's first state; the client's values of the server's fields are replaced (objects-and-http "Metadata"). */
+/** The first state of a new object; the client's values of server fields are replaced (objects-and-http "Metadata"). */
 export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
   const value = body();
   if (request.isLong) yield;
@@ -90,7 +93,7 @@ function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): O
   };
 }
 
-/** What becomes of a creation that hooks, where the kind has some, made `admitted` of. @throws ApiError */
+/** Decides a creation after hooks, if the kind has any, returned `admitted`. @throws ApiError */
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
   const object = acceptAdmitted(rules, proposed, { admitted });
@@ -131,7 +134,7 @@ function reshaped({ schema }: Rules, draft: Draft): Draft {
   return draft;
 }
 
-/** The fields of metadata that clients decide. Finalizers are a set; their order is kept. */
+/** The fields of metadata that clients set. Finalizers are a set; their order is kept. */
 export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
   const { labels, annotations, finalizers, ownerReferences } = given;
   return {
@@ -146,7 +149,7 @@ export function isEmpty(value: object | null | undefined): boolean {
   return value === undefined || value === null || Object.keys(value).length === 0;
 }
 
-/** PUT of the object or of its status: what becomes of `stored`. */
+/** PUT of the object or of its status: the next state of `stored`. */
 export function* proposeUpdate(
   rules: Rules,
   stored: ApiObject,
@@ -168,7 +171,7 @@ export function* proposePatch(
 ): Steps<UpdateProposal> {
   const draft = yield* readNamedDraft(rules, body, request);
   const { uid, ...revisions } = draft.metadata;
-  // As kube-apiserver has it: the revision comes first, so that a patch of an object that is gone is a conflict.
+  // The revision comes first, as with kube-apiserver, so that a patch of a deleted object is a conflict.
   checkPreconditions(rules.model, stored, revisions);
   if (uid !== stored.metadata.uid) {
     const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
@@ -178,7 +181,7 @@ export function* proposePatch(
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
 }
 
-/** version, resourceVersion and uid, where they are given, must be those of the stored object (409). */
+/** If given, version, resourceVersion and uid must be those of the stored object (409). */
 export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, given: Partial<ObjectMeta>): void {
   const { name, uid, version, resourceVersion } = stored.metadata;
   if (given.uid !== undefined && given.uid !== '' && given.uid !== uid) {
@@ -194,7 +197,7 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
   if (given.version !== undefined && given.version !== version) throw conflict(model, name);
 }
 
-/** No object has revision 0. Kubernetes refuses it in an update, so that it does not pass for "whatever is stored". */
+/** No object has revision 0. Kubernetes refuses it in an update, so that it is not taken for "whatever is stored". */
 function noRevision(model: ModelDescriptor, name: string): ApiError {
   const message = 'Invalid value: 0: must be specified for an update';
   return invalid(model, name, [{ reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
@@ -207,7 +210,7 @@ interface Next {
   readonly manage: FieldManagement;
 }
 
-/** What becomes of `stored` when the draft is shaped, and then judged and compared with it. */
+/** The next state of `stored` after the draft is shaped, checked and compared with it. */
 export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<UpdateProposal> {
   const { request, manage } = next;
   const object = nextObject(rules, stored, next);
@@ -218,7 +221,9 @@ export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps
   return { verb: 'update', request, object, stored, manage };
 }
 
-/** What becomes of a change that hooks, where the kind has some, made `admitted` of; undefined: nothing. @throws ApiError */
+/**
+ * Decides a change after hooks, if the kind has any, returned `admitted`; undefined: nothing changes. @throws ApiError
+ */
 export function* decideUpdate(
   rules: Rules,
   { request, object: proposed, stored, manage }: UpdateProposal,
@@ -227,7 +232,7 @@ export function* decideUpdate(
   const object = acceptAdmitted(rules, proposed, { admitted, subresource: request.subresource });
   const isSame = deepEqual(stored, object);
   const managed = manage.entries(stored);
-  // No entries are stored as no list.
+  // An empty list of entries is stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
   const judged = request.isLong ? yield* rules.schema.judge(object) : rules.schema.validate(object);
   checkObject(rules, object, { request, judged, stored });
@@ -237,7 +242,7 @@ export function* decideUpdate(
   setManagedFields(object, isSame ? managed : manage.afterChange(managed, states));
   if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  // A removed object is not stored. It is not judged by the model, so that nothing keeps it from being removed.
+  // A removed object is not stored. The model does not check it, so that nothing prevents its removal.
   if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
     return { op: 'delete', object: changed };
   rules.validateModel?.(changed, stored);
@@ -252,14 +257,14 @@ function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
   const object =
     request.subresource === 'status' ? withStatus(stored as Draft, draft.status) : withStored(rules, stored, next);
   if (strategy === undefined) return object;
-  // The name, and whether it is declared deleted, are what is stored, whatever a client sends.
+  // The name and the mark for deletion stay as stored, whatever a client sends.
   const { name, deletionTimestamp } = stored.metadata;
   const { deletionTimestamp: _sent, ...metadata } = object.metadata;
   const server = { name, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) };
   return { ...strategy.completeNext({ ...object, metadata: { ...metadata, ...server } }, stored) };
 }
 
-/** Whether finalizers, or the kind, keep an object that is declared deleted. */
+/** True when finalizers, or the kind, keep an object that is marked for deletion. */
 export function isHeld({ strategy }: Rules, object: ApiObject): boolean {
   return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
 }
@@ -280,7 +285,7 @@ function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
   return { name, ...server, ...authorFields(object.metadata) };
 }
 
-/** In place: the metadata was made for this write, and copying it costs as much as finding out who owns what. */
+/** Modified in place: the metadata was made for this write, and copying it costs as much as computing the owners. */
 function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefined): void {
   const own: { managedFields?: ManagedFields } = metadata;
   if (entries !== undefined && entries.length > 0) own.managedFields = entries;
@@ -296,7 +301,7 @@ function withVersions(stored: ApiObject, object: Draft): ApiObject {
   return object;
 }
 
-/** Once an object is declared deleted, finalizers may only be taken away. */
+/** Once an object is marked for deletion, finalizers may only be removed. */
 function checkFinalizers(model: ModelDescriptor, stored: ApiObject, object: ApiObject): void {
   if (stored.metadata.deletionTimestamp === undefined) return;
   const before = new Set(stored.metadata.finalizers);

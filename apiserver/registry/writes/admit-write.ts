@@ -14,15 +14,15 @@ import type { Resource } from '../kinds/resource.ts';
 import { clip, invalid } from '../object/resource-errors.ts';
 import type { Subresource } from '../rules/write-request.ts';
 
-/** Answers are for people: a hook that refuses each of a thousand items has said enough. */
+/** Responses are for people: a hook that refuses each of a thousand items has said enough. */
 const maxCauses = 100;
 
 const hookNames = { create: 'onCreate', update: 'onUpdate', delete: 'onDelete' } as const;
 
-/** A write that hooks have a say in. */
+/** A write that goes through hooks. */
 export interface HookedWrite {
   readonly verb: Proposal['verb'];
-  /** In the version of the request. */
+  /** The resource in the version of the request. */
   readonly resource: Resource;
   /** The entry that is changed or deleted; undefined for a creation. */
   readonly stored: Entry | undefined;
@@ -37,21 +37,24 @@ interface Surroundings {
   readonly logger: Logger;
 }
 
-/** What hooks need besides the object. */
+/** The parts that hooks need besides the object. */
 export interface HookContext {
   readonly write: HookedWrite;
   readonly around: Surroundings;
 }
 
-/** What hooks made of a proposed object. */
+/** The result of hooks on a proposed object. */
 export interface Admitted {
   readonly object: ApiObject;
-  /** The bug of a hook, after which no other hook was called. The write fails; only a refusal by the rules comes first. */
+  /**
+   * A bug in a hook, after which no other hook was called. The write fails with it unless the rules refuse the object
+   * first.
+   */
   readonly failure?: unknown;
 }
 
 /**
- * Calls the hooks of a kind on a proposed object, one after the other, each with the object of the one before.
+ * Calls the hooks of a kind on a proposed object, one after the other, each with the result of the one before.
  * @throws ApiError with which a hook refuses the write
  */
 export async function admitWrite(
@@ -75,7 +78,7 @@ export async function admitWrite(
   return { object };
 }
 
-/** The rules refuse the object, whatever the hook that failed would make of it: a client's mistake is no bug of a plugin. */
+/** Logs a hook's failure when the rules refuse the object anyway: the client's mistake comes before a plugin's bug. */
 export function logHiddenFailure(err: unknown, object: ApiObject, { write, around: { logger } }: HookContext): void {
   logger.debug({ ...nameOf(write, object), err }, 'a hook failed over an object that is refused anyhow');
 }
@@ -96,7 +99,7 @@ interface HookRun {
   readonly clock: Clock;
 }
 
-/** What the hooks of one plugin make of the object; the object itself when they change nothing. */
+/** The result of one plugin's hooks; the object itself when they change nothing. */
 async function admitBy(mounted: MountedHooks, name: HookName, { write, object, clock }: HookRun): Promise<ApiObject> {
   const { resource, stored, dryRun, subresource, warnings } = write;
   const target = resource.storage.inVersion(mounted.model.version);
@@ -121,15 +124,18 @@ async function admitBy(mounted: MountedHooks, name: HookName, { write, object, c
   return deepEqual(next, before) ? object : inVersion(next, target, resource);
 }
 
-/** A copy of an object of one version in another. */
+/** A copy of an object, converted to another version. */
 function inVersion(object: ApiObject, from: Resource, to: Resource): ApiObject {
   return from === to ? structuredClone(object) : project(object, { from, to, storage: from.storage.rules });
 }
 
-/** Fields that a hook may not touch. What else is the server's stays as it was, whatever a hook makes of it. */
+/** Fields that a hook may not change. Other server fields keep their values whatever a hook returns. */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
-/** A copy, since the hook may still hold what it answered. @throws HookFailure for what is no object of that name. */
+/**
+ * Returns a copy, since the hook may still hold its result. @throws HookFailure for a result that is no object of that
+ * name.
+ */
 function readAnswer(
   mounted: MountedHooks,
   hook: HookName,
@@ -197,7 +203,9 @@ function clipped({ reason, message, field }: FieldCause): FieldCause {
   return { reason, message: clip(message), ...(field === undefined ? {} : { field: clip(field) }) };
 }
 
-/** 500 without inner text for a hook's bug; an object that cannot be converted for a hook is refused, as in any write. */
+/**
+ * 500 without inner text for a hook's bug. An object that cannot be converted for a hook is refused, as in any write.
+ */
 function hookError(failure: unknown, object: ApiObject, { resource, verb }: HookedWrite): ApiError {
   if (isApiError(failure)) {
     if (verb === 'delete') return failure;

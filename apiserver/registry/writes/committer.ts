@@ -11,10 +11,10 @@ import type { RegistryOptions } from './registry-options.ts';
 import type { PreparedWrite } from './prepare-write.ts';
 import type { Written } from './write-result.ts';
 
-/** Why a commit did nothing: the write has to be planned again. */
+/** The reason why a commit stored nothing: the write has to be planned again. */
 export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
 
-/** Makes planned writes durable, and then visible. */
+/** Makes planned writes durable and then visible. */
 export class Committer {
   readonly #options: RegistryOptions;
 
@@ -23,7 +23,7 @@ export class Committer {
   }
 
   /**
-   * Returns what was stored, or why nothing was. By then memory has the change.
+   * Returns the stored object, or the reason why nothing was stored. Memory has the change by then.
    * @throws ApiError for a value that another object holds, a former leader, and a store that fails
    */
   async commit(resource: Resource, write: PreparedWrite): Promise<Written | Refusal> {
@@ -69,10 +69,10 @@ export class Committer {
     { bytes, revision, traceparent }: { bytes: Buffer; revision: number; traceparent: string | undefined },
   ): void {
     const { revisions, onCommit } = this.#options;
-    // It may have been read back already, among the changes of others.
+    // The change may already have been read back among the changes of others.
     if (revision <= revisions.current) return;
     const entry = createEntry(object, { bytes, revision, values });
-    // The reader of an entry can tell which trace it comes from.
+    // Readers of the entry can find the trace that it comes from.
     if (traceparent !== undefined) noteOrigin(entry, traceparent);
     storage.apply({ op, entry, previous: replacedBy(op, stored) });
     onCommit(revision, data.length);

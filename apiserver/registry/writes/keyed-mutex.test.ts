@@ -19,7 +19,7 @@ describe('KeyedMutex', () => {
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('lets other keys through, and forgets a key that nobody holds', async () => {
+  it('does not block other keys, and forgets a key without a holder', async () => {
     const mutex = new KeyedMutex();
     let release = (): void => undefined;
     const held = mutex.run('held', () => new Promise<void>((resolve) => (release = resolve)));

@@ -1,11 +1,11 @@
 /**
- * One holder a key, first come first served. Writers of one object take turns, so that each decides on what the one
- * before it stored, instead of all but one losing the compare-and-set.
+ * One holder per key, first come first served. Writers of one object take turns, so that each decides on the state that
+ * the one before it stored, instead of all but one failing the compare-and-set.
  */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  /** Runs `work` after every earlier work of the same key has settled. */
+  /** Runs `work` after all earlier work with the same key has settled. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const tail = this.#tails.get(key);
     const result = tail === undefined ? work() : tail.then(work, work);
@@ -17,7 +17,7 @@ export class KeyedMutex {
     return result;
   }
 
-  /** Keys that are held. */
+  /** The number of keys that are held. */
   get size(): number {
     return this.#tails.size;
   }

@@ -12,9 +12,9 @@ import type { Resource } from '../kinds/resource.ts';
 import type { NextState } from '../rules/proposal.ts';
 import { duplicateValue, invalid } from '../object/resource-errors.ts';
 
-/** What of a write its rules do not decide. */
+/** The parts of a write that its rules do not decide. */
 export interface WriteContext {
-  /** The object as `formatKey` names it. */
+  /** The object's key from `formatKey`. */
   readonly key: string;
   /** The entry that is changed or deleted; undefined for a creation. */
   readonly stored: Entry | undefined;
@@ -36,11 +36,14 @@ export interface PreparedWrite {
   readonly requires: readonly RequiredClaim[];
   readonly data: Buffer;
   readonly values: Entry['values'];
-  /** What the client gets, where that is another version than what is stored. */
+  /** The object for the client when it requested another version than the stored one. */
   readonly answer: ApiObject | undefined;
 }
 
-/** @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a value that is another's. */
+/**
+ * @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a unique value of
+ * another object.
+ */
 export function* prepareWrite(
   resource: Resource,
   next: NextState,
@@ -61,22 +64,22 @@ export function* prepareWrite(
   return { op, key, object, answer, stored, leader, requires, data, values };
 }
 
-/** Smaller objects cannot pass the limits of counts; one that passed them before may become smaller. */
+/** Smaller objects cannot exceed the limits of counts; an object over the limits may still become smaller. */
 function isGrowing({ length }: Buffer, stored: Entry | undefined): boolean {
   return length > uncountedLength && length > (stored?.bytes.length ?? 0);
 }
 
-/** What clients decide of an object; who owns what has a limit in the object's size. */
+/** The fields that clients set; managedFields are limited by the object's size. */
 function withoutManagers({ metadata, ...fields }: ApiObject): object {
   return { ...fields, metadata: { ...metadata, managedFields: undefined } };
 }
 
-/** Whether a change comes to nothing in the version that objects are stored in, which may hold less. */
+/** True when a change has no effect in the storage version, which may have fewer fields. */
 export function isLost({ object, stored }: PreparedWrite): boolean {
   return stored !== undefined && deepEqual(contentOf(decodeObject(stored.bytes)), contentOf(object));
 }
 
-/** What is not counted by the server itself. */
+/** The content without the server's counters. */
 function contentOf({ metadata, ...fields }: ApiObject): object {
   const { version: _v, resourceVersion: _r, generation: _g, managedFields: _m, ...rest } = metadata;
   return { ...fields, metadata: rest };
@@ -97,7 +100,7 @@ function* storedForm(resource: Resource, { op, object }: NextState, stored: Entr
   }
 }
 
-/** The form that is stored, by the rules of its version, and what it comes to in that of the request. */
+/** The stored form, checked by the rules of its version, and its result in the version of the request. */
 function* checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Steps<Forms> {
   const { rules } = resource.storage;
   const next = convertedForm(resource, object);
@@ -118,7 +121,7 @@ function convertedForm({ storage, view }: Resource, object: ApiObject): ApiObjec
   return view === undefined ? object : view.toStorage(object, storage.rules);
 }
 
-/** The client has sent other fields. */
+/** Names the version in a cause, since the client has sent other fields. */
 function inVersion<T extends { readonly message: string }>(cause: T, version: string): T {
   return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
 }

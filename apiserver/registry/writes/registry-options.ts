@@ -20,17 +20,17 @@ export interface RegistryOptions {
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
   /**
-   * Returns the claims that the creation of an object requires: of its namespace, and of what declares its kind. Throws
-   * ApiError when the object may not be created where it wants to be. Default: each one may, and requires nothing.
+   * Returns the claims that the creation of an object requires: of its namespace, and of its kind's definition. Throws
+   * ApiError when the object may not be created there. Default: no claims are required.
    */
   readonly requiredClaims?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
-  /** Those that have a say in writes of the kind with this prefix of keys, in order. Default: none have. */
+  /** The hooks for writes of the kind with this key prefix, in order. Default none. */
   readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
 }
 
 export interface LeaderRules {
-  /** The claim that a leader's lease has in its term. */
+  /** The claim that a leader's lease has during its term. */
   readonly claimOf: (leader: LeaderEpoch) => RequiredClaim;
-  /** Whether the lease is held in this term, as memory has it. */
+  /** True when, according to memory, the lease is held in this term. */
   readonly isLeading: (leader: LeaderEpoch) => boolean;
 }

@@ -9,13 +9,16 @@ export interface WriteOptions {
   readonly subresource?: Subresource | undefined;
   /** What the stored object must have for a deletion or a patch (409 otherwise). */
   readonly preconditions?: Preconditions | undefined;
-  /** What a deletion does with dependents. Default: what the object's finalizers say, or Background. */
+  /** The effect of a deletion on dependents. Default: that of the object's finalizers, otherwise Background. */
   readonly propagationPolicy?: PropagationPolicy | undefined;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer | undefined;
   /** The field manager, as in metadata.managedFields. Default `unknown`. */
   readonly fieldManager?: string | undefined;
-  /** The registry fills this list with the warnings of the write, also when it refuses the write. Default: only the result has them. */
+  /**
+   * A list that the registry fills with the warnings of the write, also when the write is refused. Default: only the
+   * result has them.
+   */
   readonly warnings?: string[] | undefined;
   /** The leader that writes: the commit is refused (409, FormerLeader) unless it holds its lease then. Default none. */
   readonly leader?: LeaderEpoch | undefined;
@@ -23,9 +26,9 @@ export interface WriteOptions {
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
-  /** Take fields that others own instead of a 409. */
+  /** Take fields that have other owners instead of a 409. */
   readonly force?: boolean | undefined;
-  /** Leave them as they are instead; told which. */
+  /** Leave contested fields as they are instead; called with those fields. */
   readonly onContested?: ((contested: readonly FieldCause[]) => void) | undefined;
 }
 

@@ -24,31 +24,31 @@ import type { CreateOptions, WriteOptions } from './write-options.ts';
 import { resultOf } from './write-result.ts';
 import type { WriteResult } from './write-result.ts';
 
-/** What a write comes to, by the objects that memory holds when it is planned. */
+/** The result of planning a write on the objects in memory. */
 export type WritePlan =
   | { readonly kind: 'refused'; readonly error: ApiError }
   | { readonly kind: 'unchanged'; readonly result: WriteResult }
   | { readonly kind: 'commit'; readonly write: PreparedWrite; readonly warnings: readonly string[] };
 
-/** A change of an object that is there. */
+/** A change of an existing object. */
 export interface Change {
   readonly key: ObjectKey;
   readonly options: WriteOptions;
   readonly isLarge: boolean;
   readonly propose: Propose;
-  /** For an object that cannot be read. Default: such an object cannot be changed (500). */
+  /** The proposal for an object that cannot be read. Default: such an object cannot be changed (500). */
   readonly proposeBroken?: Propose | undefined;
 }
 
 type Propose = (stored: ApiObject, request: WriteRequest) => Steps<Proposal>;
 
-/** Manager of the writes that do not name one; Kubernetes' name. */
+/** The manager of writes that name none; Kubernetes' name. */
 const unknownManager = 'unknown';
 
-/** Stored objects of this many bytes are worked on in steps: reading one takes milliseconds. */
+/** Stored objects of this size are processed in steps: reading one takes milliseconds. */
 const largeObject = 64 * 1024;
 
-/** Decides what writes come to: rules, hooks of plugins, and the bytes and index values to commit. Nothing is stored. */
+/** Plans writes: rules, hooks of plugins, and the bytes and index values to commit. Stores nothing. */
 export class WritePlanner {
   readonly #options: RegistryOptions;
   readonly #draw = (base: string): string => generateName(base, this.#options.random);
@@ -57,7 +57,7 @@ export class WritePlanner {
     this.#options = options;
   }
 
-  /** The request for a new object, which is at `key` or names itself. */
+  /** The request for a new object, whose name comes from `key` or from its body. */
   createRequest(options: CreateOptions, isLong: boolean, key?: ObjectKey): CreateRequest {
     const at = { name: key?.name, namespace: key === undefined ? options.namespace : key.namespace };
     return { ...this.newIdentity(), ...this.#request(options, isLong, at) };
@@ -67,17 +67,19 @@ export class WritePlanner {
     return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** The hooks that have a say in the writes of a kind. */
+  /** The hooks for writes of a kind. */
   hooksOf({ keyPrefix }: Resource): readonly MountedHooks[] | undefined {
     return this.#options.hooksOf?.(keyPrefix);
   }
 
-  /** What the rules make of a proposal, or of the object that hooks made of it; undefined: nothing changes. @throws ApiError */
+  /**
+   * Applies the rules to a proposal, or to the object that hooks returned; undefined: nothing changes. @throws ApiError
+   */
   decide({ rules }: Resource, proposal: Proposal, admitted: ApiObject = proposal.object): Next | Promise<Next> {
     return runSteps(nextState(rules, proposal, admitted), proposal.request.isLong);
   }
 
-  /** What hooks, then rules, make of a proposal. @throws ApiError */
+  /** Applies hooks, then rules, to a proposal. @throws ApiError */
   async decideAfter(hooks: readonly MountedHooks[], asked: Asked): Promise<Next> {
     const { resource, proposal, stored, options, warnings } = asked;
     const { dryRun = false, subresource } = options;
@@ -94,7 +96,7 @@ export class WritePlanner {
     throw failedHook(failure, proposal.object, context);
   }
 
-  /** The creation of an object that rules and hooks have let through. */
+  /** Plans the creation of an object that rules and hooks have accepted. */
   planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
     const { cache, model } = resource;
     const requires = this.#options.requiredClaims?.(resource, next.object) ?? [];
@@ -114,7 +116,7 @@ export class WritePlanner {
     return afterwards(prepared, (write): WritePlan => ({ kind: 'commit', write, warnings }));
   }
 
-  /** The change of a stored object. @throws ApiError, NotFound where there is none */
+  /** Plans the change of a stored object. @throws ApiError, NotFound when there is none */
   planChange(resource: Resource, change: Change): WritePlan | Promise<WritePlan> {
     const { key, options, propose, proposeBroken } = change;
     const at = formatKey(key);
@@ -178,7 +180,7 @@ export class WritePlanner {
   #decideChange(asked: Asked): Next | Promise<Next> {
     const { resource, proposal, stored } = asked;
     const hooks = this.hooksOf(resource);
-    // Hooks cannot judge the deletion of an object that cannot be read.
+    // Hooks cannot check the deletion of an object that cannot be read.
     const isBlind = proposal.verb === 'delete' && stored === undefined;
     return hooks === undefined || isBlind ? this.decide(resource, proposal) : this.decideAfter(hooks, asked);
   }
@@ -200,7 +202,7 @@ interface Place {
   readonly namespace?: string | undefined;
 }
 
-/** A proposal that hooks have a say in. */
+/** A proposal that goes through hooks. */
 interface Asked {
   readonly resource: Resource;
   readonly proposal: Proposal;
@@ -210,7 +212,7 @@ interface Asked {
   readonly warnings: string[];
 }
 
-/** A creation besides its object. */
+/** The parts of a creation besides its object. */
 interface Creation {
   readonly key: string;
   readonly options: WriteOptions;
@@ -229,7 +231,7 @@ function brokenAt({ cache }: Resource, key: string): BrokenEntry | undefined {
   return cache.broken.size === 0 ? undefined : cache.broken.get(key);
 }
 
-/** An update may come to nothing in the version that objects are stored in. A delete is a change, whatever is left of the object. */
+/** An update may have no effect in the storage version. A delete always counts as a change. */
 function isNothing({ view }: Resource, write: PreparedWrite): boolean {
   return view !== undefined && write.op === 'update' && isLost(write);
 }

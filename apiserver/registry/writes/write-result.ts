@@ -4,22 +4,22 @@ import { decodeObject, encodeObject, withRevision } from '../object/object-codec
 import type { PreparedWrite } from './prepare-write.ts';
 import type { Resource } from '../kinds/resource.ts';
 
-/** What a write answers. `bytes` is the object as it goes over the wire. */
+/** The result of a write. `bytes` is the object in the form for clients. */
 export interface WriteResult {
   readonly bytes: Buffer;
-  /** The same, parsed; the caller's own. Its resourceVersion stands beside it. */
+  /** The same, parsed; owned by the caller. It has no resourceVersion, which is a field of its own here. */
   readonly object: ApiObject;
   /** Absent for a creation that was not stored (dryRun). */
   readonly resourceVersion?: string;
   /**
-   * `removed`: the object is gone, and `bytes` is its last state. `unshown`: it is declared deleted, in a version that cannot
-   * show it, and `bytes` is what is stored.
+   * `removed`: the object is gone, and `bytes` is its last state. `unshown`: it is marked for deletion in a version
+   * that cannot show it, and `bytes` is the stored form.
    */
   readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed' | 'unshown';
   readonly warnings: readonly string[];
 }
 
-/** What a commit, or a dry run of it, made of a change. No revision: nothing has one yet. */
+/** The result of a commit, or of its dry run. Without a revision, nothing was stored. */
 export interface Written {
   readonly bytes: Buffer;
   readonly revision: number | undefined;
@@ -31,13 +31,16 @@ export function resultOf(object: ApiObject, { bytes, revision }: Written): Store
   return { bytes, object, ...(revision === undefined ? {} : { resourceVersion: String(revision) }) };
 }
 
-/** What was stored, in the version of the request. */
+/** The stored object, in the version of the request. */
 export function storedAnswer({ object, answer }: PreparedWrite, written: Written): Stored {
   if (answer === undefined) return resultOf(object, written);
   return resultOf(answer, writtenAs(encodeObject(answer), written.revision));
 }
 
-/** A deletion that was declared in the kind's own version, in that of the request. It is done: that it cannot be shown is no failure. */
+/**
+ * The result of a deletion in the version of the request. The deletion is done, so failing to convert the object is no
+ * error.
+ */
 export function deletionAnswer({ view }: Resource, written: WriteResult): WriteResult {
   if (view === undefined) return written;
   const { bytes, resourceVersion } = written;

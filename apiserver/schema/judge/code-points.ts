@@ -1,4 +1,4 @@
-/** True for texts of more than `limit` code points. Counts only where UTF-16 units do not tell already. */
+/** True for texts of more than `limit` code points. Counts them only when the number of UTF-16 units does not decide. */
 export function isLongerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || countCodePoints(text) > limit);
 }

@@ -8,7 +8,7 @@ const noFields: Item = Object.freeze({});
 /** Up to this many items are compared in pairs, which needs no memory; longer lists go through a Map. */
 const maxPairwise = 16;
 
-/** How items of a list are told apart: as a whole (`set`), or by some of their fields (`map`). */
+/** How the items of a list are distinguished: as a whole (`set`), or by some of their fields (`map`). */
 export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
 /**
@@ -23,7 +23,7 @@ export function isDistinct(items: readonly unknown[], identity: Identity): boole
     : firstRepetitions(items, identity).length === 0;
 }
 
-/** The index of the second occurrence of each item that occurs more than once; the third is not reported. */
+/** Returns the index of the second occurrence of each item that occurs more than once; further ones are not reported. */
 export function firstRepetitions(items: readonly unknown[], identity: Identity): number[] {
   const times = new Map<string, number>();
   const repeated: number[] = [];
@@ -36,14 +36,14 @@ export function firstRepetitions(items: readonly unknown[], identity: Identity):
   return repeated;
 }
 
-/** What tells an item from the others; for a map the fields that are there. An absent item counts as an empty one. */
+/** Returns the identity of an item; for a map, its present keys. An absent item counts as an empty one. */
 export function identityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return item;
   const fields = fieldsOf(item);
   return Object.fromEntries(identity.keys.filter((key) => Object.hasOwn(fields, key)).map((key) => [key, fields[key]]));
 }
 
-/** Items of a list of type map are objects, or null where the schema lets them. */
+/** True for items that a list of type map may hold: objects, and null when the schema allows it. */
 export function isMapItem(item: unknown): item is Item | null {
   return typeof item === 'object' && !Array.isArray(item);
 }
@@ -70,7 +70,7 @@ function fieldsOf(item: unknown): Item {
   return isMapItem(item) ? (item ?? noFields) : noFields;
 }
 
-/** JSON with sorted keys: equal for equal values. */
+/** Returns JSON with sorted keys, which is equal for equal values. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { metadataShapeErrors } from '@homeostat/controller-runtime/api';
 
-/** Whether a value has what every object has: apiVersion, kind, and well-formed metadata where it has some. */
+/** True for a value with the fields of every object: apiVersion, kind, and well-formed metadata if there is any. */
 export function isEmbeddedResource(value: Readonly<Record<string, unknown>>): boolean {
   const { apiVersion, kind, metadata = {} } = value;
   const isNamed = typeof apiVersion === 'string' && apiVersion !== '' && typeof kind === 'string' && kind !== '';

@@ -5,7 +5,7 @@ import type { Violations } from './violations.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Rules of an object that do not concern what its fields hold. */
+/** Reports violations of the rules of an object itself, not those of its fields. */
 export function explainObject(node: SchemaNode, value: Fields, violations: Violations): void {
   const { schema, required, minProperties, maxProperties } = node;
   const count = node.judgesFields ? Object.keys(value).length : 0;
@@ -43,7 +43,7 @@ function explainEmbedded(value: Fields, violations: Violations): void {
   violations.addAll(metadataShapeErrors(metadata).map((cause) => ({ ...cause, field: `${prefix}${cause.field}` })));
 }
 
-/** Rules of a list that do not concern what its items hold. */
+/** Reports violations of the rules of a list itself, not those of its items. */
 export function explainList({ schema, identity }: SchemaNode, items: readonly unknown[], violations: Violations): void {
   const { minItems, maxItems } = schema;
   if (minItems !== undefined && items.length < minItems) {

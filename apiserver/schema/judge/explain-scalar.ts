@@ -8,10 +8,10 @@ import type { SchemaNode } from './schema-node.ts';
 import { maxInteger, typesOf } from './translate-schema.ts';
 import type { Violations } from './violations.ts';
 
-/** Characters of a pattern that a message shows. */
+/** Most characters of a pattern that a message shows. */
 const maxShownPattern = 1024;
 
-/** Wrong JSON type; 5.0 is an integer. */
+/** Reports a wrong JSON type; 5.0 is an integer. */
 export function explainType({ schema, types }: SchemaNode, value: unknown, violations: Violations): void {
   if ((typeBitOf(value) & types) === 0) violations.wrongType(jsonTypeOf(value), typesOf(schema).join());
 }
@@ -64,7 +64,7 @@ export function explainString(
   if (isOfFormat?.(value) === false) violations.wrongType(value, format ?? '');
 }
 
-/** Kubernetes tells whole numbers from others. */
+/** Returns the JSON type of a value; Kubernetes distinguishes whole numbers from others. */
 function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

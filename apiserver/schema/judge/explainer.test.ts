@@ -77,7 +77,7 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
   };
 }).schema as fc.Arbitrary<JsonSchema>;
 
-/** A reference to itself that goes no level deeper never ends; the normaliser refuses it, and so does this. */
+/** True for a reference to itself on the same level, which never ends; the normaliser refuses it, too. */
 function refersAtOnce(schema: JsonSchema): boolean {
   const { $ref, allOf = [], anyOf = [], oneOf = [], not } = schema;
   return $ref !== undefined || [...allOf, ...anyOf, ...oneOf, ...(not === undefined ? [] : [not])].some(refersAtOnce);

@@ -6,13 +6,13 @@ import type { LinearPatterns } from './linear-pattern.ts';
 import type { InPlace, SchemaNode } from './schema-node.ts';
 import { Violations } from './violations.ts';
 
-/** Schemas that are applied to values, 40 ns each, and what costs as much: as many as an InterpretedGate applies. */
+/** Most schemas that are applied to values (40 ns each), with other work of the same cost: as many as in an InterpretedGate. */
 const maxWork = 1_000_000;
 
-/** To word a violation takes as long as to apply some 200 schemas; branches word violations that may not be reported. */
+/** Cost of the message of a violation, in applied schemas; branches make messages that may not be reported. */
 const wordingWork = 200;
 
-/** The violation of a value that would take too long to judge. */
+/** The violation of a value that would take too long to validate. */
 export const tooComplex: readonly FieldCause[] = Object.freeze([
   {
     reason: 'FieldValueInvalid',
@@ -23,8 +23,8 @@ export const tooComplex: readonly FieldCause[] = Object.freeze([
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Tells every violation of a schema in Kubernetes' words. It walks only values that a gate has refused, and stops at
- * 100 violations, so that a list of a million wrong items costs what a hundred cost.
+ * Finds every violation of a schema, in Kubernetes' words. It walks only values that a gate has refused, and stops at 100
+ * violations, so that a list of a million wrong items costs as much as one of a hundred.
  */
 export class Explainer {
   readonly #root: SchemaNode;
@@ -36,7 +36,7 @@ export class Explainer {
     this.#patterns = patterns;
   }
 
-  /** What was found before the work was used up, or that nothing was. */
+  /** Returns the violations that were found before the budget was used up; {@link tooComplex} when there were none. */
   explain(value: unknown): readonly FieldCause[] {
     const violations = new Violations();
     this.#budget.reset();
@@ -111,7 +111,7 @@ export class Explainer {
   #visitOne(branches: readonly SchemaNode[], value: unknown, violations: Violations): void {
     const results = branches.map((branch) => this.#branch(branch, value, violations));
     const valid = results.filter((causes) => causes.length === 0).length;
-    // What was not looked at has no violations either.
+    // A branch that was not checked has no violations either.
     if (valid === 1 || this.#budget.isSpent) return;
     const found = valid === 0 ? 'none valid' : `${valid} valid alternatives`;
     violations.unfit(`must validate one and only one schema (oneOf). Found ${found}`);
@@ -125,7 +125,7 @@ export class Explainer {
   }
 }
 
-/** What the branch says that the value misses by the least; the first of several. */
+/** Returns the violations of the branch that has the fewest; of several, the first. */
 function closest(results: readonly (readonly FieldCause[])[]): readonly FieldCause[] {
   return results.reduce((best, causes) => (causes.length < best.length ? causes : best));
 }

@@ -4,7 +4,7 @@ export type PathSegment = string | number;
 /** Longest path that a message shows: keys come from clients and can be megabytes. */
 const maxPathLength = 1024;
 
-/** `spec.items[1].b`, Kubernetes' form; cut at 1,024 characters. Empty for the object itself. */
+/** Formats a path as Kubernetes does, `spec.items[1].b`, cut at 1,024 characters. Empty for the object itself. */
 export function formatPath(segments: readonly PathSegment[]): string {
   let path = '';
   for (const segment of segments) {

@@ -1,6 +1,6 @@
 import { fastFormats, fullFormats } from 'ajv-formats/dist/formats.js';
 
-/** Says whether a text has a format. Takes time linear in the text. */
+/** Returns true when a text has a format. Takes time linear in the text. */
 export type Format = (text: string) => boolean;
 
 const isDate = formatOf(fullFormats.date);
@@ -12,15 +12,15 @@ const dateTimeForm =
 
 /**
  * The formats that are checked: Kubernetes' own, as far as they concern data on networks and calendars. Every other one
- * is ignored, as Kubernetes does; so are `int32` and its like, which Kubernetes does not check either. ajv-formats serves
- * where it agrees with Kubernetes: its date-time takes a blank for the T, its uri no path, its byte any line of several.
+ * is ignored, as Kubernetes does; so are `int32` and its like, which Kubernetes does not check either. ajv-formats is used
+ * where it agrees with Kubernetes: its date-time accepts a blank for the T, its uri no path, its byte any one line of several.
  */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', isDate],
   ['date-time', isDateTime],
   ['datetime', isDateTime],
   ['duration', matcher(/^-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$|^P(?=.)(?:\d+[YMWD])*(?:T(?:\d+[HMS])+)?$/)],
-  // The bounded one; the other refuses hosts without a dot.
+  // The bounded expression; the other one refuses hosts without a dot.
   ['email', formatOf(fastFormats.email)],
   ['hostname', formatOf(fullFormats.hostname)],
   ['ipv4', isIpv4],

@@ -7,13 +7,13 @@ import type { LinearPatterns } from './linear-pattern.ts';
 import { typeBitOf } from './schema-node.ts';
 import type { InPlace, SchemaNode } from './schema-node.ts';
 
-/** Schemas that one check applies to values, and what costs as much: 20 ns each, so a check ends within some 20 ms. */
+/** Most schemas that one check applies to values, with other work of the same cost: 20 ns each, so a check takes at most some 20 ms. */
 const maxWork = 1_000_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Judges values by a schema without making code of it: ready at once whatever the schema's size, and safe for schemas that
+ * Validates values by a schema without generating code: ready at once for a schema of any size, and safe for schemas that
  * clients send. Takes about twice as long as the code of ajv: 2 µs instead of 1 µs for an object of 1 KB.
  */
 export class InterpretedGate {
@@ -29,7 +29,7 @@ export class InterpretedGate {
   /** True for a value that keeps all the rules, as far as they can be checked within the work that one check may take. */
   accepts(value: unknown): boolean {
     this.#budget.reset();
-    // Below `not`, what was not looked at would count as a success.
+    // Below `not`, a part that was not checked would count as a success.
     return this.#accepts(this.#root, value) && !this.#budget.isSpent;
   }
 

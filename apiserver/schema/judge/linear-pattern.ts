@@ -5,18 +5,18 @@ import { SlicedPattern } from './sliced-pattern.ts';
 /** A compiled pattern. */
 export interface LinearPattern {
   test(text: string): boolean;
-  /** The same in parts, whose steps it yields. */
+  /** Matches a text in parts; yields the number of steps of each. */
   match(text: string): MeasuredWork<boolean>;
   /** The number of states of the compiled pattern. */
   readonly states: number;
 }
 
-/** Answers for the matches of one value while it is judged. */
+/** Decides the matches of one value while it is validated. */
 interface Matcher {
   test(pattern: LinearPattern, text: string): boolean;
 }
 
-/** What ajv needs of a pattern; it tells patterns apart by their text. */
+/** The interface of a pattern that ajv needs; ajv distinguishes patterns by their text. */
 interface PatternTest {
   test(text: string): boolean;
   toString(): string;
@@ -29,10 +29,10 @@ interface PatternTest {
  */
 export class LinearPatterns {
   readonly #compiled = new Map<string, LinearPattern | SyntaxError>();
-  /** That of the value that is being judged. */
+  /** The matcher of the value that is being validated. */
   #matcher: Matcher | undefined;
 
-  /** @throws SyntaxError for a pattern that RE2 cannot hold, such as look-around or a back reference. */
+  /** Returns a pattern for ajv. @throws SyntaxError for one that RE2 does not support, such as look-around or a back reference. */
   get(pattern: string): PatternTest {
     const compiled = this.#compile(pattern);
     if (compiled instanceof SyntaxError) throw compiled;
@@ -45,7 +45,7 @@ export class LinearPatterns {
     return compiled instanceof SyntaxError ? pattern.length : compiled.states;
   }
 
-  /** Why RE2 cannot hold a pattern; undefined when it can. */
+  /** Returns the reason why RE2 does not support a pattern; undefined when it does. */
   problemOf(pattern: string): string | undefined {
     const compiled = this.#compile(pattern);
     if (!(compiled instanceof SyntaxError)) return undefined;
@@ -53,15 +53,15 @@ export class LinearPatterns {
   }
 
   /**
-   * Whether a text matches. A pattern that RE2 cannot hold matches nothing: authors and definitions are refused with it long
-   * before, and a definition that was stored by other rules must not fail with each write.
+   * True when a text matches. A pattern that RE2 does not support matches nothing: registration and definitions refuse it, and
+   * with a definition that was stored under other rules, not every write must fail.
    */
   matches(pattern: string, text: string): boolean {
     const compiled = this.#compile(pattern);
     return !(compiled instanceof SyntaxError) && this.#test(compiled, text);
   }
 
-  /** Judges a value; the matcher answers for its matches meanwhile. */
+  /** Validates a value by `judge`; the matcher decides its matches meanwhile. */
   matchBy<R>(matcher: Matcher, judge: () => R): R {
     this.#matcher = matcher;
     try {

@@ -1,10 +1,10 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { maxInteger, typesOf } from './translate-schema.ts';
 
-/** 0.3 is a multiple of 0.1, whatever binary fractions say. */
+/** Decimal digits to which multiples are compared, so that 0.3 is a multiple of 0.1. */
 export const multipleOfPrecision = 9;
 
-/** Bounds that a number must not reach; undefined where there are none. A boolean makes `minimum` or `maximum` exclusive. */
+/** Returns the bounds that a number must not reach; undefined where there are none. A boolean makes `minimum` or `maximum` exclusive. */
 export function exclusiveBounds(schema: JsonSchema): {
   readonly above?: number | undefined;
   readonly below?: number | undefined;
@@ -16,12 +16,12 @@ export function exclusiveBounds(schema: JsonSchema): {
   };
 }
 
-/** Whether an integer of this schema would lose digits: JSON numbers are doubles here. */
+/** True when an integer of this schema would lose digits: JSON numbers are doubles here. */
 export function losesDigits(schema: JsonSchema, value: number): boolean {
   return !isExact(value) && typesOf(schema).includes('integer');
 }
 
-/** Whether a number is far from where doubles lose digits. */
+/** True for a number that is small enough for doubles to hold it exactly. */
 export function isExact(value: number): boolean {
   return value <= maxInteger && value >= -maxInteger;
 }
@@ -31,7 +31,7 @@ export function isMultiple(value: number, factor: number): boolean {
   return Math.abs(Math.round(quotient) - quotient) <= 10 ** -multipleOfPrecision;
 }
 
-/** Whether a number keeps all that a schema says of numbers, besides its type. */
+/** True when a number keeps all rules of a schema for numbers, besides its type. */
 export function isInRange(schema: JsonSchema, value: number): boolean {
   const { minimum, maximum, multipleOf } = schema;
   if (minimum !== undefined && value < minimum) return false;

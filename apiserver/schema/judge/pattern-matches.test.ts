@@ -4,7 +4,7 @@ import { allSteps, runSteps } from '../../turns/steps.ts';
 import { Validator } from './validator.ts';
 import type { SchemaOrigin } from './validator.ts';
 
-/** RE2 never meets a set of states twice with it. */
+/** A pattern with which RE2 never meets a set of states twice. */
 const hostile = '^(a|b)*a(a|b){300}$';
 
 const matching = `${'ab'.repeat(400)}a${'b'.repeat(300)}`;
@@ -34,7 +34,7 @@ describe('PatternMatches', () => {
     expect(runSteps(validator.judge({ spec: 'A-name' }), false)).to.have.length(1);
   });
 
-  it('judges again below not, anyOf and oneOf, where a match that is not known yet decides', () => {
+  it('validates again below not, anyOf and oneOf, when a match that is not known yet decides', () => {
     const long = text({ pattern: hostile });
     const cases: readonly (readonly [schema: JsonSchema, accepts: readonly string[]])[] = [
       [text({ not: long }), [other]],

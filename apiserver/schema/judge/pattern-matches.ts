@@ -3,16 +3,16 @@ import type { MeasuredWork } from '../../turns/in-turns.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
 
-/** Characters times states that re2js matches at once: 10 ms in the worst case. Usual objects need a tenth of it. */
+/** Most characters times states that re2js matches at once: 10 ms in the worst case. Usual objects need a tenth of it. */
 const maxAtOnce = 50_000;
 
 /** Steps of sliced matches in one turn: 4 ms. */
 const stepsPerTurn = 200_000;
 
-/** All steps for one value: 0.4 s. A URL of 64 KiB takes some 400,000, a megabyte of base64 7,500,000. */
+/** Most steps for one value: 0.4 s. A URL of 64 KiB takes some 400,000, a megabyte of base64 7,500,000. */
 const maxSteps = 20_000_000;
 
-/** To judge a value again costs up to 10 ms. */
+/** Cost of another pass over a value, in steps: up to 10 ms. */
 const stepsPerPass = 500_000;
 
 interface Unmatched {
@@ -21,8 +21,8 @@ interface Unmatched {
 }
 
 /**
- * The matches that the judging of one value needs. Judging cannot wait in the middle. So a match that would take long is first
- * taken to succeed; then it is carried out in slices, and the value is judged again with its result.
+ * The matches that the validation of one value needs. Validation cannot pause in the middle. So a match that would take long is
+ * first assumed to succeed; then it is carried out in slices, and the value is validated again with its result.
  */
 export class PatternMatches {
   readonly #patterns: LinearPatterns;
@@ -35,7 +35,7 @@ export class PatternMatches {
     this.#patterns = patterns;
   }
 
-  /** Returns what is judged; undefined when the matches would take too long. */
+  /** Returns the result of `judge`; undefined when the matches would take too long. */
   *decide<R>(judge: () => R): Steps<R | undefined> {
     while (this.#steps <= maxSteps) {
       this.#leftAtOnce = maxAtOnce;
@@ -48,7 +48,7 @@ export class PatternMatches {
     return undefined;
   }
 
-  /** Whether a text matches, as far as it is known: true for a match that is still to be carried out. */
+  /** True when a text matches, and for a match that is not carried out yet. */
   test(pattern: LinearPattern, text: string): boolean {
     const known = this.#results.get(pattern)?.get(text);
     if (known !== undefined) return known;

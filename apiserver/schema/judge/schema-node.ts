@@ -5,7 +5,7 @@ import type { Format } from './formats.ts';
 import { componentOf, identityOfItems, typesOf } from './translate-schema.ts';
 import { ValueSet } from './value-set.ts';
 
-/** A bit for each JSON type that a schema tells apart; `other` is what is not JSON. */
+/** A bit for each JSON type that a schema distinguishes; `other` is for values that are not JSON. */
 const typeBits = {
   null: 1,
   boolean: 2,
@@ -19,7 +19,7 @@ const typeBits = {
 
 const anyType = 255;
 
-/** The bit of a value's type. 5.0 is an integer. */
+/** Returns the bit of a value's type. 5.0 is an integer. */
 export function typeBitOf(value: unknown): number {
   if (typeof value === 'string') return typeBits.string;
   if (typeof value === 'number') return Number.isInteger(value) ? typeBits.integer : typeBits.fraction;
@@ -29,7 +29,7 @@ export function typeBitOf(value: unknown): number {
   return Array.isArray(value) ? typeBits.array : typeBits.object;
 }
 
-/** Schemas that judge the value itself, and not what is in it. */
+/** Schemas that check the value itself, and not its fields or items. */
 export interface InPlace {
   readonly reference: SchemaNode | undefined;
   readonly allOf: readonly SchemaNode[];
@@ -39,8 +39,8 @@ export interface InPlace {
 }
 
 /**
- * The schemas of one model, each with what is needed to judge values by it. A node is made when a value first reaches it, so
- * a schema of any size is ready at once, and of a large one most objects reach a small part.
+ * The schemas of one model, prepared for validation. A node is made when a value first reaches it, so a schema of any size is
+ * ready at once; most objects reach only a small part of a large one.
  */
 export class SchemaNodes {
   readonly #components: Readonly<Record<string, JsonSchema>>;
@@ -58,7 +58,7 @@ export class SchemaNodes {
     return node;
   }
 
-  /** @throws ReferenceError for a reference to nothing. */
+  /** Returns the node of a reference. @throws ReferenceError for a reference to nothing. */
   referenced(reference: string): SchemaNode {
     const name = componentOf(reference);
     const schema = Object.hasOwn(this.#components, name) ? this.#components[name] : undefined;
@@ -68,23 +68,23 @@ export class SchemaNodes {
 }
 
 /**
- * One schema. What a check asks each value is a field here: the schemas themselves have as many shapes as they have keywords,
- * and looking a keyword up in one takes ten times as long.
+ * One schema. All that a check reads for each value is a field here: the schemas themselves have many different shapes, and
+ * looking up a keyword in one takes ten times as long.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
-  /** Types that are allowed, by their bits. */
+  /** The allowed types, by their bits. */
   readonly types: number;
   readonly isNullable: boolean;
   readonly values: ValueSet | undefined;
   readonly constant: ValueSet | undefined;
-  /** False where every text is right. */
+  /** False when every text is valid. */
   readonly judgesText: boolean;
   readonly format: Format | undefined;
-  /** False where every number of a double's precision is right. */
+  /** False when every number of a double's precision is valid. */
   readonly judgesNumbers: boolean;
   readonly required: readonly string[];
-  /** False where an object may have any fields besides the required ones. */
+  /** False when an object may have any fields besides the required ones. */
   readonly judgesFields: boolean;
   readonly minProperties: number;
   readonly maxProperties: number;
@@ -126,7 +126,7 @@ export class SchemaNode {
     this.inPlace = isInPlace(schema) ? new Lazy(() => inPlaceOf(schema, nodes)) : undefined;
   }
 
-  /** The node of a field that the schema declares by its name. */
+  /** Returns the node of a field that the schema declares by its name. */
   property(name: string): SchemaNode | undefined {
     return this.#properties.get(name) ?? this.#makeProperty(name);
   }
@@ -166,7 +166,7 @@ function inPlaceOf({ $ref, allOf = [], anyOf, oneOf, not }: JsonSchema, nodes: S
   };
 }
 
-/** An empty list of values or branches says nothing, as Kubernetes has it. */
+/** Returns a list of values or branches; undefined for an empty one, which counts as absent, as in Kubernetes. */
 function listOf<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list === undefined || list.length === 0 ? undefined : list;
 }

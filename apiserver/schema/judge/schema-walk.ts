@@ -3,12 +3,12 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 type Components = Readonly<Record<string, JsonSchema>>;
 
 /**
- * Schemas, and values of enums, up to which an author's schema becomes code. ajv takes 0.1 ms a schema and more in large ones,
+ * Most schemas and values of enums of an author's schema for which code is generated. ajv takes 0.1 ms a schema and more in large ones,
  * and nests an `if` for each property: 2,000 of them overflow the stack.
  */
 const maxCompiled = 300;
 
-/** Whether the schemas of a model are too many to make code of them. Stops as soon as that is known. */
+/** True when a model has too many schemas to generate code. Stops as soon as that is known. */
 export function isLargeSchema(components: Components): boolean {
   let size = 0;
   for (const schema of allSchemas(components)) {
@@ -18,7 +18,7 @@ export function isLargeSchema(components: Components): boolean {
   return false;
 }
 
-/** Every schema of a model once, without recursion. */
+/** Yields every schema of a model once, without recursion. */
 export function* allSchemas(components: Components): Iterable<JsonSchema> {
   const open: JsonSchema[] = Object.values(components);
   for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {

@@ -6,12 +6,12 @@ interface Instruction {
   readonly op: number;
   /** The next state. State 0 is the one that fails. */
   readonly out: number;
-  /** The other state of an alternative; the conditions of an instruction without a character. */
+  /** The other state of an alternative, or the conditions of an instruction without a character. */
   readonly arg: number;
   matchRune(rune: number): boolean;
 }
 
-/** The numbers of re2js. From `character` on, instructions take a character; all others but these go on without one. */
+/** Numbers of instructions in re2js. From `character` on, instructions take a character; all other ones continue without one. */
 const alternative = 1;
 const alternativeMatch = 2;
 const emptyWidth = 4;
@@ -19,7 +19,7 @@ const failure = 5;
 const success = 6;
 const character = 8;
 
-/** What an instruction without a character may ask of its place, as bits. */
+/** Conditions of an instruction without a character, as bits. */
 const beginLine = 1;
 const endLine = 2;
 const beginText = 4;
@@ -27,13 +27,13 @@ const endText = 8;
 const wordBoundary = 16;
 const noWordBoundary = 32;
 
-/** Steps after which a match can be put aside: 0.2 ms. */
+/** Steps after which a match can pause: 0.2 ms. */
 const stepsPerPart = 10_000;
 
 /**
  * Matches a compiled pattern in parts, by simulating its machine. A step looks at one state for one character, and takes
- * 20 ns. A match of re2js cannot be put aside, and takes up to 190 ns a step with a pattern that never meets a set of states
- * twice. Most patterns meet a few sets again and again; with those re2js is ten times faster.
+ * 20 ns. A match of re2js cannot pause, and takes up to 190 ns a step with a pattern that never meets a set of states
+ * twice. Most patterns meet a few sets again and again; with these, re2js is ten times faster.
  */
 export class SlicedPattern {
   readonly #instructions: readonly Instruction[];
@@ -63,7 +63,7 @@ export class SlicedPattern {
   }
 }
 
-/** The states that are reached with the characters so far. */
+/** The states that the characters so far have reached. */
 class Machine {
   hasMatched = false;
   steps = 0;
@@ -150,7 +150,7 @@ function conditionsAt(text: string, at: number): number {
   return conditions;
 }
 
-/** `\w` of RE2, which is of ASCII. */
+/** True for characters of `\w`, which RE2 limits to ASCII. */
 function isWord(code: number | undefined): boolean {
   if (code === undefined) return false;
   return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122);

@@ -4,12 +4,12 @@ import { formats } from './formats.ts';
 
 type Draft2020 = Readonly<Record<string, unknown>>;
 
-/** Every number is a double: what is larger loses digits, or is read by others as more than 64 bits. */
+/** Largest integer. Every number is a double: a larger one loses digits, or has more than 64 bits for other readers. */
 export const maxInteger: number = Number.MAX_SAFE_INTEGER;
 
 const referencePrefix = '#/components/schemas/';
 
-// Mean the same in both dialects.
+// Keywords with the same meaning in both dialects.
 const sameKeywords = [
   'required',
   'minProperties',
@@ -24,27 +24,27 @@ const sameKeywords = [
   'const',
 ] as const;
 
-/** The component that a reference means. */
+/** Returns the name of the component that a reference points to. */
 export function componentOf(reference: string): string {
   return reference.startsWith(referencePrefix) ? reference.slice(referencePrefix.length) : reference;
 }
 
-/** How a list's items are told apart; undefined when they need not be. */
+/** Returns how a list's items are distinguished; undefined when they need not be distinct. */
 export function identityOfItems(schema: JsonSchema): Identity | undefined {
   const listType = schema['x-kubernetes-list-type'];
   if (listType === 'map') return { kind: 'map', keys: schema['x-kubernetes-list-map-keys'] ?? [] };
   return listType === 'set' || schema.uniqueItems === true ? { kind: 'set' } : undefined;
 }
 
-/** The types that a schema allows, without null; empty when it says nothing. */
+/** Returns the types that a schema allows, without null; empty when it has no type. */
 export function typesOf(schema: JsonSchema): readonly string[] {
   if (schema['x-kubernetes-int-or-string'] === true) return ['integer', 'string'];
   return schema.type === undefined ? [] : [schema.type];
 }
 
 /**
- * One schema of the OpenAPI v3 dialect in JSON Schema 2020-12, for ajv with the keywords `distinct` and `embedded`.
- * References become `#/$defs/<name>`; what does not judge values (default, example, description) is left out.
+ * Translates one schema of the OpenAPI v3 dialect to JSON Schema 2020-12, for ajv with the keywords `distinct` and `embedded`.
+ * References become `#/$defs/<name>`; keywords that check nothing (default, example, description) are left out.
  */
 export function translateSchema(schema: JsonSchema): Draft2020 {
   const types = typesOf(schema);
@@ -108,7 +108,7 @@ function translateChildren(schema: JsonSchema): Draft2020 {
   return children;
 }
 
-/** Schemas by name, translated; for `properties` and for `$defs`. */
+/** Translates schemas by name, for `properties` and for `$defs`. */
 export function translateNamed(schemas: Readonly<Record<string, JsonSchema>>): Draft2020 {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, translateSchema(schema)]));
 }

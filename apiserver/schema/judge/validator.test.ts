@@ -59,32 +59,32 @@ describe('a validator', () => {
     expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");
   });
 
-  it('judges before its patterns are compiled, too', () => {
+  it('validates before its patterns are compiled, too', () => {
     const validator = validatorOf({ type: 'string', pattern: '^a' });
     expect([validator.violations('ab'), validator.violations('b').length]).to.deep.equal([[], 1]);
   });
 
-  it('refuses what a pattern that RE2 cannot hold would have to match, and does not fail', async () => {
+  it('refuses a value under a pattern that RE2 does not support, and does not fail', async () => {
     const validator = validatorOf({ type: 'string', pattern: '(?=a)b' });
     await validator.whenReady();
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
   });
 
-  it('takes the longest repetition of RE2 for its longest text', () => {
+  it('accepts the longest text of the longest repetition of RE2', () => {
     const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
     expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
     expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');
     expect(messageOf(validator.violations('x'.repeat(1_000_000)))).to.contain('should match');
   });
 
-  it('takes thousands of addresses', () => {
+  it('accepts thousands of addresses', () => {
     const part = '([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])';
     const pattern = `^(${part}\\.){3}${part}(/([0-9]|[1-2][0-9]|3[0-2]))?$`;
     const validator = validatorOf({ type: 'array', items: { type: 'string', pattern } });
     expect(validator.violations(times(5000, (at) => `10.${at % 256}.0.${at % 200}/24`))).to.deep.equal([]);
   });
 
-  it('looks enums of objects, lists and scalars up, whatever the order of their fields', () => {
+  it('looks up objects, lists and scalars in enums, whatever the order of their fields', () => {
     const validator = validatorOf({ enum: [{ a: 1, b: [2] }, [1, 2], 'x', null, 0] });
     for (const value of [{ b: [2], a: 1 }, [1, 2], 'x', null, -0])
       expect(validator.violations(value)).to.deep.equal([]);
@@ -92,7 +92,7 @@ describe('a validator', () => {
       expect(validator.violations(value)).to.have.length(1);
   });
 
-  it('gives up on more work than a write may be, and says so', () => {
+  it('gives up when a value takes more work than a write may, and reports it', () => {
     const branch: JsonSchema = { anyOf: times(100, (at) => ({ const: at })) };
     const validator = validatorOf({ type: 'array', items: branch });
     expect(validator.violations(times(100, () => 99))).to.deep.equal([]);
@@ -115,7 +115,7 @@ describe('a validator', () => {
     });
   }
 
-  it('never takes what it gave up on for right, below not', () => {
+  it('never accepts a value that it gave up on, below not', () => {
     const list: JsonSchema = { type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } };
     const validator = validatorOf({ not: list });
     expect(validator.violations(times(50_000, () => 99))).to.have.length(1);

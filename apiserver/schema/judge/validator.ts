@@ -20,7 +20,7 @@ export type SchemaOrigin = 'code' | 'client';
 
 export interface ValidatorParts {
   readonly root: JsonSchema;
-  /** What the references of the schema lead to. */
+  /** The schemas that references point to, by name. */
   readonly components: Readonly<Record<string, JsonSchema>>;
   readonly origin: SchemaOrigin;
 }
@@ -28,8 +28,8 @@ export interface ValidatorParts {
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * Judges values by a schema. A small schema of an author becomes code (ajv), which takes milliseconds. A large one, and every
- * one of a client, is interpreted: that needs nothing but the patterns.
+ * Validates values by a schema. A small schema of an author is compiled to code (ajv), which takes milliseconds. A large one,
+ * and every schema of a client, is interpreted, for which only the patterns must be compiled.
  */
 export class Validator {
   readonly #patterns = new LinearPatterns();
@@ -52,24 +52,24 @@ export class Validator {
     this.#preparation = new Preparation(schemas, patterns);
   }
 
-  /** Undefined once the patterns are compiled; else resolves when they are. Without that, each is compiled when it is met. */
+  /** Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first used. */
   whenReady(): Promise<void> | undefined {
     return this.#preparation?.whenDone();
   }
 
-  /** Every violation, at most 100, in Kubernetes' words. */
+  /** Returns every violation, at most 100, in Kubernetes' words. */
   violations(value: unknown): readonly FieldCause[] {
     return allSteps(this.judge(value));
   }
 
-  /** The same in steps: the matches of patterns can take up to 0.4 s. */
+  /** Returns the violations in steps, since the matches of patterns can take up to 0.4 s. */
   *judge(value: unknown): Steps<readonly FieldCause[]> {
     const matches = new PatternMatches(this.#patterns);
     const isValid = yield* matches.decide(() => this.#isValid(value));
     if (isValid === true) return nothing;
     const causes = isValid === false ? yield* matches.decide(() => this.#explainer.explain(value)) : undefined;
     if (causes === undefined) return tooComplex;
-    // The two never disagree (a test of random schemas says so); if they did, a refused value must not pass.
+    // The two never disagree (a test with random schemas checks it); if they did, a refused value must not pass.
     if (causes.length === 0) throw new Error('a value was refused by its schema without a cause');
     return causes;
   }
@@ -97,7 +97,7 @@ class Preparation {
   }
 }
 
-/** Schemas looked at, and states of patterns compiled, in one turn: 10 ms. */
+/** Schemas visited, and states of patterns compiled, in one turn: 10 ms. */
 const workPerTurn = 2000;
 
 function* compilePatterns(schemas: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): MeasuredWork<void> {

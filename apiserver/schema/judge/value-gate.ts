@@ -10,21 +10,21 @@ import type { LinearPatterns } from './linear-pattern.ts';
 import { multipleOfPrecision } from './number-range.ts';
 import { translateNamed, translateSchema } from './translate-schema.ts';
 
-/** Objects of 1.5 MiB stay far below; to reach it takes a second, most of it for errors of branches that ajv collects. */
+/** Most references that one check follows. Objects of 1.5 MiB need far fewer; this many take a second, most of it for errors of branches that ajv collects. */
 const maxReferences = 250_000;
 
 /** True for a value that keeps all the rules, as far as they can be checked with 250,000 references followed. */
 export type ValueGate = (value: unknown) => boolean;
 
-/** What the check of values needs besides the schema; the explainer has the same. */
+/** The parts that the check of values needs besides the schema; the explainer uses the same. */
 export interface CheckParts {
   readonly components: Readonly<Record<string, JsonSchema>>;
   readonly patterns: LinearPatterns;
 }
 
 /**
- * Compiles a schema to code that says yes or no and stops at the first violation: what is wrong, and all of it, is told by
- * the explainer, which hostile input cannot make long.
+ * Compiles a schema to code that returns yes or no and stops at the first violation. The explainer lists all violations; it
+ * has a bound that hostile input cannot exceed.
  * @throws Error for a reference to nothing, and for a pattern that RE2 cannot hold.
  */
 export function compileGate(root: JsonSchema, { components, patterns }: CheckParts): ValueGate {
@@ -32,7 +32,7 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   const regExp = Object.assign((pattern: string) => patterns.get(pattern), { code: 'linearPattern' });
   const ajv = new Ajv2020({
     strict: true,
-    // The author's schema was judged at registration; these would refuse what the dialect allows.
+    // The author's schema was checked at registration; these options would refuse what the dialect allows.
     strictTypes: false,
     strictRequired: false,
     validateSchema: false,
@@ -44,7 +44,7 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
     ownProperties: namesInherited({ root, components }),
     code: { regExp },
   });
-  // The account of evaluated fields serves keywords that this dialect lacks, and makes anyOf look at every branch.
+  // Tracking evaluated fields serves keywords that this dialect lacks, and makes anyOf check every branch.
   ajv.opts.unevaluated = false;
   for (const [name, check] of formats) ajv.addFormat(name, check);
   for (const keyword of ['minLength', 'maxLength']) ajv.removeKeyword(keyword);
@@ -58,7 +58,7 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   };
 }
 
-/** allOf is taken in order: nothing of a component is looked at when the budget is spent. */
+/** Puts a check of the budget before each component: allOf runs in order, so nothing is checked once the budget is spent. */
 function budgeted(definitions: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const entries = Object.entries(definitions);
   return Object.fromEntries(entries.map(([name, schema]) => [name, { allOf: [{ budget: true }, schema] }]));
@@ -95,7 +95,7 @@ const keywords: readonly CodeKeywordDefinition[] = [
   },
 ];
 
-/** ajv's own keywords count the code points of every text, also of those that are far from the limit. */
+/** Returns a keyword for the length of texts; ajv's own count the code points of every text, even far from the limit. */
 function lengthKeyword(keyword: string, isWrong: (text: string, limit: number) => boolean): CodeKeywordDefinition {
   return {
     keyword,
@@ -108,7 +108,7 @@ function lengthKeyword(keyword: string, isWrong: (text: string, limit: number) =
   };
 }
 
-/** A field named as a member of every object (`constructor`) must be looked for among an object's own, which is slower. */
+/** True when a field has the name of a member of every object (`constructor`): ajv must then check own fields, which is slower. */
 function namesInherited(schemas: unknown): boolean {
   if (Array.isArray(schemas))
     return schemas.some((each) => (typeof each === 'string' ? each in {} : namesInherited(each)));

@@ -1,12 +1,12 @@
 import type { CheckBudget } from './check-budget.ts';
 import { canonicalJson } from './distinct.ts';
 
-/** JSON values that are looked up by hash: an enum of 100,000 values costs one value no more than an enum of two. */
+/** JSON values that are looked up by hash, so that a value costs no more in an enum of 100,000 values than in one of two. */
 export class ValueSet {
   readonly #scalars: ReadonlySet<unknown>;
   /** Objects and lists, by their text with sorted keys. */
   readonly #containers: ReadonlySet<string>;
-  /** Values in the largest of them: a larger one is none of them. */
+  /** Number of values in the largest member; a larger value is not in the set. */
   readonly #largest: number;
 
   constructor(values: readonly unknown[]) {
@@ -16,7 +16,7 @@ export class ValueSet {
     this.#largest = containers.reduce((most, value) => Math.max(most, countValues(value, Infinity)), 0);
   }
 
-  /** Whether the value is one of these; false when the budget does not suffice to look it up. */
+  /** True when the value is in the set; false when the budget does not suffice to look it up. */
   has(value: unknown, budget: CheckBudget): boolean {
     if (!isContainer(value)) return this.#scalars.has(value);
     if (this.#largest === 0) return false;
@@ -29,7 +29,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** The values in an object or a list, itself included; a few more than `most` when they are more than that. */
+/** Counts the values in an object or a list, itself included; stops soon after `most`. */
 function countValues(value: unknown, most: number): number {
   if (!isContainer(value)) return 1;
   let count = 1;

@@ -12,14 +12,14 @@ const maxListed = 100;
 /** Collects violations while a value is walked, in Kubernetes' words. */
 export class Violations {
   readonly causes: FieldCause[] = [];
-  /** Where the walk is. Shared with the collectors of branches. */
+  /** The current path of the walk, shared with the collectors of branches. */
   readonly path: PathSegment[];
 
   constructor(path: PathSegment[] = []) {
     this.path = path;
   }
 
-  /** From here on nothing is collected, and nothing need be looked at. */
+  /** True when no more violations are collected, so that the walk can stop. */
   get isFull(): boolean {
     return this.causes.length >= maxViolations;
   }
@@ -28,7 +28,7 @@ export class Violations {
     return formatPath(this.path);
   }
 
-  /** Runs a step of the walk one level deeper. */
+  /** Runs a step of the walk, one level deeper. */
   at(segment: PathSegment, step: () => void): void {
     this.path.push(segment);
     step();
@@ -43,12 +43,12 @@ export class Violations {
     this.add('FieldValueRequired', 'Required value');
   }
 
-  /** `rule` completes "spec.age in body …". */
+  /** Adds a violation of a rule; `rule` completes "spec.age in body …". */
   invalid(value: unknown, rule: string): void {
     this.add('FieldValueInvalid', `Invalid value: ${quoteValue(value)}: ${this.field} in body ${rule}`);
   }
 
-  /** `shown` is the name of the type that the value has; for a format, the value. */
+  /** Adds a violation of a type; `shown` is the type that the value has, for a format the value. */
   wrongType(shown: unknown, expected: string): void {
     const text = quoteValue(shown);
     this.add(
@@ -79,7 +79,7 @@ export class Violations {
     this.add('FieldValueDuplicate', `Duplicate value: ${quoteValue(value)}`);
   }
 
-  /** For rules about a value as a whole, such as anyOf. */
+  /** Adds a violation of a rule about the whole value, such as anyOf. */
   unfit(rule: string): void {
     this.add('FieldValueInvalid', `Invalid value: "": ${quoteValue(this.field)} ${rule}`);
   }

@@ -21,14 +21,14 @@ function update(name: string, expected: number, unique: NonNullable<Operation['u
 }
 
 describe('the plan of a batch', () => {
-  it('gives revisions to what is written alone, so that conflicts leave no gap', () => {
+  it('gives revisions only to written operations, so that conflicts leave no gap', () => {
     const batch = [create('a', ''), create('b', ''), create('c', '')];
     const { outcomes, revision, writes } = planBatch(batch, state({ b: 3 }));
     expect(outcomes).to.deep.equal([{ revision: 11 }, { conflict: 'exists' }, { revision: 12 }]);
     expect([revision, writes.length]).to.deep.equal([12, 2]);
   });
 
-  it('passes a claim on when one operation of the batch gives it back and a later one takes it', () => {
+  it('passes a claim on when one operation of the batch releases it and a later one takes it', () => {
     const batch = [update('a', 3, { add: [], remove: [claim] }), create('b', '', [claim])];
     const { outcomes, dropped, taken } = planBatch(batch, state({ a: 3 }, 'a'));
     expect(outcomes).to.deep.equal([{ revision: 11 }, { revision: 12 }]);
@@ -41,7 +41,7 @@ describe('the plan of a batch', () => {
     expect(taken).to.deep.equal([{ ...row, key: key('a') }]);
   });
 
-  it('writes for who knows the generation of the kind, or says none, and for nobody else', () => {
+  it('writes operations with the generation of the kind, or with none, and no others', () => {
     const batch = [
       { ...create('a', '', [claim]), generation: 3 },
       { ...create('b', '', [claim]), generation: 4 },
@@ -66,7 +66,7 @@ describe('the plan of a batch', () => {
     expect([dropped, taken]).to.deep.equal([[], []]);
   });
 
-  it('asks for each key by its kind, and for each claim once', () => {
+  it('reads each key by its kind, and each claim once', () => {
     const batch = [
       create('a', '', [claim]),
       update('b', 1, { add: [claim], remove: [] }),
@@ -80,7 +80,7 @@ describe('the plan of a batch', () => {
     expect(claims).to.deep.equal([row]);
   });
 
-  it('asks for the generations of those kinds alone whose operations say one', () => {
+  it('reads generations only for kinds whose operations name one', () => {
     const batch = [
       { ...create('a', ''), generation: 1 },
       { ...create('b', ''), generation: 1 },
@@ -89,7 +89,7 @@ describe('the plan of a batch', () => {
     expect(needsOf(batch).generations).to.deep.equal([kind]);
   });
 
-  it('refuses what breaks the contract: two operations on a key, no data, no kind, an operation that is none', () => {
+  it('refuses a batch that breaks the contract: two operations on a key, no data, no kind, an unknown operation', () => {
     const broken: Operation[][] = [
       [create('a', ''), create('a', '')],
       [{ op: 'update', key: key('a'), kind, expect: 1 }],

@@ -2,11 +2,11 @@ import { storedClaimValue } from '../claim-value.ts';
 import type { Claim, Operation, Outcome } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** What a batch needs to know of the database, read under the counter's lock. */
+/** The state of the database that a batch depends on, read under the counter's lock. */
 export interface BatchState {
-  /** The counter. */
+  /** The value of the counter. */
   readonly revision: number;
-  /** Revisions of the present objects among {@link BatchNeeds.keys}. */
+  /** Revisions of the existing objects among {@link BatchNeeds.keys}. */
   readonly revisions: ReadonlyMap<string, number>;
   /** The generations of the kinds in {@link BatchNeeds.generations}; 0 for a kind without one. */
   readonly generations: ReadonlyMap<number, number>;
@@ -14,7 +14,7 @@ export interface BatchState {
   readonly holders: ReadonlyMap<string, string>;
 }
 
-/** A row of `uniq` by its key. */
+/** The key of a row of `uniq`. */
 export interface ClaimRow {
   readonly kind: number;
   readonly index: number;
@@ -25,7 +25,7 @@ export interface ClaimRow {
 export interface BatchNeeds {
   readonly keys: ReadonlyMap<number, readonly string[]>;
   readonly claims: readonly ClaimRow[];
-  /** Kinds whose operations say which generation of unique indexes they know. */
+  /** Kinds whose operations name a generation of unique indexes. */
   readonly generations: readonly number[];
 }
 
@@ -34,14 +34,14 @@ export interface PlannedWrite {
   readonly revision: number;
 }
 
-/** What is to be written, and what is to be answered once it is. */
+/** The rows to write, and the outcomes after that. */
 export interface BatchPlan {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly PlannedWrite[];
-  /** Claims that are to have no holder, or another than now. */
+  /** Claims that will have no holder, or another one. */
   readonly dropped: readonly ClaimRow[];
   readonly taken: readonly (ClaimRow & { readonly key: string })[];
-  /** What the counter is to be. */
+  /** The new value of the counter. */
   readonly revision: number;
 }
 
@@ -50,8 +50,8 @@ export function claimId({ kind, index, value }: ClaimRow): string {
 }
 
 /**
- * What has to be read before a batch can be decided: keys by kind, and claims. Throws StoreError `refused` for a batch that
- * breaks the store's contract; nothing of it may be written then.
+ * The state that must be read before a batch can be decided: keys by kind, and claims. Throws StoreError `refused` for
+ * a batch that breaks the store's contract; nothing of it may be written then.
  */
 export function needsOf(batch: readonly Operation[]): BatchNeeds {
   const seen = new Set<string>();
@@ -71,7 +71,10 @@ export function needsOf(batch: readonly Operation[]): BatchNeeds {
   return { keys, claims: [...claims.values()], generations: [...generations] };
 }
 
-/** Decides a batch: operations in their order, a conflict costing only its own. Pure, and the same in every SQL dialect. */
+/**
+ * Decides a batch in the order of its operations; a conflict fails only its own operation. Pure, and the same in every
+ * SQL dialect.
+ */
 export function planBatch(batch: readonly Operation[], state: BatchState): BatchPlan {
   const holders = new Map(state.holders);
   const touched = new Map<string, ClaimRow>();
@@ -93,7 +96,7 @@ export function planBatch(batch: readonly Operation[], state: BatchState): Batch
 }
 
 function checkOperation({ op, key, kind, data }: Operation): void {
-  // Callers in JavaScript have no compiler to tell them.
+  // Callers in JavaScript have no compiler to check this.
   if (op !== 'create' && op !== 'update' && op !== 'delete') {
     throw new StoreError('refused', `operation on ${key} is none of create, update, delete`);
   }
@@ -132,7 +135,7 @@ function moveClaims(operation: Operation, holders: Map<string, string>, touched:
   const { add = [], remove = [] } = operation.unique ?? {};
   for (const claim of remove) {
     const row = rowOf(operation, claim);
-    // Only its holder gives a claim back.
+    // Only its holder releases a claim.
     if (holders.get(claimId(row)) === operation.key) holders.delete(claimId(row));
     touched.set(claimId(row), row);
   }

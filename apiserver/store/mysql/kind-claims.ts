@@ -7,7 +7,7 @@ export function storedClaimOf([index, value, key]: ResultRow): StoredClaim {
   return { index: Number(index), value: String(value), key: String(key) };
 }
 
-/** Rows that are read in one step: about a millisecond. */
+/** Rows read in one step: about a millisecond. */
 const rowsPerStep = 2_000;
 
 /** The claims in the rows of `claimsOfKind`, or of `listKindClaims` after its first columns. */

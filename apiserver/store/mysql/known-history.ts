@@ -2,9 +2,9 @@ import type { ResultRow } from './mysql-connection.ts';
 import type { OpenedStore } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** What a database tells of its history, all of one moment. */
+/** The history of a database at one moment. */
 export interface FoundHistory extends OpenedStore {
-  /** Id of the batch that wrote the revision that was asked about; undefined where the log does not have it. */
+  /** The id of the batch that wrote the requested revision; undefined when it is not in the log. */
   readonly batch: string | undefined;
   /** Schema version. */
   readonly schema: number;
@@ -21,18 +21,18 @@ export function historyOf([revision, epoch, compactRevision, batch, schema]: Res
   };
 }
 
-/** The latest revision that a store has written, or handed out to be kept. */
+/** The latest revision that a store has written, or has returned to its caller. */
 export interface KnownRevision {
   readonly epoch: string;
   readonly revision: number;
-  /** Id of the batch that wrote it; undefined where nobody has seen that. */
+  /** The id of the batch that wrote it; undefined when it is unknown. */
   readonly batch: string | undefined;
 }
 
 /**
- * What a store knows of its database's history, which others write as well: it may go on, but what is known has to stay.
- * It does not when a backup is restored, or when a server forgets what it had shown already (InnoDB shows a commit before it
- * is on disk).
+ * What a store knows of its database's history. Other writers may extend the history, but must not change the known
+ * part. That happens when a backup is restored, or when a server loses a commit that it had already shown (InnoDB shows
+ * a commit before it is on disk).
  */
 export class KnownHistory {
   readonly #name: string;
@@ -41,7 +41,7 @@ export class KnownHistory {
   #ownEpoch: string | undefined;
   #diverged: StoreError | undefined;
 
-  /** `name`: the database, as messages name it. */
+  /** `name`: the database's name in messages. */
   constructor(name: string) {
     this.#name = name;
   }
@@ -50,12 +50,12 @@ export class KnownHistory {
     return this.#last;
   }
 
-  /** A history whose past does not matter. */
+  /** Starts with a history whose past does not matter. */
   start({ epoch, revision }: OpenedStore): void {
     this.#last = { epoch, revision, batch: undefined };
   }
 
-  /** Another epoch is no surprise when it is this one. */
+  /** Announces an epoch, whose appearance is then no divergence. */
   expect(epoch: string): void {
     this.#ownEpoch = epoch;
   }
@@ -64,7 +64,10 @@ export class KnownHistory {
     if (revision > this.#last.revision) this.#last = { ...this.#last, revision, batch };
   }
 
-  /** `known` is {@link last} of when it was asked for. Throws StoreError `diverged`, and from then on always. */
+  /**
+   * `known` is the value of {@link last} at the time of the query. Throws StoreError `diverged`, and from then on
+   * always.
+   */
   check(found: FoundHistory, known: KnownRevision): void {
     if (this.#diverged) throw this.#diverged;
     if (found.epoch !== known.epoch && found.epoch === this.#ownEpoch) {

@@ -16,12 +16,12 @@ const chunk = {
   sizeOf: ({ operation: { data, key } }: PlannedWrite): number => (data?.byteLength ?? 0) + key.length,
 };
 
-/** The text of the statements for so many claims takes some milliseconds. */
+/** Making the text of the statements for this many claims takes some milliseconds. */
 const claimsChangedAtOnce = 1_000;
 
 const opCodes = { create: 0, update: 1, delete: 2 } as const;
 
-/** What is written, statement by statement. */
+/** Writes batches and claims, statement by statement. */
 export class MysqlCommitter {
   readonly #writer: MysqlWriter;
   readonly #uuid: () => string;
@@ -31,7 +31,10 @@ export class MysqlCommitter {
     this.#uuid = uuid;
   }
 
-  /** Three round trips: what the batch needs to know, the log with all its bytes, and what follows from the log. */
+  /**
+   * Takes three round trips: the state that the batch depends on, the log with all bytes, and the changes that follow
+   * from the log.
+   */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const needs = needsOf(batch);
     const reads = readsOf(needs);
@@ -51,7 +54,7 @@ export class MysqlCommitter {
     });
   }
 
-  /** Makes a kind's unique indexes and claims the wanted ones, unless it is only to say whether they are. */
+  /** Sets a kind's unique indexes and claims, or only checks whether they are the wanted ones. */
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
     return this.#writer.transaction(async (connection, { compactRevision }): Promise<ClaimsOutcome> => {
       const [changed = [], [[known, knownIndexes] = []] = []] = await connection.query(
@@ -74,7 +77,7 @@ export class MysqlCommitter {
       }
       for (const part of partsOf(set, claimsChangedAtOnce)) {
         const taken = part.map((row) => ({ ...row, kind }));
-        // What goes to another holder is dropped first; to drop what is not there is no error.
+        // A claim for another holder is dropped first; dropping an absent row is no error.
         await connection.query(...sql.changeClaims({ dropped: taken, taken }));
       }
       await connection.query(next);
@@ -87,7 +90,7 @@ export class MysqlCommitter {
     this.#writer.history.expect(epoch);
     const opened = { revision, compactRevision: revision, epoch };
     await this.#writer.transaction(async (connection, found) => {
-      // The answer to the first attempt was lost.
+      // The response to the first attempt was lost.
       if (found.epoch === epoch) return;
       const [objects = []] = await connection.query(sql.findAnyRow);
       if (objects.length > 0) throw new StoreError('refused', 'the database has objects already');
@@ -142,7 +145,7 @@ async function writeLog(connection: MysqlConnection, writes: readonly PlannedWri
   }
 }
 
-/** The statements that answer what a batch needs, and where the answers of each sort begin. */
+/** The statements that read what a batch depends on, and where the results of each group start. */
 interface BatchReads {
   readonly all: readonly string[];
   readonly claimsAt: number;

@@ -5,27 +5,30 @@ import { fromDriver, LostConnectionError } from './mysql-errors.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
 import { packRows } from './statement-packing.ts';
 
-/** Until a server has answered and let us in. */
+/** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** Longer than any lock is waited for: a server that is silent beyond it is gone. */
+/** Longer than any wait for a lock: a server that is silent for longer is gone. */
 const answerTimeoutMs = 40_000;
 
-/** Prepared statements of one connection: those of a full chunk and of what is left over of a batch. */
+/** The prepared statements of one connection: for a full chunk, and for the rest of a batch. */
 const maxPreparedStatements = 256;
 
-/** Statements beyond it go in a packet of their own. A single one is shorter, and the server takes at least 4 MiB. */
+/**
+ * Statements beyond this size are sent in another packet. A single one is shorter, and the server accepts at least 4
+ * MiB.
+ */
 const maxPacketBytes = 1024 * 1024;
 
-/** A value as the driver gives it, by the column's type: numbers, `Buffer` for binary columns, strings for the rest. */
+/** A value from the driver, by the column's type: numbers, `Buffer` for binary columns, otherwise strings. */
 type Cell = number | string | Uint8Array | null;
 export type ResultRow = readonly Cell[];
 
-/** A session with the server; what is asked is answered in order. */
+/** A session with the server; responses come in the order of the requests. */
 export class MysqlConnection {
   readonly #driver: Connection;
   readonly #clock: Clock;
-  /** Rejects what waits for an answer. */
+  /** Reject functions of the pending requests. */
   readonly #waiting = new Set<(error: Error) => void>();
   #lost: Error | undefined;
 
@@ -36,7 +39,10 @@ export class MysqlConnection {
     driver.on('end', () => this.#onLost(new LostConnectionError('the server closed the connection')));
   }
 
-  /** Rejects with LostConnectionError while nobody answers, and with MysqlServerError when we are not let in. */
+  /**
+   * Rejects with LostConnectionError when the server does not respond, and with MysqlServerError when it refuses the
+   * login.
+   */
   static async open(database: MysqlDatabase, clock: Clock): Promise<MysqlConnection> {
     const { createConnection } = await import('mysql2');
     const { sslMode, ...account } = database;
@@ -45,11 +51,11 @@ export class MysqlConnection {
       ...account,
       ...(ssl && { ssl }),
       connectTimeout: connectTimeoutMs,
-      // All statements are ours, and all values in their text are integers and hexadecimal literals.
+      // Safe: all statements are the store's own, and all values in their text are integers and hexadecimal literals.
       multipleStatements: true,
       rowsAsArray: true,
       maxPreparedStatements,
-      // No server may ask for a file of this machine.
+      // A server must not request files of this machine.
       flags: ['-LOCAL_FILES'],
     });
     const connection = new MysqlConnection(driver, clock);
@@ -62,7 +68,7 @@ export class MysqlConnection {
     }
   }
 
-  /** Nothing can be asked any more. */
+  /** True when no more requests are possible. */
   get isLost(): boolean {
     return this.#lost !== undefined;
   }
@@ -72,7 +78,7 @@ export class MysqlConnection {
     return this.#driver.threadId;
   }
 
-  /** Sends statements together; answers the rows of each. Those after one that fails are not carried out. */
+  /** Sends statements together; returns the rows of each. Statements after a failed one are not executed. */
   async query(...statements: readonly string[]): Promise<readonly (readonly ResultRow[])[]> {
     const results: (readonly ResultRow[])[] = [];
     // All of it is ASCII.
@@ -92,12 +98,12 @@ export class MysqlConnection {
     return (results as unknown[]).map((rows) => (Array.isArray(rows) ? (rows as ResultRow[]) : []));
   }
 
-  /** One statement with binary values; prepared, and kept for the next time. */
+  /** Executes one statement with binary values; it is prepared, and kept for the next time. */
   async execute(sql: string, values: readonly Cell[]): Promise<void> {
     await this.#answer<unknown>((done) => this.#driver.execute(sql, [...values], done));
   }
 
-  /** Waits for what was asked, and says goodbye. */
+  /** Waits for pending requests, then closes the connection. */
   async end(): Promise<void> {
     if (this.#lost) return;
     const ended = this.#answer<void>((done) => this.#driver.end(done));
@@ -106,11 +112,11 @@ export class MysqlConnection {
     this.destroy();
   }
 
-  /** Ends it at once; what was asked rejects. */
+  /** Closes the connection at once; pending requests reject. */
   destroy(): void {
     this.#onLost(new LostConnectionError('the connection was given up'));
     this.#driver.destroy();
-    // The driver only ends its side, for which a server that is gone would let us wait.
+    // The driver only ends its own side, and would wait for a server that is gone.
     (this.#driver as unknown as { readonly stream: { destroy(): void } }).stream.destroy();
   }
 

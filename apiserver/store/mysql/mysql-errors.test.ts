@@ -20,20 +20,20 @@ describe('errors of MySQL', () => {
     [1040, 'Too many connections', 'io'],
     [1406, 'Data too long', 'refused'],
   ] as const) {
-    it(`tells ${errno} (${message}) as ${code}`, () => {
+    it(`reports ${errno} (${message}) as ${code}`, () => {
       const error = storeErrorFrom(fromDriver(driverError(errno, message)), 'mysql://host:3306/db');
       expect(error).to.include({ name: 'StoreError', code, message: `mysql://host:3306/db: ${message}` });
     });
   }
 
-  it('tells all that the server did not send as a lost connection', () => {
+  it('reports every error that the server did not send as a lost connection', () => {
     for (const code of ['ECONNREFUSED', 'ETIMEDOUT', 'PROTOCOL_CONNECTION_LOST']) {
       const error = fromDriver(Object.assign(new Error(''), { code, errno: -111 }));
       expect(storeErrorFrom(error, 'db')).to.include({ code: 'io', message: `db: ${code}` });
     }
   });
 
-  it('tries again after a deadlock, an interruption, a farewell and a lost connection only', () => {
+  it('tries again after a deadlock, an interruption, a shutdown and a lost connection only', () => {
     for (const errno of [1213, 1317, 1053, 1927, 3169, 4031]) {
       expect(isTransient(fromDriver(driverError(errno))), `${errno}`).to.equal(true);
     }
@@ -41,7 +41,7 @@ describe('errors of MySQL', () => {
     for (const errno of [1205, 1290, 1062]) expect(isTransient(fromDriver(driverError(errno)))).to.equal(false);
   });
 
-  it('leaves the statement out, which holds data of users', () => {
+  it('omits the statement, which contains users’ data', () => {
     const error = storeErrorFrom(fromDriver(driverError(1062)), 'db');
     expect(JSON.stringify([error, error.cause, { ...Object(error.cause) }])).not.to.include('statement');
   });

@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** The connection is gone: what was asked may or may not have been done. */
+/** The connection is lost: pending requests may or may not have been executed. */
 export class LostConnectionError extends Error {
   override readonly name = 'LostConnectionError';
 }
@@ -21,7 +21,7 @@ const deadlock = 1213;
 /** The error after an administrator's KILL QUERY. */
 const interrupted = 1317;
 
-/** Farewells: shutting down, killed (MariaDB, MySQL), silent for too long. The connection ends with them. */
+/** Errors with which the server ends a connection: shutting down, killed (MariaDB, MySQL), idle for too long. */
 const farewells: ReadonlySet<unknown> = new Set([1053, 1927, 3169, 4031]);
 
 /** https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html, https://mariadb.com/kb/en/mariadb-error-codes */
@@ -56,20 +56,22 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
 /** MySQL reports a full disk below a table as "Got error 28", which is ENOSPC. */
 const noSpace = /\b(error|errno:?) 28\b/;
 
-/** The store's error for whatever went wrong; `doing` begins its message. Neither a statement nor a password is in it. */
+/**
+ * The store's error for any failure; its message starts with `doing`. It contains neither a statement nor a password.
+ */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { message } = error instanceof Error ? error : new Error(String(error));
   return new StoreError(codeOf(error), `${doing}: ${message}`, { cause: error });
 }
 
-/** Nothing of its transaction was written, and it may well go through when tried again. */
+/** True when nothing of the transaction was written, and another attempt may succeed. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof LostConnectionError) return true;
   return error instanceof MysqlServerError && (error.errno === deadlock || error.errno === interrupted);
 }
 
-/** Another session had what was waited for; nothing of the statement was done. */
+/** True when another session held the lock; the statement has changed nothing. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof MysqlServerError && error.errno === lockWaitTimeout;
 }
@@ -82,8 +84,8 @@ function codeOf(error: unknown): StoreErrorCode {
 }
 
 /**
- * What the driver threw, without what it attaches: the text of the statement, which holds users' data. An error with an
- * `errno` above zero and an `sqlState` is the server's; anything else means the connection.
+ * The driver's error without the text of the statement, which contains users' data. An error with an `errno` above zero
+ * and an `sqlState` comes from the server; any other is one of the connection.
  */
 export function fromDriver(error: unknown): Error {
   const { errno, sqlState, code, message } = Object(error) as Record<string, unknown>;

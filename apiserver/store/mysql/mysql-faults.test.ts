@@ -18,7 +18,7 @@ import type { MysqlDatabase } from './mysql-url.ts';
 import { bytes, committed, create, key, kind, rejectionOf, revisionOf, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-/** Real time, ten times as fast: what is waited for is the store's patience. */
+/** Real time, ten times as fast: the tests wait for the store's time limits. */
 const hurriedClock: Clock = {
   now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs() * 10,
@@ -52,7 +52,7 @@ describeWithMysql('MySQL store, with faults', () => {
 
   /** Names in the log, each as often as it was written. */
   const history = async (): Promise<string[]> => (await store.changes(0, 10_000)).map((change) => change.key);
-  /** Sessions that use the database, those of the store. */
+  /** Sessions that use the database: those of the store. */
   const sessions = async (): Promise<number[]> => {
     const [rows = []] = await administer(
       `SELECT id FROM information_schema.processlist WHERE db = '${database.database}'`,
@@ -68,7 +68,7 @@ describeWithMysql('MySQL store, with faults', () => {
     ['COMMIT', 'cut', 'before COMMIT arrived'],
     ['COMMIT', 'cutAfterAnswer', 'after COMMIT, before its answer'],
   ] as const) {
-    it(`writes once, and says so, when the connection is lost ${what}`, async () => {
+    it(`writes once, and reports it, when the connection is lost ${what}`, async () => {
       let isBroken = false;
       proxy.breakAt(text, fault, () => (isBroken = true));
       const [outcome] = await committed(store, [create('a', 'the data')]);
@@ -79,7 +79,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   }
 
-  it('ends its session of before, which has the locks and a COMMIT on its way, before it decides what became of it', async () => {
+  it('ends its earlier session, with its locks and a COMMIT on its way, before it looks up the outcome', async () => {
     proxy.breakAt('COMMIT', 'orphan');
     const [outcome] = await committed(store, [create('a', '1')]);
     proxy.release();
@@ -88,14 +88,14 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await history()).to.deep.equal([key('before'), key('a'), key('b')]);
   });
 
-  it('takes a server that does not answer for lost, and writes once', async () => {
+  it('treats a silent server as lost, and writes once', async () => {
     proxy.breakAt('COMMIT', 'swallow');
     const [outcome] = await committed(store, [create('a', '1')]);
     expect(revisionOf(outcome)).to.equal(await store.currentRevision());
     expect(await history()).to.deep.equal([key('before'), key('a')]);
   });
 
-  it('takes its lock again by itself when it was lost while nobody writes', async () => {
+  it('takes its lock again by itself when it was lost between writes', async () => {
     const query = `SELECT IS_USED_LOCK(CONCAT('homeostat:', SHA1('${database.database}'), ':0'))`;
     const holder = async (): Promise<unknown> => (await administer(query))[0]?.[0]?.[0];
     const before = await holder();
@@ -103,7 +103,7 @@ describeWithMysql('MySQL store, with faults', () => {
     await eventually(async () => ![before, null].includes(await holder()));
   });
 
-  it('tells a lost batch by its conflicts as well, and looks for the very batch', async () => {
+  it('recognizes a lost batch by its conflicts as well, and looks up exactly that batch', async () => {
     proxy.breakAt('COMMIT', 'cutAfterAnswer');
     const outcomes = await committed(store, [
       create('a', '1', [[1, 'v']]),
@@ -114,7 +114,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await committed(store, [create('d', '', [[1, 'v']])])).to.have.nested.property('[0].holder', key('a'));
   });
 
-  it('answers every writer what became of its write while its sessions are killed again and again', async () => {
+  it('reports every writer the true outcome of its write while its sessions are killed repeatedly', async () => {
     const group = new GroupCommit(store, { maxOperations: 8, onError: (error) => expect.fail(String(error)) });
     let acknowledged = 0;
     let kills = 0;
@@ -147,7 +147,7 @@ describeWithMysql('MySQL store, with faults', () => {
 
     afterEach(() => other.end());
 
-    /** Waits until a session of the store waits for a lock in a statement, and answers the session. */
+    /** Waits until a session of the store waits for a lock in a statement, and returns the session. */
     const waiting = async (statement: string): Promise<number> =>
       eventually(async () => {
         const [[[id] = []] = []] = await administer(
@@ -179,7 +179,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   });
 
-  it('reads on when the connection is lost between two pages', async () => {
+  it('continues reading when the connection is lost between two pages', async () => {
     await store.commit(Array.from({ length: 1500 }, (_, n) => create(`n${n}`, 'x'.repeat(1000))));
     let rows = 0;
     for await (const page of store.scan()) {
@@ -189,7 +189,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(rows).to.equal(1501);
   });
 
-  it('fails with io while the database is away, at once when it is for longer, and goes on when it is back', async () => {
+  it('fails with io while the database is down, at once after a while, and continues when it is back', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'io' });
@@ -206,7 +206,7 @@ describeWithMysql('MySQL store, with faults', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`says that an outcome is unknown when nobody can be asked, and goes on when it turns out as ${what}`, async () => {
+    it(`reports an unknown outcome when no server can be asked, and continues when it turns out as ${what}`, async () => {
       proxy.breakAt('COMMIT', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
       proxy.isDown = false;
@@ -227,7 +227,7 @@ describeWithMysql('MySQL store, with faults', () => {
     afterEach(() => other.close());
 
     for (const fault of ['cut', 'cutAfterAnswer', 'orphan'] as const) {
-      it(`tells what became of its write, while the other writes on (${fault} at COMMIT)`, async () => {
+      it(`reports the outcome of its write while the other store continues to write (${fault} at COMMIT)`, async () => {
         let others = 0;
         let isDone = false;
         const busy = (async () => {
@@ -253,7 +253,7 @@ describeWithMysql('MySQL store, with faults', () => {
       });
     }
 
-    it('says unknown when the other has compacted what there was to find, and goes on', async () => {
+    it('reports unknown when the other store has compacted the evidence, and continues', async () => {
       proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
       const lost = rejectionOf(store.commit([create('a', '1')]));
       await eventually(() => proxy.isDown);
@@ -267,7 +267,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('holds the other up for seconds when it hangs with the counter locked, and then writes after it', async () => {
+    it('delays the other store for seconds when it hangs with the counter locked, and then writes after it', async () => {
       // At the pace of the server, which ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
@@ -281,7 +281,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   });
 
-  it('writes nothing until it has its lock again, when a store that excludes it has come in between', async () => {
+  it('writes nothing until it has its lock again, when an exclusive store was opened in between', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     const thief = storeOn(database, { exclusive: true });

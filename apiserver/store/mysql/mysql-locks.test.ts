@@ -44,7 +44,7 @@ describeWithMysql('MySQL store, with others', () => {
     }
   });
 
-  it('has the database for itself only when nobody has it, and says who does', async () => {
+  it('has the database for itself only when no other store has it, and names the one that does', async () => {
     const [a, b] = [make(), make()];
     await Promise.all([a.open(), b.open()]);
     const holders = [await holderOf(0), await holderOf(1)];
@@ -60,7 +60,7 @@ describeWithMysql('MySQL store, with others', () => {
     await make(true).open();
   });
 
-  it('lets nobody in while it has the database for itself, and everybody after', async () => {
+  it('refuses other stores while it has the database for itself, and accepts them afterwards', async () => {
     const alone = make(true);
     await alone.open();
     for (const exclusive of [false, true]) {
@@ -100,7 +100,7 @@ describeWithMysql('MySQL store, with others', () => {
     expect(await rejectionOf(make().open())).to.include({ code: 'locked' });
   });
 
-  it('refuses to be one more than 64, and says so', async () => {
+  it('refuses a 65th store with the reason', async () => {
     const others = await MysqlConnection.open(database, systemClock);
     for (let place = 0; place < 63; place += 1) await others.query(`SELECT GET_LOCK(${lock(place)}, 0)`);
     await make().open();
@@ -112,7 +112,7 @@ describeWithMysql('MySQL store, with others', () => {
     await make().open();
   });
 
-  it('is alone or not as the opener of its URL says', async () => {
+  it('is exclusive or shared, as its opener requests', async () => {
     const { host, port, user, password } = database;
     const url = `mysql://${user}:${encodeURIComponent(password)}@${host}:${port}/${database.database}`;
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };

@@ -9,38 +9,39 @@ import { StoreError } from '../store-error.ts';
  */
 const maxStores = 64;
 
-/** Long enough for the server to see that the session of a process that was just killed is gone. Seconds. */
+/** Long enough for the server to notice that the session of a killed process is gone. In seconds. */
 const timeoutS = 2;
 
-/** Longer: a transaction of ours that was under way has to be undone. Seconds. */
+/** Longer: a running transaction of this store has to be rolled back. In seconds. */
 const evictedTimeoutS = 5;
 
 export interface LockOptions {
-  /** The database, as messages name it. */
+  /** The database's name in messages. */
   readonly name: string;
-  /** Known to this store alone. */
+  /** Only this store knows the token. */
   readonly token: string;
-  /** Whether no other store may have the database open. */
+  /** True: no other store may have the database open. */
   readonly exclusive: boolean;
 }
 
-// Names of locks have at most 64 characters, and are of the whole server.
+// Names of locks have at most 64 characters, and are global to the server.
 const places = Array.from(
   { length: maxStores },
   (_, place) => `CONCAT('homeostat:', SHA1(LOWER(DATABASE())), ':${place}')`,
 );
 const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${hex(token)}))`;
 
-// The server looks at no operand beyond the one that decides: one place is taken, or those up to the first that is not free.
+// The server evaluates operands only until one decides: it takes one place, or all places up to the first that is not
+// free.
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
-// A store that has them all gives them back together, one of many any of them.
+// A store that has all places releases them together; any one of many stores releases one at any time.
 const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${takeAny}`;
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 
 /**
- * Takes the locks of a store, after its session of before has ended. Rejects with StoreError `locked` when one that
- * excludes this one has the database, and with `refused` when too many have it.
+ * Takes the locks of a store after its earlier session has ended. Rejects with StoreError `locked` when another store
+ * excludes this one, and with `refused` when too many stores have the database open.
  */
 export async function lockDatabase(connection: MysqlConnection, options: LockOptions): Promise<void> {
   const { name, token, exclusive } = options;
@@ -52,16 +53,16 @@ export async function lockDatabase(connection: MysqlConnection, options: LockOpt
   throw refusal(await holdersOf(connection), options);
 }
 
-/** At once: a session that ends keeps its locks until the server has come to it. */
+/** Releases the locks at once: a session that ends keeps them until the server has noticed. */
 export async function unlockDatabase(connection: MysqlConnection): Promise<void> {
   await connection.query('DO RELEASE_ALL_LOCKS()');
 }
 
-/** Ends this store's session of before, if it still lives: its transaction may hold the counter. */
+/** Ends this store's earlier session if it still exists: its transaction may hold the counter. */
 export async function evict(connection: MysqlConnection, token: string): Promise<void> {
   const [[[session] = []] = []] = await connection.query(`SELECT IS_USED_LOCK(${ownLock(token)})`);
   if (session === null || session === undefined) return;
-  // It may have ended by itself; and one that cannot be ended shows by its locks.
+  // The session may have ended by itself; one that cannot be ended still shows by its locks.
   await connection.query(`KILL ${int(Number(session))}`).catch(() => undefined);
 }
 
@@ -84,7 +85,7 @@ async function isTrue(connection: MysqlConnection, condition: string): Promise<b
   return value === 1;
 }
 
-/** The sessions of other stores, as the server numbers them. */
+/** The server's ids of the sessions of other stores. */
 async function holdersOf(connection: MysqlConnection): Promise<number[]> {
   const [[holders = []] = []] = await connection.query(listHolders);
   const sessions = new Set(holders.filter((holder) => holder !== null).map(Number));

@@ -10,15 +10,15 @@ const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
 const lockTimeoutS = 30;
 
 export interface MigrationOptions {
-  /** The database, as messages name it. */
+  /** The database's name in messages. */
   readonly name: string;
   /** The epoch for a new database. */
   readonly epoch: string;
 }
 
 /**
- * Brings the tables to this program's version. Every migration can be repeated and its version is noted when it is done,
- * so that a crash in the middle, which DDL cannot roll back, is made good by the next start.
+ * Brings the tables to this program's version. Every migration can be repeated, and its version is recorded when it is
+ * done, so that the next start repairs a crash in the middle, which DDL cannot roll back.
  */
 export async function migrate(connection: MysqlConnection, options: MigrationOptions): Promise<void> {
   const [[[taken] = []] = []] = await connection.query(`SELECT GET_LOCK(${lockName}, ${lockTimeoutS})`);
@@ -45,7 +45,7 @@ async function migrateLocked(connection: MysqlConnection, { name, epoch }: Migra
   }
 }
 
-/** Older programs that share the database write before this or, having seen the new version, not at all. */
+/** Older programs that share the database write before this, or, having seen the new version, not at all. */
 async function announce(connection: MysqlConnection): Promise<void> {
   const target = sql.setMeta('upgrading', String(sql.migrations.length));
   await connection.query(sql.begin, sql.lockCounter, target, sql.commit);
@@ -58,6 +58,6 @@ async function schemaVersion(connection: MysqlConnection, name: string): Promise
     throw new StoreError('corrupt', `${name} is a database of something else`);
   }
   const [[[version] = []] = []] = await connection.query(sql.getMeta('schema'));
-  // Numbers are stored as text, beside the epoch.
+  // Numbers are stored as text, since `meta` has the epoch as well.
   return Number(String(version ?? 0));
 }

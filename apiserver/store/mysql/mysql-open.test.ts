@@ -41,7 +41,7 @@ async function withGlobal(name: string, value: number | string, body: () => Prom
   }
 }
 
-/** What of a store's two sessions the server tells. */
+/** The number of a store's sessions that the server reports. */
 async function sessionsOf({ database }: MysqlDatabase): Promise<number> {
   const [rows] = await administer(`SELECT id FROM information_schema.processlist WHERE db = '${database}'`);
   return rows?.length ?? 0;
@@ -63,7 +63,7 @@ describeWithMysql('MySQL store, opening', () => {
     await dropDatabases();
   });
 
-  /** The database for a user who may do only what the manual asks for. */
+  /** The database as a user with only the privileges that the manual requires. */
   const asPlainUser = async (): Promise<MysqlDatabase> => {
     const user = `u${database.database.slice(-20)}`;
     users.push(`'${user}'@'%'`);
@@ -90,7 +90,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(await scanned(store)).to.have.lengthOf(1);
   });
 
-  it('fails with readOnly on a server that is, and with nothing written', async () => {
+  it('fails with readOnly on a read-only server, and writes nothing', async () => {
     store = storeOn(await asPlainUser());
     await store.open();
     await withGlobal('read_only', 1, async () => {
@@ -100,7 +100,7 @@ describeWithMysql('MySQL store, opening', () => {
     await written(store, create('b', '2'));
   });
 
-  it('says which server it cannot reach, and never the password', async () => {
+  it('names the server that it cannot reach, and never the password', async () => {
     // Nobody listens there, or is given it.
     const port = 1;
     const error = await failureToOpen({ ...database, host: '127.0.0.1', port, password });
@@ -109,7 +109,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(JSON.stringify([error, (error as Error).stack, (error as Error).cause])).not.to.include(password);
   });
 
-  it('says who is not let in and which database is missing, and never the password', async () => {
+  it('names the refused user and the missing database, and never the password', async () => {
     const denied = await failureToOpen({ ...database, user: 'nobody', password });
     expect(denied).to.include({ code: 'refused' });
     expect(String(denied)).to.include("'nobody'@").and.not.to.include(password);
@@ -138,12 +138,12 @@ describeWithMysql('MySQL store, opening', () => {
     expect(await failureToOpen(database)).to.include({ code: 'newer' });
   });
 
-  it('refuses a database of something else', async () => {
+  it('refuses a database of another program', async () => {
     await administer(`CREATE TABLE ${database.database}.songs (title TEXT)`);
     expect(await failureToOpen(database)).to.include({ code: 'corrupt' });
   });
 
-  it('makes good a first start that ended in the middle', async () => {
+  it('completes a first start that ended in the middle', async () => {
     await administer(
       `USE ${database.database}`,
       'CREATE TABLE meta (name VARBINARY(64) NOT NULL PRIMARY KEY, value VARBINARY(255) NOT NULL) ENGINE = InnoDB',
@@ -154,7 +154,7 @@ describeWithMysql('MySQL store, opening', () => {
     await written(store, create('a', '1', [[1, 'v']]));
   });
 
-  it('has an epoch when its first start was cut off as that was to be written', async () => {
+  it('has an epoch even if its first start was cut off just before writing it', async () => {
     const proxy = await FaultProxy.start(database);
     proxy.breakAt(Buffer.from('epoch').toString('hex'), 'cut');
     expect(await failureToOpen({ ...database, port: proxy.port })).to.include({ code: 'io' });
@@ -181,7 +181,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(await scanned(store)).to.deep.equal([]);
   });
 
-  it('warns when the server may lose acknowledged writes, and not when it does not', async () => {
+  it('warns when the server may lose acknowledged writes, and only then', async () => {
     const { logger, warnings } = warningsOf();
     store = storeOn(database, { logger });
     await store.open();

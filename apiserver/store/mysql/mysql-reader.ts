@@ -15,10 +15,10 @@ import { type Page, pageLimits, type PageLimits, pageOf } from '../server/pages.
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
-/** Claims that are read at once: about a millisecond. */
+/** Claims read at once: about a millisecond. */
 const claimsAtOnce = 2_000;
 
-/** A session that only reads holds nothing up: as long as servers allow by default. */
+/** The idle timeout of a session that only reads and blocks nothing: the servers' default. */
 const idleTimeoutS = 28_800;
 
 export interface MysqlReaderOptions {
@@ -28,7 +28,7 @@ export interface MysqlReaderOptions {
   readonly history: KnownHistory;
 }
 
-/** The reading side, on a session of its own: a scan holds up no commit. */
+/** The reading side, on a session of its own: a scan blocks no commit. */
 export class MysqlReader {
   readonly #name: string;
   readonly #history: KnownHistory;
@@ -65,7 +65,7 @@ export class MysqlReader {
     checkSchemaVersion({ migrations: sql.migrations, version: Number(version ?? 0), name: this.#name });
   }
 
-  /** Kinds that have objects, in the order of their keys: a key belongs to one kind. */
+  /** The kinds that have objects, in the order of their keys: a key belongs to one kind. */
   async kinds(): Promise<number[]> {
     const [rows = []] = await this.#read(sql.listKinds);
     const kinds = rows.map(([kind, key]) => ({ kind: Number(kind), key: key as Uint8Array }));
@@ -90,10 +90,10 @@ export class MysqlReader {
     return pageOf(rows, bytesOf(found), pageLimits);
   }
 
-  /** A complete prefix. Rejects with CompactedError. */
+  /** Returns a complete prefix. Rejects with CompactedError. */
   async changes(after: number, limits: PageLimits): Promise<Page<Change>> {
     const known = this.#history.last;
-    // The bound is read after the changes: whatever was compacted before they were read shows in it.
+    // The bound is read after the changes: it then shows everything that was compacted before they were read.
     const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];
     const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);
@@ -109,7 +109,7 @@ export class MysqlReader {
     return Number(revision);
   }
 
-  /** Reads can be repeated: a connection that was lost in the meantime shows to nobody. */
+  /** Reads can be repeated: callers do not notice a connection that was lost meanwhile. */
   async #read(...statements: readonly string[]): Promise<readonly (readonly ResultRow[])[]> {
     for (let attempts = 1; ; attempts += 1) {
       const connection = await this.#link.get();
@@ -122,7 +122,7 @@ export class MysqlReader {
   }
 }
 
-/** Rows end with the bytes of the page so far. */
+/** The last column of a row has the bytes of the page so far. */
 function bytesOf(rows: readonly ResultRow[]): number {
   return Number(rows.at(-1)?.at(-1) ?? 0);
 }
@@ -130,7 +130,7 @@ function bytesOf(rows: readonly ResultRow[]): number {
 function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {
   const name = operationNames[Number(op)];
   if (name === undefined) throw new TypeError(`the log has an operation ${String(op)}`);
-  // A delete that brought no last state left the one before.
+  // A delete without a last state left the previous one.
   const bytes = (data ?? previous) as Uint8Array;
   const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };
   if (previous === null || previous === undefined) return change;

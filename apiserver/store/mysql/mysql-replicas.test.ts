@@ -36,7 +36,7 @@ describeWithMysql('MySQL stores that share a database', () => {
   const inDatabase = (...statements: string[]): Promise<unknown> =>
     administer(`USE ${database.database}`, ...statements);
 
-  it('write to it by turns, and each tells what came before', async () => {
+  it('write to it in turn, and each reports the revision before its batch', async () => {
     const [a, b] = pair();
     expect(await a.commit([create('1', ''), create('2', '')])).to.include({ before: 0 });
     expect(await b.commit([create('3', '')])).to.deep.equal({ before: 2, outcomes: [{ revision: 3 }] });
@@ -52,7 +52,7 @@ describeWithMysql('MySQL stores that share a database', () => {
     expect(await scanned(b)).to.deep.equal(await scanned(a));
   });
 
-  it('show no change before the counter does, which shows all that came before', async () => {
+  it('show no change beyond the counter, and everything up to it', async () => {
     const [a, b] = pair();
     const shown = async (): Promise<number[]> => (await b.changes(0, 10)).map(({ revision }) => revision);
     await written(a, create('1', ''), create('2', ''), create('3', ''));
@@ -80,7 +80,7 @@ describeWithMysql('MySQL stores that share a database', () => {
     await written(b, create('late', '', [[1, 'value 0']]));
   });
 
-  it('refuse what a store wants to write that knows the indexes of before', async () => {
+  it('refuse writes of a store that has the previous indexes', async () => {
     const [a, b] = pair();
     const first = await a.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
     const generation = 'generation' in first ? first.generation : Number.NaN;
@@ -103,13 +103,13 @@ describeWithMysql('MySQL stores that share a database', () => {
     expect(set).to.deep.equal([{ generation: 1 }, { generation: 1 }, { generation: 1 }, { generation: 1 }]);
   });
 
-  it('number names alike', async () => {
+  it('give a name the same number', async () => {
     const numbers = await Promise.all(stores.flatMap((store) => [store.numberOf('a'), store.numberOf('b')]));
     expect(numbers.slice(0, 2).sort()).to.deep.equal([1, 2]);
     for (let n = 2; n < numbers.length; n += 1) expect(numbers[n]).to.equal(numbers[n - 2]);
   });
 
-  it('wake listeners for what another one has written', async () => {
+  it('wake listeners for the writes of another store', async () => {
     const [a, b] = pair();
     const woken: number[] = [];
     const stop = a.subscribe((revision) => woken.push(revision));

@@ -12,16 +12,16 @@ const minPacketBytes = 4 * 1024 * 1024;
 export interface SessionOptions {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
-  /** Idle for longer, the server ends the session, its locks and its transaction. Seconds. */
+  /** The server ends a session that is idle for longer, with its locks and its transaction. In seconds. */
   readonly idleTimeoutS: number;
 }
 
 /**
- * `sql_mode`: without it a key that is too long is cut. READ COMMITTED: each statement sees all that was committed before
- * it, so that what is read under the counter's lock is the truth. `innodb_lock_wait_timeout`, in seconds: who waits for
- * the counter holds up a global lock (FLUSH TABLES WITH READ LOCK, SET GLOBAL read_only), behind which the next statement of
- * who has the counter waits, and the server sees no deadlock there. `net_read_timeout`: a client that stops in the middle
- * of a statement has the counter for no longer.
+ * `sql_mode`: without it, a key that is too long is truncated. READ COMMITTED: each statement sees everything committed
+ * before it, so that reads under the counter's lock are current. `innodb_lock_wait_timeout`, in seconds: a session that
+ * waits for the counter blocks a global lock (FLUSH TABLES WITH READ LOCK, SET GLOBAL read_only), behind which the
+ * counter's holder waits with its next statement, and the server does not detect this deadlock. `net_read_timeout`: a
+ * client that stops in the middle of a statement holds the counter no longer than this.
  */
 function settings(idleTimeoutS: number): readonly string[] {
   return [
@@ -32,7 +32,7 @@ function settings(idleTimeoutS: number): readonly string[] {
   ];
 }
 
-/** A connection with its settings. Rejects with StoreError, `io` while nobody answers. */
+/** A connection with its settings. Rejects with StoreError: `io` while the server does not respond. */
 export async function openSession({ database, clock, idleTimeoutS }: SessionOptions): Promise<MysqlConnection> {
   let connection: MysqlConnection | undefined;
   try {
@@ -45,14 +45,16 @@ export async function openSession({ database, clock, idleTimeoutS }: SessionOpti
   }
 }
 
-/** What of the server's configuration decides whether it can be used, and how safe it is. */
+/** The parts of the server's configuration that decide whether it is usable, and how safe. */
 export interface ServerFacts {
   readonly version: string;
   readonly maxPacketBytes: number;
   /** 1: every commit is synced to disk. */
   readonly flushLogAtCommit: number;
   readonly hasBinaryLog: boolean;
-  /** 1: the binary log is, too. Recovery undoes a transaction that the binary log has lost. */
+  /**
+   * 1: every commit is synced to the binary log as well. Recovery undoes a transaction that the binary log has lost.
+   */
   readonly syncBinaryLog: number;
 }
 
@@ -70,7 +72,7 @@ export async function readFacts(connection: MysqlConnection): Promise<ServerFact
   };
 }
 
-/** Throws StoreError `refused` for a server that cannot do what is needed. */
+/** Throws StoreError `refused` for an unsuitable server. */
 export function checkServer({ version, maxPacketBytes }: ServerFacts, name: string): void {
   if (!isSupported(version)) {
     throw new StoreError('refused', `${name} is ${version}: MySQL 8.0 or MariaDB 10.6 is the oldest that works`);
@@ -83,7 +85,7 @@ export function checkServer({ version, maxPacketBytes }: ServerFacts, name: stri
   }
 }
 
-/** Why a power cut could take acknowledged writes with it; undefined when it cannot. */
+/** The reason why a power cut could lose acknowledged writes; undefined when it cannot. */
 export function durabilityGap(facts: ServerFacts): string | undefined {
   const { flushLogAtCommit, hasBinaryLog, syncBinaryLog } = facts;
   if (flushLogAtCommit !== 1) return `innodb_flush_log_at_trx_commit is ${flushLogAtCommit}, not 1`;
@@ -93,7 +95,7 @@ export function durabilityGap(facts: ServerFacts): string | undefined {
 
 function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
-  // MariaDB names itself, since its numbers went on from MySQL's 5.5 with 10.0.
+  // MariaDB names itself, since its numbers continued MySQL's 5.5 with 10.0.
   const [oldestMajor, oldestMinor] = version.includes('MariaDB') ? [10, 6] : [8, 0];
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }

@@ -3,19 +3,19 @@ import { packRows } from './statement-packing.ts';
 import type { PageLimits } from '../server/pages.ts';
 
 /**
- * Statements of MySQL 8 and MariaDB 10.6. All values in their text are integers and hexadecimal literals, so that there
- * is nothing to escape, whatever the server's `sql_mode` and character set. Objects' bytes are sent as they are, as
- * parameters of {@link insertLog}: in hexadecimal, their parsing took three times as long as their writing.
+ * Statements for MySQL 8 and MariaDB 10.6. All values in their text are integers and hexadecimal literals, so nothing
+ * has to be escaped, whatever the server's `sql_mode` and character set. Objects' bytes are sent as parameters of
+ * {@link insertLog}: as hexadecimal, parsing them took three times as long as writing them.
  */
 
 /**
- * One entry a schema version, applied in order; `meta` holds how many were. An entry never changes once released, and can
- * be repeated: every DDL statement commits, so that a crash leaves half of an entry behind.
+ * One entry per schema version, applied in order; `meta` holds the number of applied entries. An entry never changes
+ * once released, and can be repeated: every DDL statement commits, so that a crash leaves half of an entry behind.
  *
- * `kv` is clustered by kind and key, the order of a scan (a key belongs to one kind). `size` is the row's bytes, which a
- * page counts without reading them. A delete's `log.data` is null where it equals `previous`. `uniq.value` is `=` and the
- * value, or `#` and its hash. `log.batch` is the batch's id, by which an unknown outcome is looked up. `kind_indexes.indexes`
- * are the numbers of a kind's unique indexes, with commas between them.
+ * `kv` is clustered by kind and key, the order of a scan (a key belongs to one kind). `size` is the row's bytes, which
+ * a page counts without reading them. A delete's `log.data` is null when it equals `previous`. `uniq.value` is `=` and
+ * the value, or `#` and its hash. `log.batch` is the batch's id, by which an unknown outcome is looked up.
+ * `kind_indexes.indexes` has the numbers of a kind's unique indexes, separated by commas.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS kv (
@@ -59,7 +59,7 @@ export const migrations: readonly string[] = [
    ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
 ];
 
-/** Before the first migration: `meta` is what tells the schema version. */
+/** Runs before the first migration: `meta` holds the schema version. */
 export const createMeta: string = `CREATE TABLE IF NOT EXISTS meta
   (name VARBINARY(64) NOT NULL PRIMARY KEY, value VARBINARY(255) NOT NULL) ENGINE = InnoDB`;
 export const listTables = `SELECT LOWER(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()`;
@@ -74,14 +74,14 @@ export const lockCounter: string = `${getCounter} FOR UPDATE`;
 export const setCounter = (revision: number): string => `UPDATE counter SET revision = ${int(revision)} WHERE id = 1`;
 
 /**
- * The schema version that the database has, or is being upgraded to. MySQL commits each step of a migration, and no older
- * program may write between two steps.
+ * The schema version that the database has, or is being upgraded to. MySQL commits each step of a migration, and no
+ * older program may write between two steps.
  */
 export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
 
 /**
- * Returns the counter, the epoch, compactRevision, in hexadecimal the batch that wrote a revision, and the schema version, all
- * of one moment. Not part of {@link lockCounter}, which may read those before it has the lock.
+ * Returns the counter, the epoch, compactRevision, in hexadecimal the batch that wrote a revision, and the schema
+ * version, all of one moment. Not part of {@link lockCounter}, which may read them before it has the lock.
  */
 export const lookAt = (revision: number): string =>
   `SELECT revision, (${getMeta('epoch')}), (${getMeta('compactRevision')}), (${getBatch(revision)}), (${getSchema}) FROM counter WHERE id = 1`;
@@ -89,7 +89,7 @@ export const lookAt = (revision: number): string =>
 export const getMeta = (name: string): string => `SELECT value FROM meta WHERE name = ${hex(name)}`;
 export const setMeta = (name: string, value: string): string =>
   `INSERT INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)}) ON DUPLICATE KEY UPDATE value = ${hex(value)}`;
-/** Leaves a value that is there. */
+/** Keeps an existing value. */
 export const addMeta = (name: string, value: string): string =>
   `INSERT IGNORE INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)})`;
 
@@ -99,10 +99,13 @@ export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM lo
 export const findGenerations = (kinds: readonly number[]): string[] =>
   kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
 
-/** Above 200 values statistics serve instead of looking, above 999 MariaDB makes the list a table: below is best. */
+/**
+ * Above 200 values the server uses statistics instead of looking them up, above 999 MariaDB turns the list into a
+ * table: shorter lists are best.
+ */
 const maxListed = 150;
 
-/** Answers `object_key, revision`. */
+/** Returns `object_key, revision`. */
 export function findRows({ keys }: BatchNeeds): string[] {
   return [...keys].flatMap(([kind, ofKind]) =>
     listsOf(ofKind).map(
@@ -111,7 +114,7 @@ export function findRows({ keys }: BatchNeeds): string[] {
   );
 }
 
-/** Answers `kind, idx, value, object_key`. */
+/** Returns `kind, idx, value, object_key`. */
 export function findClaims(claims: readonly ClaimRow[]): string[] {
   return byIndex(claims).map((where) => `SELECT kind, idx, value, object_key FROM uniq WHERE ${where}`);
 }
@@ -121,7 +124,10 @@ export const insertLog = (rows: number): string =>
 
 const joinedLog = 'log STRAIGHT_JOIN kv ON kv.kind = log.kind AND kv.object_key = log.object_key';
 
-/** The objects follow from the log's new rows: their bytes are sent once, and those before never leave the server. */
+/**
+ * Updates the objects from the log's new rows: their bytes are sent once, and the previous bytes never leave the
+ * server.
+ */
 export function applyLog(writes: readonly PlannedWrite[]): string[] {
   const [first, last] = [writes[0], writes.at(-1)];
   if (!first || !last) return [];
@@ -134,7 +140,7 @@ export function applyLog(writes: readonly PlannedWrite[]): string[] {
              log.size = log.size + kv.size WHERE ${isNew} AND log.op <> 0`,
         ]
       : []),
-    // Not an UPDATE with a join for those that are there: it copies their bytes to a temporary table first.
+    // Not an UPDATE with a join for existing rows: it copies their bytes to a temporary table first.
     ...(has('create') || has('update')
       ? [
           `INSERT INTO kv (kind, object_key, revision, size, data)
@@ -147,7 +153,7 @@ export function applyLog(writes: readonly PlannedWrite[]): string[] {
   ];
 }
 
-/** Taken after dropped: a claim that goes to another holder is in both. */
+/** Claims are taken after they are dropped: a claim for another holder is in both. */
 export function changeClaims({ dropped, taken }: Pick<BatchPlan, 'dropped' | 'taken'>): string[] {
   const deletes = byIndex(dropped).map((where) => `DELETE FROM uniq WHERE ${where}`);
   const inserts = packRows(taken, { maxRows: 200, maxBytes: Infinity, sizeOf: () => 0 }).map((rows) => {
@@ -160,13 +166,16 @@ export function changeClaims({ dropped, taken }: Pick<BatchPlan, 'dropped' | 'ta
 export const claimsOfKind = (kind: number): string =>
   `SELECT idx, value, object_key FROM uniq WHERE kind = ${int(kind)}`;
 
-/** One snapshot for all of it, `revision, generation, indexes, idx, value, object_key`: always a row, if one without a claim. */
+/**
+ * One snapshot for all of it, `revision, generation, indexes, idx, value, object_key`: always a row, without claims one
+ * of nulls.
+ */
 export const listKindClaims = (
   kind: number,
 ): string => `SELECT c.revision, i.generation, i.indexes, u.idx, u.value, u.object_key
   FROM counter c LEFT JOIN kind_indexes i ON i.kind = ${int(kind)} LEFT JOIN uniq u ON u.kind = ${int(kind)} WHERE c.id = 1`;
 
-/** Answers `generation, indexes`. */
+/** Returns `generation, indexes`. */
 export const getIndexes = (kind: number): string =>
   `SELECT generation, indexes FROM kind_indexes WHERE kind = ${int(kind)}`;
 export function setIndexes(kind: number, generation: number, indexes: string): string {
@@ -184,10 +193,10 @@ export const listNames = (prefix: string): string =>
 export const addNumber = (name: string): string =>
   `INSERT INTO number (id, name) SELECT COALESCE(MAX(id), 0) + 1, ${hex(name)} FROM number`;
 
-/** A loose index scan: one seek a kind. */
+/** A loose index scan: one seek per kind. */
 export const listKinds = 'SELECT kind, MIN(object_key) FROM kv GROUP BY kind';
 
-/** Answers `object_key, revision, data` and the bytes of the page so far. */
+/** Returns `object_key, revision, data` and the bytes of the page so far. */
 export function scanKind(kind: number, after: string, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT kv.object_key, kv.revision, kv.data, sized.running FROM (
       SELECT object_key, size, SUM(size) OVER (ORDER BY object_key ROWS UNBOUNDED PRECEDING) AS running FROM (
@@ -197,13 +206,13 @@ export function scanKind(kind: number, after: string, { maxRows, maxBytes }: Pag
     WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY kv.object_key`;
 }
 
-/** Goes before {@link listChanges}. */
+/** Runs before {@link listChanges}. */
 export const noteCounter: string = `${getCounter} INTO @counted`;
 
 /**
- * Answers a change's columns, its batch's id, and the bytes of the page so far. None beyond the counter that was noted: MariaDB
- * gathers what is under way without a lock, so that a statement may see a commit and not the one before it. What a
- * statement before has seen, and all that came before that, it does see.
+ * Returns a change's columns, its batch's id, and the bytes of the page so far. Changes beyond the noted counter are
+ * left out: MariaDB reads running commits without a lock, so that a statement may see a commit and not the one before
+ * it. It does see everything that an earlier statement has seen, and all that came before.
  */
 export function listChanges(after: number, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, HEX(batch), sized.running FROM (
@@ -221,7 +230,7 @@ export const deleteChanges = (upTo: number): readonly string[] => [
   'SELECT ROW_COUNT()',
 ];
 
-/** An integer literal; also the check that nothing else gets into a statement's text. */
+/** An integer literal; it also checks that nothing else gets into a statement's text. */
 export function int(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an unsigned integer: ${value}`);
   return String(value);

@@ -19,7 +19,7 @@ import type {
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** MySQL notifies nobody of commits: stores look for them. */
+/** MySQL sends no notifications of commits: stores poll. */
 const intervals: LookIntervals = { minMs: 10, maxMs: 50, failedMs: 500 };
 
 export interface MysqlStoreOptions {
@@ -28,20 +28,20 @@ export interface MysqlStoreOptions {
   readonly logger: Logger;
   readonly uuid: () => string;
   /**
-   * The database for this store alone: `open` rejects with StoreError `locked` while another has it, and so does theirs while
-   * this one has it. Default false: up to 64 stores, of any processes, share it.
+   * True: this store has the database to itself: `open` rejects with StoreError `locked` while another store has it
+   * open, and the other way round. Default false: up to 64 stores, of any processes, share it.
    */
   readonly exclusive?: boolean;
 }
 
-/** A store on MySQL 8.0 or MariaDB 10.6 and newer; nothing is connected to before `open`. */
+/** A store on MySQL 8.0 or MariaDB 10.6 and newer; connects in `open`. */
 export function createMysqlStore(options: MysqlStoreOptions): Store {
   return new MysqlStore(options);
 }
 
 /**
- * Two sessions with the server, one to write and one to read. Other stores, of this or other processes, may write as well.
- * Connections that are lost are made again. Failures are {@link StoreError}s.
+ * Two sessions with the server, one to write and one to read. Other stores, of this or other processes, may write as
+ * well. Lost connections are opened again. Failures are {@link StoreError}s.
  */
 class MysqlStore implements Store {
   readonly isShared = true;
@@ -50,7 +50,7 @@ class MysqlStore implements Store {
   readonly #reader: MysqlReader;
   readonly #committer: MysqlCommitter;
   #subscription: ChangeSubscription | undefined;
-  /** Reads under way, which `close` lets finish. */
+  /** Running reads, which `close` waits for. */
   readonly #reads = new Set<Promise<unknown>>();
   #isOpened = false;
   #closing: Promise<void> | undefined;
@@ -104,7 +104,7 @@ class MysqlStore implements Store {
     return this.#read((reader) => reader.checkSchema());
   }
 
-  /** The listener must not throw. While there is one, the database is asked every 10 to 50 ms. */
+  /** The listener must not throw. While there is one, the database is polled every 10 to 50 ms. */
   subscribe(wake: (revision: number) => void): () => void {
     return this.#opened().subscribe(wake);
   }
@@ -139,7 +139,7 @@ class MysqlStore implements Store {
     return opened;
   }
 
-  /** Finishes what was asked before, gives the locks back and ends the sessions. May be called again. */
+  /** Finishes pending requests, releases the locks and ends the sessions. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

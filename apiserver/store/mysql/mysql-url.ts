@@ -1,19 +1,19 @@
-/** A database on a MySQL or MariaDB server, and how to get there. */
+/** A database on a MySQL or MariaDB server, with its address and credentials. */
 export interface MysqlDatabase {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** MySQL's own `--ssl-mode`: in the clear; encrypted; encrypted, and the server's certificate is for its host. */
+  /** MySQL's own `--ssl-mode`: unencrypted; encrypted; encrypted with a certificate for the server's host. */
   readonly sslMode: 'DISABLED' | 'REQUIRED' | 'VERIFY_IDENTITY';
 }
 
 const form = 'mysql://<user>[:<password>]@<host>[:3306]/<database>[?ssl-mode=DISABLED|REQUIRED|VERIFY_IDENTITY]';
 
 /**
- * Reads `mysql://…` and `mariadb://…`. User, password and database are percent-decoded; `ssl-mode` is DISABLED unless
- * said. Throws a RangeError, which repeats nothing of the URL, on anything else.
+ * Parses `mysql://…` and `mariadb://…`. User, password and database are percent-decoded; `ssl-mode` defaults to
+ * DISABLED. Throws a RangeError for any other URL; the message repeats nothing of it.
  */
 export function parseMysqlUrl(url: string): MysqlDatabase {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -21,7 +21,7 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   const { hostname, port, username, password, pathname, searchParams, hash } = parsed;
   if (hostname === '' || username === '') throw refused('host and user are needed');
   const database = decoded(pathname.slice(1));
-  // The server's own limit, in characters. A slash or a NUL is in no name that `CREATE DATABASE` takes.
+  // The server's own limit, in characters. No name that `CREATE DATABASE` accepts has a slash or a NUL.
   if (database === '' || database.length > 64 || /[/\0]/.test(database)) throw refused('not the name of a database');
   if (hash !== '') throw refused('percent-encode # in a user, password or name');
   return {

@@ -20,14 +20,14 @@ export interface MysqlWriterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** Whether no other store may have the database open. */
+  /** True: no other store may have the database open. */
   readonly exclusive: boolean;
 }
 
 /**
- * The server ends a session that is silent for so long, with its locks and its transaction: shorter than the counter is
- * waited for, so that a process that hangs or is cut off in a commit fails nobody else's. Well below it, the session says
- * that it lives, and notices that it does not.
+ * The server ends a session that is silent for this long, with its locks and its transaction. That is shorter than the
+ * wait for the counter, so that a process that hangs or is cut off in a commit causes no failures elsewhere. Heartbeats
+ * at a much shorter interval keep the session alive, and notice when it is lost.
  */
 const idleTimeoutS = 8;
 const heartbeatMs = 2_500;
@@ -35,23 +35,26 @@ const heartbeatMs = 2_500;
 /** Attempts at one transaction when the connection is lost or the server breaks a deadlock. */
 const maxAttempts = 4;
 
-/** How long a transaction waits for the counter, by one lock wait after the other: longer than a session may be silent. */
+/** The time that a transaction waits for the counter, over several lock waits: longer than a session may be silent. */
 const lockPatienceMs = 12_000;
 
-/** How long the outcome of a commit is asked for before it is said to be unknown, and the pause between two questions. */
+/**
+ * The time for which the outcome of a commit is looked up before it counts as unknown, and the pause between two
+ * attempts.
+ */
 const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
-/** What ends a transaction that writes a batch. */
+/** The end of a transaction that writes a batch. */
 export interface BatchEnd {
   readonly statements: readonly string[];
-  /** What the counter is to be: the revision of the batch's last operation. */
+  /** The new value of the counter: the revision of the batch's last operation. */
   readonly revision: number;
-  /** Id of the batch. */
+  /** The id of the batch. */
   readonly batch: string;
 }
 
-/** The session that writes: one transaction after the other, under the counter's lock. */
+/** The writing session: one transaction after the other, under the counter's lock. */
 export class MysqlWriter {
   readonly #options: MysqlWriterOptions;
   readonly history: KnownHistory;
@@ -71,7 +74,7 @@ export class MysqlWriter {
     this.#link = new ConnectionLink(
       { connect: () => this.#connect(), clock },
       {
-        // What a store cannot be opened with is said at once.
+        // An error at the first connection is reported at once.
         mayPass: (_, wasConnected) => wasConnected,
         onDown: (err) => logger.warn({ err, database: this.#name }, 'the database cannot be written; trying again'),
         onUp: () => logger.info({ database: this.#name }, 'connected to the database again'),
@@ -90,8 +93,8 @@ export class MysqlWriter {
   }
 
   /**
-   * A transaction that can be repeated: it is, when the connection is lost, even at its end. `body` has the counter's lock,
-   * and what was found with it.
+   * A transaction that can be repeated; it is repeated when the connection is lost, even at the commit. `body` runs
+   * with the counter's lock and receives the history that was read under it.
    */
   transaction<Result>(body: (connection: MysqlConnection, found: FoundHistory) => Promise<Result>): Promise<Result> {
     return this.exclusively(async (connection) => {
@@ -103,8 +106,8 @@ export class MysqlWriter {
   }
 
   /**
-   * Runs an attempt when all before it are done, and again while it fails of what passes by itself. Whatever is left of its
-   * transaction is undone in between. Rejects with StoreError.
+   * Runs an attempt after all earlier ones, and repeats it while it fails with transient errors. Leftovers of its
+   * transaction are rolled back in between. Rejects with StoreError.
    */
   exclusively<Result>(attempt: (connection: MysqlConnection) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is not open'));
@@ -124,7 +127,7 @@ export class MysqlWriter {
     });
   }
 
-  /** Begins a transaction with the counter's lock, and answers what was read under it. */
+  /** Starts a transaction with the counter's lock, and returns what was read under it. */
   async begin(
     connection: MysqlConnection,
     reads: readonly string[] = [],
@@ -143,9 +146,10 @@ export class MysqlWriter {
   }
 
   /**
-   * Commits a batch, whose log has been written, and tells whether it did. The answer to COMMIT may be lost: then the batch
-   * is looked for, under the counter's lock, which the lost session had until its transaction was committed or undone.
-   * Rejects with StoreError `unknown` when nobody can be asked in time, or its part of the log is compacted by then.
+   * Commits a batch whose log is written; resolves when it is committed. The response to COMMIT may be lost: then the
+   * batch is looked up under the counter's lock, which the lost session held until its transaction was committed or
+   * rolled back. Rejects with StoreError `unknown` when the server cannot be asked in time, or its part of the log is
+   * compacted by then.
    */
   async finish(connection: MysqlConnection, end: BatchEnd): Promise<void> {
     const { statements, revision, batch } = end;
@@ -158,13 +162,13 @@ export class MysqlWriter {
     this.history.learn(revision, batch);
   }
 
-  /** Finishes what was asked before, and gives the locks back. */
+  /** Finishes pending transactions, and releases the locks. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#options.clock.clearTimeout(this.#heartbeat);
     await this.#queue.drained();
     const connection = this.#link.current;
-    // A session that is lost has no locks to give back.
+    // A lost session has no locks to release.
     if (connection) await unlockDatabase(connection).catch(() => undefined);
     await this.#link.close();
   }
@@ -228,19 +232,19 @@ export class MysqlWriter {
   }
 
   async #beat(): Promise<void> {
-    // A failure has been logged by the link, and the next write meets it as well.
+    // The link has logged the failure, and the next write gets it as well.
     await this.exclusively((connection) => connection.query('DO 0')).catch(() => undefined);
     if (!this.#isClosed) this.#beatLater();
   }
 }
 
-/** The database has answered; it will not answer otherwise. */
+/** The database has responded; repeating the question gives the same answer. */
 function isFinal(error: unknown): boolean {
   const code = storeErrorCodeOf(error);
   return code === 'unknown' || code === 'diverged';
 }
 
-/** A session whose transaction cannot be ended is ended itself. */
+/** A session whose transaction cannot be rolled back is closed. */
 async function undo(connection: MysqlConnection): Promise<void> {
   if (connection.isLost) return;
   await connection.query(sql.rollback).catch(() => connection.destroy());

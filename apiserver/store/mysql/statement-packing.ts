@@ -1,4 +1,4 @@
-/** Cuts rows into groups of at most so many rows and so many bytes; a row above the bytes is a group of its own. */
+/** Splits rows into groups of limited length and bytes; a row above the limit of bytes is a group of its own. */
 export function packRows<Row>(
   rows: readonly Row[],
   { maxRows, maxBytes, sizeOf }: { maxRows: number; maxBytes: number; sizeOf: (row: Row) => number },

@@ -4,15 +4,15 @@ import { type MysqlDatabase, parseMysqlUrl } from '../mysql/mysql-url.ts';
 import { parsePostgresUrl } from '../postgres/postgres-url.ts';
 import type { Store } from '../store.ts';
 
-/** What a database URL names. Paths of a file are as given: relative ones are the process's to resolve. */
+/** The parts of a database URL. Paths of files are unchanged: the process resolves relative ones. */
 export type DatabaseLocation =
   | { readonly engine: 'sqlite'; readonly path: string }
   | { readonly engine: 'memory' }
   | { readonly engine: 'mysql'; readonly database: MysqlDatabase }
-  /** The URL as it came: it may hold a password. */
+  /** The unchanged URL: it may contain a password. */
   | { readonly engine: 'postgres'; readonly url: string };
 
-/** What a store needs of the world, besides its database. */
+/** The dependencies of a store besides its database. */
 export interface StoreEnvironment {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,8 +21,8 @@ export interface StoreEnvironment {
 
 interface OpenStoreOptions {
   /**
-   * Default false. True: while the store is open no other process has the database, and it does not open (`locked`) while
-   * one has. Of SQLite that is so in any case.
+   * Default false. True: while the store is open, no other process can open the database, and `open` rejects with
+   * `locked` while another process has it. SQLite always works like this.
    */
   readonly exclusive?: boolean;
 }
@@ -31,16 +31,16 @@ const forms =
   'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>[,<host>…]/<database>, mysql://<user>@<host>/<database> or memory:';
 
 /**
- * Reads `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
- * `mariadb://…`, and `memory:`. Throws a RangeError on anything else; the
- * message never repeats a URL that may hold a password.
+ * Parses `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
+ * `mariadb://…`, and `memory:`. Throws a RangeError for anything else; the message never repeats a URL that may contain
+ * a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url === 'memory:') return { engine: 'memory' };
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme === undefined) throw new RangeError(`not a database URL: expected ${forms}`);
   if (scheme === 'postgres' || scheme === 'postgresql') {
-    // Refused here rather than at the first connection.
+    // Invalid URLs are refused here instead of at the first connection.
     parsePostgresUrl(url);
     return { engine: 'postgres', url };
   }
@@ -49,7 +49,7 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   return { engine: 'sqlite', path: filePath(url.slice('sqlite:'.length)) };
 }
 
-/** The store that a URL names, not yet open. Its driver is loaded only now. */
+/** The store for a URL, not yet open. Its driver is loaded only now. */
 export async function openStore(
   url: string,
   { clock, logger, uuid }: StoreEnvironment,

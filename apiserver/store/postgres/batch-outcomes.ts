@@ -1,7 +1,7 @@
 import type { WrittenKeys } from './postgres-history.ts';
 import type { Committed, Operation, Outcome } from '../store.ts';
 
-/** What is known of a batch's operations while it is sent, in several transactions if connections are lost. */
+/** The known outcomes of a batch's operations while it is sent, in several transactions if connections are lost. */
 export class BatchOutcomes {
   readonly #batch: readonly Operation[];
   readonly #outcomes = new Map<Operation, Outcome>();
@@ -11,7 +11,7 @@ export class BatchOutcomes {
     this.#batch = batch;
   }
 
-  /** Operations of which it is known that they are not written, or not sent. */
+  /** Operations that are known to be not written, or are not sent. */
   get rest(): readonly Operation[] {
     return this.#batch.filter((operation) => !this.#outcomes.has(operation));
   }
@@ -35,9 +35,9 @@ export class BatchOutcomes {
     }
   }
 
-  /** What a look has found: all that a transaction has written. A batch has one operation a key. */
+  /** Records the result of a look-up: all writes of a transaction. A batch has one operation per key. */
   found(written: WrittenKeys): void {
-    // The first revision of a transaction is the next one after the counter's.
+    // The first revision of a transaction follows the counter's value.
     this.#before = Math.min(...written.values()) - 1;
     for (const operation of this.#batch) {
       const revision = written.get(operation.key);

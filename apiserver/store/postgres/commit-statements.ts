@@ -2,17 +2,17 @@ import { conflictCodes, operationCodes } from '../operation-codes.ts';
 import { migrations } from './postgres-schema.ts';
 import { channel, type Statement } from './postgres-statements.ts';
 
-/** What a batch may come with beside its operations, as parts of the statement. */
+/** The optional parts of the statement, for what operations of a batch may have. */
 interface CommitParts {
   readonly generations?: typeof generations;
   readonly claims?: typeof claims;
   readonly required?: ReturnType<typeof requiredFrom>;
 }
 
-/** Whether an operation's generation is that of its kind. The array is made once, of the few that a batch names. */
+/** True when an operation's generation is its kind's. The array is built once, from the few that a batch names. */
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
-/** $9 is each operation's number among the requirements, $10 and $11 are those. */
+/** $9 has each operation's number among the requirements, $10 and $11 the requirements. */
 const generations = {
   values: ', $9::integer[]',
   column: ', requirement',
@@ -24,7 +24,7 @@ const generations = {
   conflict: `WHEN ${isOfGeneration} IS FALSE THEN ${conflictCodes.generation}`,
 };
 
-/** Whether the operation that a claim is of is written. The array is made once, and looked into by position. */
+/** True when the operation of a claim is written. The array is built once, and accessed by position. */
 const isWritten = '(SELECT written FROM outcome)[c.position]';
 
 /** $12 to $16 are the claims to add, $17 to $21 those to remove. A holder's own claim is no obstacle. */
@@ -53,7 +53,10 @@ const claims = {
     ),`,
 };
 
-/** The first parameter is the number of each operation's set of required claims; the next four are the claims of the sets. */
+/**
+ * The first parameter has the number of each operation's set of required claims; the next four have the claims of the
+ * sets.
+ */
 function requiredFrom(first: number) {
   const [sets, kinds, indexes, values] = [1, 2, 3, 4].map((at) => `$${first + at}`);
   return {
@@ -72,17 +75,19 @@ function requiredFrom(first: number) {
   };
 }
 
-/** A newer program has upgraded the tables. Looked up once, by a statement that begins when the counter is locked. */
+/**
+ * True when a newer program has upgraded the tables. Read once, by a statement that starts when the counter is locked.
+ */
 const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema') > ${migrations.length}`;
 
 /**
- * A batch in one statement, which begins, and so looks, after the counter is locked. Every part of it sees the state
- * before it: conflicts are decided before anything is written, and only operations without one get a revision and are
- * written. Payloads are cut out of their run of bytes where they are stored. What is notified is the revision alone: a
- * hint carries no data.
+ * A batch in one statement. It starts after the counter is locked, so that it reads the current state. All its parts
+ * see the state before it: conflicts are decided before anything is written, and only operations without a conflict get
+ * a revision and are written. Payloads are cut from their run of bytes where they are stored. The notification carries
+ * only the revision: a hint has no data.
  *
- * Joins are nested loops, by index (see the session's settings): nothing here joins two parts by position, which would be
- * quadratic, but for claims that are lost.
+ * Joins are nested loops by index (see the session's settings): except for lost claims, nothing here joins two parts by
+ * position, which would be quadratic.
  */
 function commitText({ generations: g, claims: c, required: r }: CommitParts): string {
   const data = 'CASE WHEN n.length >= 0 THEN substring($7::bytea FROM n.start FOR n.length) END';
@@ -128,13 +133,13 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
     SELECT coalesce(revision, conflict) AS code, holder, claim FROM numbered ORDER BY position`;
 }
 
-/** Operations alone, $1 to $8: nothing is looked up for what they do not have. */
+/** Operations without claims or generations, $1 to $8: nothing else is looked up. */
 export const commit: Statement = { name: 'commit', text: commitText({}) };
 
 /** Operations of which some name a generation, $1 to $11. */
 export const commitOfGenerations: Statement = { name: 'commit_generations', text: commitText({ generations }) };
 
-/** Operations with claims, $1 to $21; who claims names a generation as a rule. */
+/** Operations with claims, $1 to $21; operations with claims usually name a generation. */
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 
 /** Operations without claims of which some require one, $1 to $16: most creations. */

@@ -3,16 +3,16 @@ import { conflictCodes, operationCodes, outcomeOfCode } from '../operation-codes
 import type { Claim, Operation, Outcome, RequiredClaim } from '../store.ts';
 
 /**
- * A batch as columns, a value an operation: a statement takes a few arrays, whatever the size of the batch. All payloads
- * are one run of bytes, since drivers send an array of byte strings as hexadecimal text, at half the speed.
+ * A batch as columns with one value per operation: a statement takes a few arrays, whatever the size of the batch. All
+ * payloads are one run of bytes, since drivers send an array of byte strings as hexadecimal text, at half the speed.
  */
 export interface OperationColumns {
   readonly codes: readonly (number | undefined)[];
   readonly kinds: readonly number[];
   readonly keys: readonly string[];
-  /** -1, which is no revision, where none is expected. */
+  /** -1, which is no revision, when none is expected. */
   readonly expects: readonly number[];
-  /** From 1, as `substring` counts. */
+  /** Counted from 1, like `substring`. */
   readonly starts: readonly number[];
   /** -1: no data. */
   readonly lengths: readonly number[];
@@ -22,7 +22,7 @@ export interface OperationColumns {
   readonly required: RequiredColumns | undefined;
 }
 
-/** Generations as columns: the distinct ones of the kinds, and of each operation its number among them, from 1. */
+/** Generations as columns: the distinct ones of the kinds, and for each operation its number among them, from 1. */
 interface GenerationColumns {
   /** undefined: not checked. */
   readonly requirements: readonly (number | undefined)[];
@@ -31,8 +31,8 @@ interface GenerationColumns {
 }
 
 /**
- * Claims that are required, as columns: those of each distinct set, and of each operation the number of its set. Sets are
- * numbered from 1; `sets` has the number of the set that a claim belongs to.
+ * Required claims as columns: the claims of each distinct set, and for each operation the number of its set. Sets are
+ * numbered from 1; `sets` has the set of each claim.
  */
 interface RequiredColumns {
   /** undefined: requires none. */
@@ -43,17 +43,20 @@ interface RequiredColumns {
   readonly values: readonly string[];
 }
 
-/** Claims as columns: first those to add, then those to remove. `positions`: of their operation in the batch, from 1. */
+/**
+ * Claims as columns: first those to add, then those to remove. `positions` has their operation's position in the batch,
+ * from 1.
+ */
 interface ClaimColumns {
   readonly added: ClaimColumn;
   readonly removed: ClaimColumn;
-  /** The claims to add as they came, in the order of `added`. */
+  /** The claims to add in their original form, in the order of `added`. */
   readonly wanted: readonly Claim[];
 }
 
 interface ClaimColumn {
   readonly positions: number[];
-  /** Kind and key of their operation. */
+  /** Kind and key of the operation. */
   readonly kinds: number[];
   readonly keys: string[];
   readonly indexes: number[];
@@ -126,7 +129,7 @@ function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefin
   };
 }
 
-/** undefined when no operation has any: most change no unique value, and shall not pay for those that do. */
+/** undefined when no operation has any: most operations change no unique value, and must not pay for those that do. */
 function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
   const columns = { added: emptyColumn(), removed: emptyColumn(), wanted: [] as Claim[] };
   for (const [at, operation] of batch.entries()) {
@@ -136,7 +139,7 @@ function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
       push(columns.added, at + 1, operation, claim);
       columns.wanted.push(claim);
     }
-    // What is released and claimed again at once is kept: one statement cannot do both to a row.
+    // A claim that is released and claimed again at once is kept: one statement cannot do both to a row.
     const kept = new Set(add.map(claimId));
     for (const claim of remove) if (!kept.has(claimId(claim))) push(columns.removed, at + 1, operation, claim);
   }
@@ -159,12 +162,12 @@ function claimId([index, value]: Claim): string {
   return `${index} ${value}`;
 }
 
-/** No id begins with another, so that those of a set can stand behind each other. */
+/** No id is the prefix of another, so that the ids of a set can be joined. */
 function requiredId({ kind, claim: [index, value] }: RequiredClaim): string {
   return `${kind} ${index} ${value.length} ${value}`;
 }
 
-/** What a statement says of one operation. */
+/** The result of a statement for one operation. */
 export interface OutcomeRow {
   /** The revision, or one of {@link conflictCodes}. */
   readonly code: number;

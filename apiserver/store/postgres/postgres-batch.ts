@@ -8,8 +8,8 @@ import { StoreError } from '../store-error.ts';
 import type { Committed, Operation } from '../store.ts';
 
 /**
- * What came of sending a transaction. `lost`: the connection failed before the answer to COMMIT, and only the database
- * knows; `refused`: nothing was written.
+ * The result of sending a transaction. `lost`: the connection failed before the response to COMMIT, and only the
+ * database knows the outcome; `refused`: nothing was written.
  */
 export type BatchResult =
   | ({ readonly kind: 'done' } & Committed)
@@ -17,8 +17,8 @@ export type BatchResult =
   | { readonly kind: 'lost'; readonly error: unknown };
 
 /**
- * A batch as one transaction: sent in one go, answered in one. The counter's row is locked by a statement before the one
- * that decides and writes, which thereby sees all that was committed before it (READ COMMITTED).
+ * Sends a batch as one transaction, in one round trip. One statement locks the counter's row; the next one decides and
+ * writes, and so sees everything committed before (READ COMMITTED).
  */
 export async function sendBatch(
   connection: PostgresConnection,
@@ -35,11 +35,11 @@ export async function sendBatch(
   }));
   const all = await Promise.allSettled([answers.begin, answers.lock, answers.write, answers.commit]);
   const errors = all.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : []));
-  // A statement of a transaction that failed fails for that, and says so; the first error is the reason.
+  // After a failed statement, the later ones fail with an error that says so; the first error is the reason.
   const error = errors.find((each) => isServerError(each) && !isAfterFailure(each)) ?? errors.at(0);
   const end = await endOf(connection, answers.commit);
   if (end === 'undone') return { kind: 'refused', error };
-  // Not on the standby: as good as no answer. The look waits for the standby again.
+  // The commit is not on the standby, which counts as no response. The look-up waits for the standby again.
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has it') };
   const [counter] = await answers.lock;
@@ -53,11 +53,11 @@ export async function sendBatch(
 
 async function endOf(connection: PostgresConnection, commit: Promise<string>): Promise<'done' | 'undone' | 'lost'> {
   try {
-    // The server answers the COMMIT of a transaction that failed as a ROLLBACK.
+    // The server responds to the COMMIT of a failed transaction with ROLLBACK.
     return (await commit) === 'COMMIT' ? 'done' : 'undone';
   } catch (error) {
     if (!isServerError(error)) return 'lost';
-    // COMMIT's own error means that it is undone, unless the server went down with it.
+    // An error of COMMIT itself means a rollback, unless the server crashed with it.
     return connection.query(sql.getCounter).then(
       () => 'undone',
       () => 'lost',
@@ -71,7 +71,7 @@ function statementOf({ generations, claims, required }: OperationColumns): sql.S
   return generations ? commits.commitOfGenerations : commits.commit;
 }
 
-/** In the order of the statement's numbers. */
+/** The parameters in the order of the statement's numbers. */
 function parametersOf(columns: OperationColumns, commitId: string): unknown[] {
   const { codes, kinds, keys, expects, starts, lengths, bytes, generations, claims, required } = columns;
   const parameters = [codes, kinds, keys, expects, starts, lengths, bytes, commitId];

@@ -14,7 +14,7 @@ interface ClaimRow {
   readonly key: string;
 }
 
-/** Rows that are read in one step: about a millisecond. */
+/** Rows read in one step: about a millisecond. */
 const rowsPerStep = 2_000;
 
 /** The claims in the rows of `listKindClaims`, which has at least one row; without claims, one of nulls. */
@@ -30,7 +30,7 @@ export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
 
 export type { ClaimRow };
 
-/** In a transaction. All of it is under the counter's lock: no commit of the kind is decided meanwhile. */
+/** Runs in a transaction, under the counter's lock: no commit of the kind is decided meanwhile. */
 export async function setClaims(
   connection: PostgresConnection,
   kind: number,

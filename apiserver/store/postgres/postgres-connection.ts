@@ -7,23 +7,23 @@ import type { Statement } from './postgres-statements.ts';
 import { parsePostgresUrl, type SessionAttributes } from './postgres-url.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Until a server has answered and let us in. */
+/** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** The same where there are others to try: users wait for 5 s, which leaves time for the one after a silent one. */
+/** The same with several hosts: users wait for 5 s, which leaves time for the host after a silent one. */
 const hostTimeoutMs = 2_000;
 
-/** Longer than the server works on a statement: who is silent beyond it is gone. */
+/** Longer than the server works on a statement: a server that is silent for longer is gone. */
 const answerTimeoutMs = 40_000;
 
-/** A server that is silent so long does not answer a goodbye. */
+/** The time that a server has to close the connection. */
 const goodbyeTimeoutMs = 10_000;
 
 /**
  * `lock_timeout`, `idle_in_transaction_session_timeout`: a stalled session must not hold the counter, which stops every
- * writer. An asynchronous commit could lose what was acknowledged. The keepalives tell the server of a lost client, whose
- * locks it would keep. All reads and writes are by key, a few rows at a time: plans are made once, and for indexes, since
- * a plan made for an empty table reads all of it later.
+ * writer. An asynchronous commit could lose acknowledged writes. The keepalives tell the server of a lost client, whose
+ * locks it would keep. All reads and writes are by key, a few rows at a time: plans are made once, and for indexes,
+ * since a plan made for an empty table later reads all of it.
  */
 const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
   SET idle_in_transaction_session_timeout = '10s';
@@ -37,7 +37,7 @@ const findAttributes = `SELECT pg_is_in_recovery() AS standby, current_setting('
 /** SQLSTATE. */
 const unspecificWarning = '01000';
 
-/** Revisions are well below 2^53. Bytes stay the hexadecimal text they came as, until a page of them is packed. */
+/** Revisions are well below 2^53. Bytes stay in their hexadecimal form until a page of them is packed. */
 const numeric = new Set([20, 21, 23]);
 const boolean = 16;
 const types = {
@@ -47,7 +47,7 @@ const types = {
   },
 };
 
-/** A session with the server. Statements are sent at once, and answered in their order. */
+/** A session with the server. Statements are sent at once; responses come in their order. */
 export class PostgresConnection {
   readonly #client: Client;
   readonly #socket: Socket;
@@ -58,7 +58,7 @@ export class PostgresConnection {
     this.#client = client;
     this.#socket = socket;
     const lost = (): void => void (this.#isLost = true);
-    // Whatever was asked rejects as well: nobody has to hear it from here.
+    // Pending requests reject as well, so nothing is to be done here.
     client.on('error', lost);
     client.on('end', lost);
     client.on('notice', ({ code }) => {
@@ -67,9 +67,9 @@ export class PostgresConnection {
   }
 
   /**
-   * A session with the first server of the URL that lets us in and has the session attributes asked for. Rejects with a
-   * RangeError for a URL that cannot be read, and with a StoreError that tells of each server why not: `io` while one of
-   * them does not answer.
+   * A session with the first server of the URL that accepts the login and has the requested session attributes. Rejects
+   * with a RangeError for an invalid URL, and with a StoreError that names the problem of each server: `io` if one of
+   * them does not respond.
    */
   static async open(url: string): Promise<PostgresConnection> {
     const { urls, attributes } = parsePostgresUrl(url);
@@ -103,7 +103,7 @@ export class PostgresConnection {
     const connection = new PostgresConnection(client, socket);
     try {
       await client.connect();
-      // A pooler lets us in while it has no server.
+      // A pooler accepts logins even while it has no server.
       socket.setTimeout(timeoutMs, () => connection.destroy());
       await connection.execute(sessionSettings);
       await connection.#check(attributes);
@@ -115,14 +115,14 @@ export class PostgresConnection {
     }
   }
 
-  /** Nothing can be asked any more, or all of it fails. */
+  /** True when no request can succeed any more. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
   /**
-   * How often the server has warned in general. When it does so at a COMMIT, it has given up waiting for the standby that
-   * is to have the transaction, too: https://www.postgresql.org/docs/current/runtime-config-replication.html
+   * The number of general warnings from the server. One at a COMMIT means that the server has given up waiting for the
+   * standby: https://www.postgresql.org/docs/current/runtime-config-replication.html
    */
   get warnings(): number {
     return this.#warnings;
@@ -141,20 +141,20 @@ export class PostgresConnection {
     this.#client.once('end', listen);
   }
 
-  /** SQL without parameters, possibly several statements; answers the command that was done last. */
+  /** Executes SQL without parameters, possibly several statements; returns the tag of the last command. */
   async execute(text: string): Promise<string> {
     const result = await this.#client.query(text);
     return Array.isArray(result) ? '' : result.command;
   }
 
-  /** The rows as the statement's columns say; the caller knows them. */
+  /** Returns rows with the statement's columns; the caller knows their types. */
   async query<Row extends object>(statement: Statement | string, values: readonly unknown[] = []): Promise<Row[]> {
     const text = typeof statement === 'string' ? { text: statement } : statement;
     const { rows } = await this.#client.query<Row>({ ...text, values: [...values] });
     return rows;
   }
 
-  /** What is sent until the end of `send` leaves together. */
+  /** Everything that `send` sends goes out together. */
   together<Result>(send: () => Result): Result {
     this.#socket.cork();
     try {
@@ -172,21 +172,21 @@ export class PostgresConnection {
       throw new StoreError('readOnly', `${serverOf(this.#client)} takes no writes: its transactions are read-only`);
   }
 
-  /** Waits for what was asked, and says goodbye. */
+  /** Waits for pending requests, then closes the connection. */
   async end(): Promise<void> {
     if (this.#isLost) return;
     this.#socket.setTimeout(goodbyeTimeoutMs, () => this.destroy());
     await this.#client.end();
   }
 
-  /** Ends it at once; what was asked rejects. */
+  /** Closes the connection at once; pending requests reject. */
   destroy(): void {
     this.#isLost = true;
     this.#socket.destroy();
   }
 }
 
-/** One that may pass by itself stands for all. */
+/** Returns a transient failure if there is one, otherwise the first. */
 function failureOf(failures: readonly StoreError[]): StoreError {
   const first = failures.find(({ code }) => code === 'io') ?? failures[0];
   if (!first || failures.length === 1) return first ?? new StoreError('io', 'no server to connect to');

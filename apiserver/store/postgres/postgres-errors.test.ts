@@ -20,23 +20,23 @@ describe('errors of PostgreSQL', () => {
     ['a missing value', '23502', 'refused'],
     ['a wrong password', '28P01', 'refused'],
   ] as const) {
-    it(`tells ${what} as ${code}`, () => {
+    it(`reports ${what} as ${code}`, () => {
       expect(storeErrorFrom(serverError(sqlstate), 'doing')).to.include({ code, message: 'doing: it says' });
     });
   }
 
-  it('knows a statement that failed from a connection that did', () => {
+  it('distinguishes a failed statement from a failed connection', () => {
     const failures = [serverError('57P01'), Object.assign(new Error('reset'), { code: 'ECONNRESET' }), new Error('x')];
     expect([serverError('23502'), ...failures].map(isServerError)).to.deep.equal([true, false, false, false]);
     expect(storeErrorFrom(failures[1], 'doing')).to.include({ code: 'io' });
   });
 
-  it('says what each address of a host failed with', () => {
+  it('names the error of each address of a host', () => {
     const error = new AggregateError([new Error('refused ::1'), new Error('refused 127.0.0.1')], '');
     expect(storeErrorFrom(error, 'doing').message).to.equal('doing: refused ::1; refused 127.0.0.1');
   });
 
-  it('carries nothing of a row into a log', () => {
+  it('omits the failed row, so that it is not logged', () => {
     const error = storeErrorFrom(
       serverError('23502', { detail: 'Failing row contains (secret)', where: 'secret' }),
       '',

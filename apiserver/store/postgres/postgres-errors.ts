@@ -1,17 +1,18 @@
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** What the server says of an error, https://www.postgresql.org/docs/current/protocol-error-fields.html */
+/** The fields of a server's error, https://www.postgresql.org/docs/current/protocol-error-fields.html */
 interface ServerError extends Error {
   /** SQLSTATE. */
   readonly code: string;
-  /** In the server's language, and so of no use but to know that the server sent the error. */
+  /** In the server's language; it only shows that the server sent the error. */
   readonly severity: string;
 }
 
-/** What servers say with their last breath: shut down, crashed, starting, timed out; or the connection failed. */
+/** Errors with which a server ends a connection (shut down, crashed, starting, timed out), or the connection failed. */
 const farewell = /^(08|57P0|25P03)/;
 
-// SQLSTATEs, https://www.postgresql.org/docs/current/errcodes-appendix.html; a longer prefix goes before a shorter one.
+// SQLSTATEs, https://www.postgresql.org/docs/current/errcodes-appendix.html; a longer prefix comes before a shorter
+// one.
 const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['25006', 'readOnly'],
   ['53100', 'full'],
@@ -24,19 +25,22 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['XX', 'corrupt'],
 ];
 
-/** An error of a statement, after which the connection goes on. */
+/** True for an error of a statement, after which the connection continues. */
 export function isServerError(error: unknown): error is ServerError {
   if (!(error instanceof Error)) return false;
   const { code, severity } = error as Partial<ServerError>;
   return typeof code === 'string' && typeof severity === 'string' && !farewell.test(code);
 }
 
-/** The transaction had failed before: the error that says why is an earlier one. */
+/** True when the transaction had already failed: an earlier error is the reason. */
 export function isAfterFailure(error: unknown): boolean {
   return isServerError(error) && error.code === '25P02';
 }
 
-/** The store's error for whatever the driver threw; `doing` begins its message. Nothing of a row or a URL is in it. */
+/**
+ * The store's error for any error of the driver; its message starts with `doing`. It contains nothing of a row or a
+ * URL.
+ */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const failure = error instanceof Error ? error : new Error(String(error));
@@ -45,18 +49,18 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
 
 function codeOf(error: Error): StoreErrorCode {
   const { code, severity } = error as Partial<ServerError>;
-  // Neither sent by the server: the connection failed.
+  // The server sends both, so the connection failed.
   if (typeof severity !== 'string' || typeof code !== 'string') return 'io';
   return codes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'refused';
 }
 
-/** An address with several answers fails with all of their errors, and no message of its own. */
+/** A host with several addresses fails with the errors of all of them, and without a message of its own. */
 function messageOf(error: Error): string {
   if (!(error instanceof AggregateError) || error.message !== '') return error.message;
   return error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each))).join('; ');
 }
 
-/** The server's details quote the row that failed, which is the users' data and has no place in a log. */
+/** The server's details quote the failed row, which is users' data and must not be logged. */
 function withoutRows(error: Error): Error {
   for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field);
   return error;

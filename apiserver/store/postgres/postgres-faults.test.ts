@@ -12,7 +12,7 @@ import { create, key, rejectionOf, revisionOf, scanned, written } from '../store
 import { type StoreErrorCode, storeErrorCodeOf } from '../store-error.ts';
 import type { Store } from '../store.ts';
 
-/** Commits fail, in the end, like this. Before, a lost connection may have to be noticed. */
+/** Expects commits to fail like this in the end; a lost connection may have to be noticed first. */
 async function failsWith(code: StoreErrorCode, store: Store, clock: FakeClock): Promise<unknown> {
   return eventually(async () => {
     const error = await passTime(clock, rejectionOf(store.commit([create('never', '')])));
@@ -38,7 +38,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('goes on by itself after its sessions were ended: writes, reads and hints', async () => {
+  it('recovers by itself after its sessions were ended: writes, reads and hints', async () => {
     const { store, url } = await server.open(await server.createDatabase());
     const woken: number[] = [];
     const stop = store.subscribe((revision) => woken.push(revision));
@@ -60,7 +60,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('hears of commits that others announce, and of those that nobody does', async () => {
+  it('notices commits of others, with and without a notification', async () => {
     const clock = new FakeClock();
     const url = await server.createSchema();
     const store = server.store(url, { clock });
@@ -82,7 +82,7 @@ describe('PostgresStore when connections fail', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('writes nothing while another store has the database alone, and goes on after that', async () => {
+  it('writes nothing while another store has the database alone, and continues after that', async () => {
     const clock = new FakeClock();
     const { store, proxy, directUrl } = await server.openThroughProxy(clock);
     const [a = 0] = await written(store, create('a', '1'));
@@ -103,7 +103,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('keeps the lock that it has alone, across a lost connection', async () => {
+  it('keeps its exclusive lock across a lost connection', async () => {
     const { store: first, proxy, directUrl } = await server.openThroughProxy();
     await first.close();
     const store = server.store(proxy.url, { exclusive: true });
@@ -115,7 +115,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('refuses writes on a server that became read-only, and goes on when it is so no more', async () => {
+  it('refuses writes on a server that became read-only, and continues when it is writable again', async () => {
     const clock = new FakeClock();
     const url = await server.createDatabase();
     const store = server.store(url, { clock });
@@ -162,7 +162,7 @@ describe('PostgresStore when connections fail', () => {
     });
   }
 
-  it('goes on where others have written and compacted, whatever it has missed', async () => {
+  it('continues after others have written and compacted, whatever it has missed', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     await written(store, create('a', '1'));
     proxy.down();

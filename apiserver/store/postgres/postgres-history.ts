@@ -9,12 +9,12 @@ export interface SentCommit {
   readonly after: number;
 }
 
-/** How far a store knows the history of its database. */
+/** What a store knows of its database's history. */
 export interface KnownHistory {
   readonly epoch: string;
-  /** The highest that is known to be committed, by whomever. */
+  /** The highest revision known to be committed, by any store. */
   readonly revision: number;
-  /** The store's own last one, and the transaction that wrote it. */
+  /** The store's own last revision, and the transaction that wrote it. */
   readonly own?: { readonly revision: number; readonly commit: string };
 }
 
@@ -22,15 +22,15 @@ export interface KnownHistory {
 export type WrittenKeys = ReadonlyMap<string, number>;
 
 /**
- * Looks, in a transaction, whether what is known still holds; what others have written since is theirs. Rejects with
- * StoreError `diverged` when history is another one: memory is no longer what was stored.
+ * Checks, in a transaction, that the known history still holds; others may have added to it. Rejects with StoreError
+ * `diverged` when it is another history, so that memory differs from the database.
  */
 export async function findHistory(
   connection: PostgresConnection,
   known: KnownHistory | undefined,
 ): Promise<OpenedStore> {
   await connection.execute(sql.waitLonger);
-  // A standby, which may lag behind, is no server of the past: it refuses this, and is not asked what it has.
+  // This fails on a standby, which may lag behind, so that its old history is not mistaken for a divergence.
   await connection.query(sql.lockCounter);
   const [row] = await connection.query<OpenedStore & { commit: string | null }>(sql.findHistory, [
     known?.own?.revision ?? null,
@@ -58,7 +58,8 @@ function differenceOf(
 }
 
 /**
- * Looks, in a transaction, what another one has written whose answer was lost; its session has ended. Rejects with StoreError `unknown` when that part of history is gone.
+ * Looks up, in a transaction, the writes of a lost transaction whose session has ended. Rejects with StoreError
+ * `unknown` when that part of history is compacted.
  */
 export async function findCommit(connection: PostgresConnection, { id, after }: SentCommit): Promise<WrittenKeys> {
   await connection.execute(sql.waitLonger);
@@ -72,10 +73,10 @@ export async function findCommit(connection: PostgresConnection, { id, after }: 
   return new Map(rows.flatMap(({ key, revision }) => (revision === null ? [] : [[key, revision]])));
 }
 
-/** In a transaction. Rejects with StoreError `refused` where an object is. */
+/** Runs in a transaction. Rejects with StoreError `refused` when the database has objects. */
 export async function startHistory(connection: PostgresConnection, revision: number): Promise<OpenedStore> {
   await connection.query(sql.lockCounter);
-  // Before the changes are deleted: a compaction takes them in this order.
+  // Before the changes are deleted: a compaction takes the locks in this order.
   await connection.query(sql.getCompactRevision);
   const [objects] = await connection.query<{ empty: boolean }>(sql.isEmpty);
   if (objects?.empty !== true) throw new StoreError('refused', `${connection.name} has objects already`);
@@ -86,7 +87,7 @@ export async function startHistory(connection: PostgresConnection, revision: num
   return findHistory(connection, undefined);
 }
 
-/** In a transaction; answers how many changes went. */
+/** Runs in a transaction; returns the number of dropped changes. */
 export async function compact(
   connection: PostgresConnection,
   { upTo, maxRows }: { readonly upTo: number; readonly maxRows: number },

@@ -19,7 +19,7 @@ function errorResponse(fields: string): Buffer {
 /** AuthenticationOk and ReadyForQuery. */
 const letIn = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
 
-/** Two hosts where nobody listens, and none that ever will: the ports are reserved. */
+/** Two hosts where no server listens, and none ever will: the ports are reserved. */
 const [nobody, nobodyElse] = ['127.0.0.1:1', '127.0.0.1:2'];
 
 describe('PostgresStore with several servers', () => {
@@ -32,7 +32,7 @@ describe('PostgresStore with several servers', () => {
     for (const fake of fakes) await new Promise((resolve) => fake.close(resolve));
   });
 
-  /** Answers `host:port` of a server that does this with each who connects. */
+  /** Returns `host:port` of a server that calls `serve` for each connection. */
   async function startFake(serve: (socket: Socket) => void): Promise<string> {
     const fake = createServer((socket) => {
       sockets.add(socket);
@@ -52,7 +52,7 @@ describe('PostgresStore with several servers', () => {
     return new URL(url).host;
   }
 
-  it('takes the first that answers, for all of its sessions', async () => {
+  it('uses the first one that responds, for all of its sessions', async () => {
     const url = await server.createDatabase();
     const { store } = await server.open(withHosts(url, nobody, hostOf(url), nobodyElse));
     const woken: number[] = [];
@@ -67,7 +67,7 @@ describe('PostgresStore with several servers', () => {
     await store.close();
   });
 
-  it('leaves a server that is silent after two seconds, and so a pooler that lets in and has no server', async () => {
+  it('leaves a silent server after two seconds, and a pooler without a server as well', async () => {
     const url = await server.createSchema();
     const silent = await startFake((socket) => socket.resume());
     const pooler = await startFake((socket) => void socket.once('data', () => socket.write(letIn)));
@@ -100,7 +100,7 @@ describe('PostgresStore with several servers', () => {
     }
   });
 
-  it('tells of each server why not, and never the password', async () => {
+  it('names each server’s problem, and never the password', async () => {
     const clock = new FakeClock();
     const starting = await startFake((socket) => void socket.once('data', () => socket.end(startingUp)));
     const store = server.store(`postgres://me:secret@${nobody},${starting}/data`, { clock });

@@ -5,7 +5,7 @@ import { listenCommand } from './postgres-statements.ts';
 import type { ChangeSource, ChangeSubscription } from '../server/change-subscription.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 
-/** Hears of commits by notifications, on a session of its own. */
+/** Receives notifications of commits, on a session of its own. */
 export function listenForCommits(
   { url, clock }: { readonly url: string; readonly clock: Clock },
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
@@ -20,12 +20,12 @@ export function listenForCommits(
       connection.destroy();
       throw error;
     }
-    // For what was committed before this session listened.
+    // For commits from before this session listened.
     subscription.look();
     return connection;
   };
   const link = new ConnectionLink({ connect, clock });
-  // The link goes on by itself when the first attempts fail.
+  // The link keeps trying when the first attempts fail.
   link.get().catch(() => undefined);
   return link;
 }

@@ -11,7 +11,7 @@ async function historyOf(store: Store): Promise<[key: string, revision: number][
   return (await store.changes(0, 1000)).map((change) => [change.key, change.revision]);
 }
 
-/** Writes one object after the other; answers how to stop, which answers what was written. */
+/** Writes one object after the other; returns a function that stops and returns the written revisions. */
 function keepWriting(store: Store): () => Promise<readonly [key: string, revision: number][]> {
   const all: [string, number][] = [];
   let isStopped = false;
@@ -28,7 +28,7 @@ function keepWriting(store: Store): () => Promise<readonly [key: string, revisio
   };
 }
 
-describe('PostgresStore when the answer to a commit is lost', () => {
+describe('PostgresStore when the response to a commit is lost', () => {
   const server = PostgresTestServer.use();
 
   const faults: readonly [CommitFault, string][] = [
@@ -37,7 +37,7 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     ['late', 'and the server gets the COMMIT after the next session has looked'],
   ];
   for (const [fault, when] of faults) {
-    it(`answers what is so, and writes once, while others write, when the connection ends ${when}`, async () => {
+    it(`reports the true outcome, and writes once, while others write, when the connection ends ${when}`, async () => {
       const { store, proxy, directUrl } = await server.openThroughProxy();
       const [a = 0, old = 0] = await written(store, create('a', '1', [[1, 'v']]), create('old', '2'));
       const other = server.store(directUrl);
@@ -75,7 +75,7 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     });
   }
 
-  it('tells the revision before what a look has found, when that is all of a batch', async () => {
+  it('reports the revision before the writes that a look-up has found, when they are the whole batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     for (const other of stores) await written(other, create('x', ''), create('y', ''));
@@ -108,7 +108,7 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     await store.close();
   });
 
-  it('closes while nobody answers', async () => {
+  it('closes while the server is silent', async () => {
     const clock = new FakeClock();
     const { store, proxy } = await server.openThroughProxy(clock);
     proxy.failCommit('before');
@@ -118,7 +118,7 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     expect([storeErrorCodeOf(error), clock.pendingTimers]).to.deep.equal(['unknown', 0]);
   });
 
-  it('says that an outcome is unknown when history is compacted beyond what it knew', async () => {
+  it('reports an unknown outcome when history is compacted beyond what it knew', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     await written(store, create('a', '1'));
@@ -139,7 +139,7 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     await Promise.all([store, ...stores].map((each) => each.close()));
   });
 
-  it('says that a batch is unknown of which a part is written and the rest cannot be', async () => {
+  it('reports an unknown outcome for a batch that is written in part when the rest cannot be written', async () => {
     const { store, proxy } = await server.openThroughProxy();
     const [a = 0] = await written(store, create('a', '1'));
     proxy.failCommit('after', 'after', 'after');
@@ -152,7 +152,7 @@ describe('PostgresStore when the answer to a commit is lost', () => {
     await store.close();
   });
 
-  it('fails a batch of which nothing can be written as what it is', async () => {
+  it('fails a batch of which nothing can be written with the actual error', async () => {
     const { store, proxy } = await server.openThroughProxy();
     proxy.failCommit('before', 'before', 'before');
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'io' });

@@ -30,7 +30,7 @@ describe('PostgresStore at its start', () => {
     await alone.close();
   });
 
-  it('lets nobody in while one has the database alone, and says which session', async () => {
+  it('refuses other stores while one has the database alone, and names its session', async () => {
     const url = await server.createSchema();
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
     const alone = await openStore(url, environment, { exclusive: true });
@@ -74,7 +74,7 @@ describe('PostgresStore at its start', () => {
     await next.close();
   });
 
-  it('upgrades the tables when what older programs write is written', async () => {
+  it('upgrades the tables after the running writes of older programs', async () => {
     const { store, url } = await server.open();
     await store.close();
     await runOn(url, `DROP TABLE homeostat_indexes; UPDATE homeostat_meta SET value = '1' WHERE name = 'schema'`);
@@ -120,7 +120,7 @@ describe('PostgresStore at its start', () => {
     }
   });
 
-  it('waits for a server that is not there, then names it, and never the password', async () => {
+  it('waits for an absent server, then names it, and never the password', async () => {
     const clock = new FakeClock();
     const store = createPostgresStore({ url: 'postgres://me:secret@127.0.0.1:1/data', clock, uuid: randomUUID });
     let error: unknown;

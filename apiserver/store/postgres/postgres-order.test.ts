@@ -101,7 +101,7 @@ describe('the order of changes on PostgreSQL', () => {
     await closeAll(stores);
   });
 
-  it('would not, if revisions came from a sequence: the test before this one sees it', async () => {
+  it('fails that test if revisions come from a sequence', async () => {
     const { stores, url } = await server.openSeveral(4);
     await runOn(url, slowCommits);
     await runOn(url, sequenceForCounter);
@@ -112,7 +112,7 @@ describe('the order of changes on PostgreSQL', () => {
     await closeAll(stores);
   });
 
-  it('loses no change to a compaction without saying so', async () => {
+  it('loses no change to a compaction without an error', async () => {
     const { stores } = await server.openSeveral(4);
     const [writer, reader, ...compactors] = stores;
     if (!writer || !reader) throw new Error('four were opened');

@@ -1,7 +1,7 @@
 import { operationNames } from '../operation-codes.ts';
 import type { Change, Row } from '../store.ts';
 
-/** Bytes as the server writes them: `\x`, and two digits each. */
+/** Bytes in the server's format: `\x`, and two digits each. */
 type Hexadecimal = string;
 
 export interface ScannedRow {
@@ -17,7 +17,7 @@ export interface LoggedRow extends ScannedRow {
   readonly previous_revision: number | null;
 }
 
-/** The bytes of a page, in one piece and outside of Buffer's pool: of a small object, one would pin 8 KB. */
+/** The bytes of a page, in one piece and outside of Buffer's pool, of which a small object would keep 8 KB alive. */
 class PageBytes {
   readonly #bytes: Buffer;
   #end = 0;

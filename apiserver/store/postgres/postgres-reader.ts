@@ -13,10 +13,10 @@ import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
-/** Claims that are read at once: about a millisecond. */
+/** Claims read at once: about a millisecond. */
 const claimsAtOnce = 2_000;
 
-/** The reading side of a database, on a connection of its own: a long answer holds up no commit. */
+/** The reading side of a database, on a connection of its own: a long response blocks no commit. */
 export class PostgresReader {
   readonly #link: ConnectionLink<PostgresConnection>;
   readonly #revision: SharedRead<number>;
@@ -35,7 +35,7 @@ export class PostgresReader {
     return rows.map(({ kind }) => kind);
   }
 
-  /** Rows of a kind, by key, in pages. */
+  /** The rows of a kind, by key, in pages. */
   scan(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
     return readAhead((after) => this.#scanPage(kind, after));
   }
@@ -59,7 +59,7 @@ export class PostgresReader {
     return runSteps(storedClaims(rows), rows.length > claimsAtOnce);
   }
 
-  /** Takes a new connection for what is asked from now on. */
+  /** Uses a new connection for later requests. */
   reset(): void {
     this.#link.reset();
   }
@@ -91,7 +91,7 @@ export class PostgresReader {
     return row?.revision ?? 0;
   }
 
-  /** A read may be sent again: once more, on another connection. */
+  /** Repeats a failed read once, on another connection. */
   async #query<Result extends object>(
     statement: sql.Statement | string,
     values?: readonly unknown[],

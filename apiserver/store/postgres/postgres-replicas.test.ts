@@ -19,7 +19,7 @@ describe('several PostgresStores on one database', () => {
     return { one, other, url };
   }
 
-  it('write one history, each told what came before its own batch', async () => {
+  it('write one history, and each receives the revision before its own batch', async () => {
     const { one, other } = await openTwo();
     const batches = [
       await one.commit([create('a', '1'), create('b', '2')]),
@@ -69,7 +69,7 @@ describe('several PostgresStores on one database', () => {
     await closeAll(stores);
   });
 
-  it('write nothing with the unique indexes of before, once another store has set others', async () => {
+  it('write nothing with the previous unique indexes once another store has set others', async () => {
     const { one, other } = await openTwo();
     const old = await one.setClaims(kind, { indexes: [], claims: [], revision: 0 });
     const next = await other.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
@@ -78,7 +78,7 @@ describe('several PostgresStores on one database', () => {
     await closeAll([one, other]);
   });
 
-  it('decide on generations and claims by what was committed when it is their turn, not when they asked', async () => {
+  it('decide on generations and claims by the state at their turn, not at their request', async () => {
     const { one, other, url } = await openTwo();
     const old = await one.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
     const wanted = { indexes: [1, 2], claims: [], revision: 0 };
@@ -109,7 +109,7 @@ describe('several PostgresStores on one database', () => {
     await closeAll([one, other]);
   });
 
-  it('wake for each other’s commits at once', async () => {
+  it('are woken by each other’s commits at once', async () => {
     const url = await server.createSchema();
     // Stands still: but for the questions at the start, nothing is heard that is not announced.
     const store = server.store(url, { clock: new FakeClock() });

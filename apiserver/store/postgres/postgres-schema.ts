@@ -1,14 +1,14 @@
 import { checkSchemaVersion } from '../schema-version.ts';
 
 /**
- * One entry a schema version, applied in order; `homeostat_meta` holds how many were. An entry never changes once
- * released. All tables are in the first schema of the search path, under a prefix of their own.
+ * One entry per schema version, applied in order; `homeostat_meta` holds the number of applied entries. An entry never
+ * changes once released. All tables are in the first schema of the search path, with a prefix of their own.
  *
  * `homeostat_kv` has room for one more version of a row on its page and no index on the revision, so that an update is
- * a HOT one and touches no index. Keys compare by byte, as everywhere else. A delete's `data` in the log is null where it
- * equals `previous`. A log row is written once and read rarely: kept on its page up to 8 KB, it is not compressed.
- * `commit` is the id of the transaction that wrote a row: what became of it is looked up when its answer was lost.
- * `homeostat_indexes` has a row a kind whose unique indexes were ever set; of any other, they are none in generation 0.
+ * a HOT one and touches no index. Keys compare by byte, as everywhere else. A delete's `data` in the log is null when
+ * it equals `previous`. A log row is written once and read rarely: up to 8 KB it is kept on its page, uncompressed.
+ * `commit` is the id of the transaction that wrote a row, for looking up the outcome after a lost response.
+ * `homeostat_indexes` has a row per kind whose unique indexes were ever set; any other kind has none, in generation 0.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE homeostat_kv (
@@ -42,11 +42,11 @@ export const migrations: readonly string[] = [
   `CREATE TABLE homeostat_indexes (kind integer PRIMARY KEY, generation bigint NOT NULL, indexes text NOT NULL);`,
 ];
 
-/** Throws StoreError `newer` for the row of a statement that reads the version; no row is none. */
+/** Throws StoreError `newer` for the result of a statement that reads the version; without a row there is none. */
 export function checkSchemaRow(rows: readonly { readonly version: number }[], name: string): void {
   checkSchemaVersion({ migrations, version: rows.at(0)?.version ?? 0, name });
 }
 
-/** Before the first migration: `homeostat_meta` is what tells the schema version. */
+/** Runs before the first migration: `homeostat_meta` holds the schema version. */
 export const createMeta =
   'CREATE TABLE IF NOT EXISTS homeostat_meta (name text PRIMARY KEY, value text NOT NULL) WITH (fillfactor = 50)';

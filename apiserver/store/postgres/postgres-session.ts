@@ -5,20 +5,20 @@ import * as sql from './postgres-statements.ts';
 import { pendingMigrations } from '../schema-version.ts';
 import { StoreError } from '../store-error.ts';
 
-/** 13 is the first with `gen_random_uuid`. */
+/** 13 is the first version with `gen_random_uuid`. */
 const oldestVersion = 130_000;
 
 export interface WritingSessionOptions {
   readonly url: string;
   /** The store's id: each of its sessions ends the earlier ones. */
   readonly storeId: string;
-  /** Whether no other store may have the database meanwhile. */
+  /** True: no other store may have the database meanwhile. */
   readonly isExclusive: boolean;
 }
 
 /**
- * A session that may write: it has the store's lock for as long as it lives, and the tables are there. Sessions that the
- * store has had before are ended, and have ended: what they have not committed by now, they never will.
+ * A session that may write: it holds the store's lock for its whole life, and the tables exist. The store's earlier
+ * sessions have been ended, so what they have not committed by now will never be committed.
  */
 export async function openWritingSession(options: WritingSessionOptions): Promise<PostgresConnection> {
   const connection = await PostgresConnection.open(options.url);
@@ -35,11 +35,12 @@ export async function openWritingSession(options: WritingSessionOptions): Promis
   }
 }
 
-/** READ COMMITTED sees, once the counter is locked, all that was committed before; REPEATABLE READ sees one moment. */
+/** After the counter is locked, READ COMMITTED sees everything committed before; REPEATABLE READ sees one moment. */
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 
 /**
- * Commits what `body` does, or nothing of it. Rejects with the server's error; or with another, and who knows.
+ * Commits the work of `body`, or nothing of it. Rejects with the server's error. After any other error the outcome is
+ * unknown.
  */
 export async function transaction<Result>(
   connection: PostgresConnection,
@@ -69,8 +70,8 @@ async function checkVersion(connection: PostgresConnection): Promise<void> {
 }
 
 /**
- * Stores that share a database need no lock for each other, as the counter's row orders them. This one keeps them away
- * from who needs the database alone, and that one from them.
+ * Stores that share a database need no locks against each other, since the counter's row orders them. This lock
+ * excludes them and a store that needs the database alone from each other.
  */
 async function takeLock(connection: PostgresConnection, isExclusive: boolean): Promise<void> {
   try {
@@ -100,7 +101,7 @@ async function migrate(connection: PostgresConnection): Promise<void> {
   await connection.query(sql.setMeta, ['schema', String(migrations.length)]);
 }
 
-/** Older programs that share the database write before this or, having seen the new version, not at all. */
+/** Older programs that share the database write before this, or, having seen the new version, not at all. */
 async function awaitWriters(connection: PostgresConnection): Promise<void> {
   await connection.execute(sql.waitLonger);
   await connection.query(sql.ownSchema);

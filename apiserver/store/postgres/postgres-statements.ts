@@ -4,13 +4,19 @@ export interface Statement {
   readonly text: string;
 }
 
-/** First half of the advisory locks' keys: "hmst". The second half is the schema, so that each can have its stores. */
+/**
+ * The first half of the advisory locks' keys: "hmst". The second half is the schema, so that each schema can have its
+ * own stores.
+ */
 const lockClass = 0x686d7374;
 const schemaNumber = 'hashtext(current_schema())';
 
 const isLockHere = `locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** All stores have this lock for the life of their writing sessions; one that wants to be alone has it exclusively. */
+/**
+ * All stores hold this lock for the life of their writing sessions; a store that needs the database alone holds it
+ * exclusively.
+ */
 export const shareStore: string = `SELECT pg_advisory_lock_shared(${lockClass}, ${schemaNumber})`;
 export const ownStore: string = `SELECT pg_advisory_lock(${lockClass}, ${schemaNumber})`;
 export const findLockHolders: string = `SELECT pid FROM pg_locks WHERE ${isLockHere} AND granted
@@ -27,7 +33,9 @@ export const lockSession: string = `SELECT pg_advisory_lock(${sessionLock})`;
 export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass + 1}, ${schemaNumber})`;
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
-/** Row locks: a transaction that shares the version makes migrations wait until it ends, and a migration makes it wait. */
+/**
+ * Row locks: a transaction that shares the version makes migrations wait until it ends, and a migration makes it wait.
+ */
 export const shareSchema: string = `${getSchema} FOR SHARE`;
 export const ownSchema: string = `${getSchema} FOR UPDATE`;
 export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
@@ -35,7 +43,7 @@ export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
 
 export const serverVersion = `SELECT current_setting('server_version_num')::int AS version`;
 
-/** Comes first in a writing transaction: who holds this row decides the next revision. */
+/** The first statement of a writing transaction: the session that locks this row decides the next revision. */
 export const lockCounter: Statement = {
   name: 'lock_counter',
   text: 'SELECT revision FROM homeostat_counter WHERE id = 1 FOR UPDATE',
@@ -46,32 +54,34 @@ export const getCounter: Statement = {
 };
 /** The channel of a schema: stores in different schemas of one database do not receive each other's notifications. */
 export const channel: string = `'homeostat_' || to_hex(${schemaNumber})`;
-/** Answers the command, in which the channel cannot be an expression. */
+/** Returns the command, in which the channel cannot be an expression. */
 export const listenCommand: string = `SELECT 'LISTEN ' || ${channel} AS command`;
-/** How far history goes in this database, and by which transaction revision $1 was written. One snapshot for all of it. */
+/**
+ * The compaction of this database's history, and the transaction that wrote revision $1. One snapshot for all of it.
+ */
 export const findHistory = `SELECT c.revision, l.commit,
     (SELECT value FROM homeostat_meta WHERE name = 'compactRevision')::bigint AS "compactRevision",
     (SELECT value FROM homeostat_meta WHERE name = 'epoch') AS epoch
   FROM homeostat_counter c LEFT JOIN homeostat_log l ON l.revision = $1 WHERE c.id = 1`;
-/** What transaction $2 has written, after revision $1; in one snapshot with how far history is gone. */
+/** The writes of transaction $2 after revision $1, in one snapshot with the compaction of history. */
 export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revision
   FROM homeostat_meta m LEFT JOIN homeostat_log l ON l.revision > $1 AND l.commit = $2
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
-/** For a transaction that has to come to its end: longer than a stalled session may hold the counter. */
+/** For a transaction that must complete: longer than a stalled session may hold the counter. */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 
 export const isEmpty = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';
 export const setCounter = 'UPDATE homeostat_counter SET revision = $1 WHERE id = 1';
 export const setEpoch = `UPDATE homeostat_meta SET value = gen_random_uuid()::text WHERE name = 'epoch'`;
 
-/** Whether objects of kind $1 have changed after revision $2, or nobody can tell. */
+/** True when objects of kind $1 have changed after revision $2, or when it can no longer be known. */
 export const isBehind = `SELECT value::bigint > $2 OR EXISTS (SELECT FROM homeostat_log WHERE revision > $2 AND kind = $1)
     AS behind
   FROM homeostat_meta WHERE name = 'compactRevision'`;
 export const getIndexes = 'SELECT generation, indexes FROM homeostat_indexes WHERE kind = $1';
 export const setIndexes = `INSERT INTO homeostat_indexes (kind, generation, indexes) VALUES ($1, $2, $3)
   ON CONFLICT (kind) DO UPDATE SET generation = excluded.generation, indexes = excluded.indexes`;
-/** One snapshot for all of it: always a row, if one without a claim. */
+/** One snapshot for all of it: always a row, without claims one of nulls. */
 export const listKindClaims = `SELECT c.revision, i.generation, i.indexes, u.idx AS index, u.value, u.key
   FROM homeostat_counter c LEFT JOIN homeostat_indexes i ON i.kind = $1 LEFT JOIN homeostat_uniq u ON u.kind = $1
   WHERE c.id = 1`;
@@ -87,7 +97,7 @@ export const listNames = 'SELECT name FROM homeostat_number WHERE starts_with(na
 export const addNumber = `INSERT INTO homeostat_number (id, name)
   SELECT coalesce(max(id), 0) + 1, $1 FROM homeostat_number RETURNING id`;
 
-/** A loose index scan: one seek a kind. Kinds own their keys' prefixes, so this order makes one order of all keys. */
+/** A loose index scan: one seek per kind. Kinds own their keys' prefixes, so this order makes one order of all keys. */
 export const listKinds = `WITH RECURSIVE kinds (kind) AS (
     SELECT min(kind) FROM homeostat_kv
     UNION ALL
@@ -95,7 +105,7 @@ export const listKinds = `WITH RECURSIVE kinds (kind) AS (
   )
   SELECT kind FROM kinds WHERE kind IS NOT NULL
   ORDER BY (SELECT min(key) FROM homeostat_kv kv WHERE kv.kind = kinds.kind)`;
-/** At most $3 rows and, beyond the first, $4 bytes; rows of what is over the limit are not read, only their lengths. */
+/** At most $3 rows and, after the first, $4 bytes; of rows beyond the limit only the lengths are read. */
 export const scanKind: Statement = {
   name: 'scan_kind',
   text: `SELECT key, revision, data FROM (
@@ -104,7 +114,7 @@ export const scanKind: Statement = {
     ) sized WHERE total - length < $4 ORDER BY key`,
 };
 
-/** One snapshot for the rows and how far history is gone: always a row, if one without a change. */
+/** One snapshot for the rows and the compaction of history: always a row, without changes one of nulls. */
 export const listChanges: Statement = {
   name: 'list_changes',
   text: `SELECT m.value::bigint AS compacted, l.revision, l.op, l.kind, l.key, coalesce(l.data, l.previous) AS data,

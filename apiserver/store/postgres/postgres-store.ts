@@ -21,23 +21,23 @@ import type {
   StoredClaims,
 } from '../store.ts';
 
-/** Looks are for notifications that are lost. */
+/** Polling finds commits whose notifications are lost. */
 const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
 
 export interface PostgresStoreOptions {
-  /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; what is absent comes from `PGUSER` and its like. */
+  /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; missing parts come from `PGUSER` and the like. */
   readonly url: string;
   readonly clock: Clock;
-  /** Ids of transactions, and of the store. */
+  /** Makes the ids of transactions, and of the store. */
   readonly uuid: () => string;
   /**
-   * Default false: any number of stores, of any processes, share the database. True: this one has it for itself, and is
-   * refused (`locked`) while another has it open. Who opens one meanwhile is refused as well, after 2 s.
+   * Default false: any number of stores, of any processes, share the database. True: this store has it alone; `open`
+   * rejects with `locked` while another store has it open, and other stores that open meanwhile are refused after 2 s.
    */
   readonly exclusive?: boolean;
 }
 
-/** A store on PostgreSQL 13 or newer; nothing is connected before `open`. */
+/** A store on PostgreSQL 13 or newer; connects in `open`. */
 export function createPostgresStore(options: PostgresStoreOptions): Store {
   return new PostgresStore(options);
 }
@@ -155,14 +155,14 @@ class PostgresStore implements Store {
     return begun;
   }
 
-  /** Finishes what was asked before, and gives the lock back. May be called again. */
+  /** Finishes pending requests, and releases the lock. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    // A look that waits for a connection ends when the reader closes.
+    // A poll that waits for a connection ends when the reader closes.
     const ended = this.#subscription?.close();
     await this.#writer.close();
     await this.#reader.close();
@@ -175,7 +175,7 @@ class PostgresStore implements Store {
   }
 }
 
-/** In a transaction, under the counter's lock: a name gets one number, whichever store asks first. */
+/** In a transaction, under the counter's lock: a name gets one number, whichever store is first. */
 async function numberOf(connection: PostgresConnection, name: string): Promise<number> {
   await connection.query(sql.lockCounter);
   const [found] = await connection.query<{ id: number }>(sql.getNumber, [name]);

@@ -3,9 +3,9 @@ const sessionAttributes = ['any', 'read-write', 'primary'] as const;
 
 export type SessionAttributes = (typeof sessionAttributes)[number];
 
-/** The servers that a URL names, of which one is to be found. */
+/** The servers that a URL lists; the first suitable one is used. */
 export interface PostgresServers {
-  /** A URL for each, as the driver takes it, in the order to try. They may hold a password. */
+  /** A URL for each server, in the driver's form and in the order to try. They may contain a password. */
   readonly urls: readonly string[];
   readonly attributes: SessionAttributes;
 }
@@ -22,17 +22,17 @@ interface Parts {
 
 const readHere: ReadonlySet<string> = new Set(['host', 'port', 'target_session_attrs']);
 
-/** All of them may have to be tried before an answer. */
+/** The maximum number of hosts, since all may have to be tried. */
 const maxHosts = 8;
 
 const form =
   'postgres://[<user>[:<password>]@]<host>[:<port>][,<host>[:<port>]…]/<database>[?target_session_attrs=any|read-write|primary]';
 
 /**
- * Reads `postgres://…` and `postgresql://…` as libpq does: several hosts with commas between, or as `host` and `port` in
- * the query, which overrule those before the path; a single port is that of all. With several hosts a session has to be
- * `read-write` unless said otherwise, since the store writes. Everything else is the driver's to read. Throws a
- * RangeError on anything else, which repeats nothing of the URL.
+ * Parses `postgres://…` and `postgresql://…` like libpq: several hosts separated by commas, or as `host` and `port` in
+ * the query, which override those before the path; a single port applies to all. With several hosts the session
+ * attribute defaults to `read-write`, since the store writes. The driver parses everything else. Throws a RangeError
+ * for any other URL; the message repeats nothing of it.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
  */
 export function parsePostgresUrl(url: string): PostgresServers {
@@ -83,7 +83,7 @@ function attributesOf(text: string | undefined, several: boolean): SessionAttrib
   return found;
 }
 
-/** Without the parameters that are read here: the driver would take the host of the query for that of all. */
+/** Without the parameters that are parsed here: the driver would use the host of the query for all. */
 function urlOf(parts: Parts, host: string, port: string | undefined): string {
   const rest = parts.query.split('&').filter((each) => each !== '' && !readHere.has(nameOf(each)));
   const query = rest.length === 0 ? '' : `?${rest.join('&')}`;

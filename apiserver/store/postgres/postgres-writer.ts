@@ -20,7 +20,7 @@ import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 import type { Committed, OpenedStore, Operation } from '../store.ts';
 
-/** Times that a transaction whose connection is lost is sent, in all. */
+/** The number of times that a transaction is sent when its connection is lost. */
 const maxAttempts = 3;
 
 export interface WriterOptions {
@@ -53,7 +53,7 @@ export class PostgresWriter {
     return { revision, compactRevision: this.#compactRevision, epoch };
   }
 
-  /** A revision that was read: history that lacks it is another one. */
+  /** Records a revision that was read: a history without it has diverged. */
   learn(revision: number): void {
     if (this.#known && revision > this.#known.revision) this.#known = { ...this.#known, revision };
   }
@@ -62,7 +62,7 @@ export class PostgresWriter {
     return this.#queue.run(() => this.#commit(batch));
   }
 
-  /** What `body` does, which is repeated when the connection is lost, even at the end. */
+  /** Runs `body` in a transaction, and repeats it when the connection is lost, even at the commit. */
   transaction<Result>(
     body: (connection: PostgresConnection) => Promise<Result>,
     isolation?: Isolation,
@@ -78,7 +78,7 @@ export class PostgresWriter {
     });
   }
 
-  /** After all that was asked before. */
+  /** Closes after all earlier requests. */
   async close(): Promise<void> {
     await this.#queue.drained();
     await this.#link.close();
@@ -101,8 +101,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Sends what is not known to be written, until all is answered. What became of a transaction whose answer was lost is
-   * looked up before, so that nothing is written twice, and nothing is reported that is not so.
+   * Sends the operations that are not known to be written until all have an outcome. The outcome of a lost transaction
+   * is looked up first, so that nothing is written twice and every reported outcome is true.
    */
   async #commit(batch: readonly Operation[]): Promise<Committed> {
     const outcomes = new BatchOutcomes(batch);
@@ -119,7 +119,10 @@ export class PostgresWriter {
     }
   }
 
-  /** One transaction of what is left. When its answer is lost, resolves with why, and with what a look finds of it. */
+  /**
+   * Sends the rest as one transaction. When its response is lost, resolves with the reason, after the look-up has
+   * recorded what was written.
+   */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();
     const sent: SentCommit = { id: this.#options.uuid(), after: this.#known?.revision ?? 0 };
@@ -138,7 +141,10 @@ export class PostgresWriter {
     return undefined;
   }
 
-  /** Resolves with what was written; the rest was not, and never will be. Rejects with `unknown` when nobody can tell. */
+  /**
+   * Resolves with what was written; the rest was not, and never will be. Rejects with `unknown` when it cannot be found
+   * out.
+   */
   async #lookUp(sent: SentCommit): Promise<WrittenKeys> {
     try {
       return await this.#transaction((connection) => findCommit(connection, sent));
@@ -148,7 +154,7 @@ export class PostgresWriter {
     }
   }
 
-  /** `revision`: the last of a transaction; 0 when nothing was written. */
+  /** `revision`: the last one of a transaction; 0 when nothing was written. */
   #reached(commit: string, revision: number): void {
     if (!this.#known || revision === 0) return;
     this.learn(revision);
@@ -171,7 +177,7 @@ export class PostgresWriter {
     }
   }
 
-  /** Waits for a migration that is under way, and keeps others waiting until the transaction ends. */
+  /** Waits for a running migration, and blocks others until the transaction ends. */
   async #onKnownSchema<Result>(
     connection: PostgresConnection,
     body: (connection: PostgresConnection) => Promise<Result>,
@@ -180,7 +186,7 @@ export class PostgresWriter {
     return body(connection);
   }
 
-  /** What the statements of this program fail with may come of tables that a newer one has changed. */
+  /** A statement of this program may fail because a newer program has changed the tables. */
   async #refused(connection: PostgresConnection, error: unknown): Promise<StoreError> {
     const refusal = this.#refusal(connection, error);
     if (refusal.code !== 'refused') return refusal;
@@ -194,13 +200,16 @@ export class PostgresWriter {
 
   #refusal(connection: PostgresConnection, error: unknown): StoreError {
     const refusal = storeErrorFrom(error, 'the database refused to write');
-    // After a fail-over the server of before may live on as a standby: the next connection finds the one that writes.
+    // After a fail-over the former server may live on as a standby: the next connection finds the one that writes.
     if (refusal.code === 'readOnly') this.#link.discard(connection);
     return refusal;
   }
 }
 
-/** At the start only what a server that is starting, too, would fail with; later all but what waiting cannot change. */
+/**
+ * At the start, only errors that a starting server causes as well; later all errors except those that waiting cannot
+ * change.
+ */
 function mayPass({ code }: StoreError, wasConnected: boolean): boolean {
   return wasConnected ? code !== 'diverged' && code !== 'newer' : code === 'io';
 }

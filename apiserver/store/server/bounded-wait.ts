@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
-/** What many may wait for, each for as long as it likes. */
+/** A condition that many callers may wait for, each with its own time limit. */
 export class BoundedWait {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
@@ -24,7 +24,7 @@ export class BoundedWait {
     this.#clock.clearTimeout(timer);
   }
 
-  /** Ends the wait of all. */
+  /** Ends all waits. */
   release(): void {
     for (const end of this.#waiting) end();
   }

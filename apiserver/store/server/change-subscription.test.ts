@@ -42,7 +42,7 @@ describe('ChangeSubscription', () => {
     expect([before > 0, looks.length]).to.deep.equal([true, before]);
   });
 
-  it('looks every 10 ms, and without news less and less often, down to every 50 ms', async () => {
+  it('polls every 10 ms, and without new revisions less and less often, down to every 50 ms', async () => {
     listen();
     await clock.advance(2000);
     const gaps = looks.map((at, n) => at - (looks[n - 1] ?? 0));
@@ -68,7 +68,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([6, 9]);
   });
 
-  it('tells the revision of a history that begins again below the one before', () => {
+  it('reports the revision of a restarted history although it is lower than the one before', () => {
     listen();
     subscription.notice(9);
     subscription.restart(3);
@@ -106,7 +106,7 @@ describe('ChangeSubscription', () => {
     expect([events, looks.length]).to.deep.equal([['start', 'closed'], 2]);
   });
 
-  it('goes on after a failure, more slowly', async () => {
+  it('continues after a failure, more slowly', async () => {
     listen();
     failure = new Error('lost');
     await clock.advance(2000);
@@ -117,7 +117,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([6]);
   });
 
-  it('keeps one pace when everybody leaves and comes back during a look', async () => {
+  it('keeps one pace when all listeners leave and come back during a poll', async () => {
     const stop = listen();
     await clock.advance(2000);
     stop();

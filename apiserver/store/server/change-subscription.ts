@@ -1,18 +1,18 @@
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
-/** The interval grows by this factor with every look that finds nothing new. */
+/** The interval grows by this factor with each poll that finds nothing new. */
 const growth = 1.25;
 
-/** How often the database is looked at. */
+/** The intervals at which the database is polled. */
 export interface LookIntervals {
-  /** After news. */
+  /** After a poll that found a new revision. */
   readonly minMs: number;
   readonly maxMs: number;
-  /** After a look that failed; the reader reconnects meanwhile. */
+  /** After a failed poll; the reader reconnects meanwhile. */
   readonly failedMs: number;
 }
 
-/** What learns of revisions without being asked. */
+/** A source of revisions besides polling. */
 export interface ChangeSource {
   close(): Promise<void>;
 }
@@ -22,11 +22,14 @@ export interface ChangeSubscriptionParts {
   readonly read: () => Promise<number>;
   readonly clock: Clock;
   readonly intervals: LookIntervals;
-  /** Starts a source, which calls `notice` with what it learns, and `look` when it may have missed something. */
+  /** Starts a source, which calls `notice` with each revision, and `look` when it may have missed one. */
   readonly hear?: (subscription: Pick<ChangeSubscription, 'notice' | 'look'>) => ChangeSource;
 }
 
-/** Wakes listeners when there are new revisions: it looks for them, and hears of them. It does neither without a listener. */
+/**
+ * Calls listeners with new revisions, which come from polling and from a source. Both run only while there is a
+ * listener.
+ */
 export class ChangeSubscription {
   readonly #parts: ChangeSubscriptionParts;
   readonly #listeners = new Set<(revision: number) => void>();
@@ -35,10 +38,10 @@ export class ChangeSubscription {
   #timer: Timer | undefined;
   #isActive = false;
   #source: ChangeSource | undefined;
-  /** Looks and sources that are not over yet. */
+  /** Polls and sources that have not ended yet. */
   readonly #underWay = new Set<Promise<void>>();
 
-  /** `revision`: known at the start; listeners are not told of it and those before. */
+  /** `revision`: known at the start; listeners are not called with it or earlier ones. */
   constructor(parts: ChangeSubscriptionParts, revision: number) {
     this.#parts = parts;
     this.#revision = revision;
@@ -47,7 +50,7 @@ export class ChangeSubscription {
 
   /** The listener must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
-    // A listener of its own for each call, even of the same function.
+    // A separate listener for each call, even with the same function.
     const listener = (revision: number): void => wake(revision);
     this.#listeners.add(listener);
     if (!this.#isActive) this.#start();
@@ -57,7 +60,7 @@ export class ChangeSubscription {
     };
   }
 
-  /** Takes a revision that was learned without looking. */
+  /** Called with a revision that was learned without polling. */
   notice(revision: number): void {
     if (!(revision > this.#revision)) return;
     this.#revision = revision;
@@ -65,7 +68,7 @@ export class ChangeSubscription {
     for (const listener of this.#listeners) listener(revision);
   }
 
-  /** Takes the revision of a history that begins again, which may be lower than the last one. */
+  /** Called with the revision of a restarted history, which may be lower than the last one. */
   restart(revision: number): void {
     this.#revision = 0;
     this.notice(revision);
@@ -76,7 +79,7 @@ export class ChangeSubscription {
     this.#track(this.#look());
   }
 
-  /** Resolves when what is under way is over. */
+  /** Resolves when everything that runs has ended. */
   async close(): Promise<void> {
     this.#listeners.clear();
     this.#stop();
@@ -97,7 +100,8 @@ export class ChangeSubscription {
   }
 
   #lookLater(): void {
-    // A look from before a stop or of a source may be under way, and comes here as well: one timer for all of them.
+    // A poll from before a stop, or of a source, may still be running and ends here as well: there is one timer for
+    // all.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }
@@ -108,7 +112,7 @@ export class ChangeSubscription {
     try {
       this.notice(await read());
     } catch {
-      // Looks are hints: a caller that needs the revision reads it, and gets the error.
+      // Polls are hints: a caller that needs the revision reads it, and gets the error.
       this.#intervalMs = intervals.failedMs;
     }
     if (this.#isActive) this.#lookLater();

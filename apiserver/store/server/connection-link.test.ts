@@ -50,7 +50,7 @@ describe('ConnectionLink', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('fails to open at once with what does not pass by itself', async () => {
+  it('fails to open at once with a lasting error', async () => {
     failure = new StoreError('refused', 'no');
     expect(await rejectionOf(link.open())).to.equal(failure);
     await clock.advance(60_000);
@@ -94,7 +94,7 @@ describe('ConnectionLink', () => {
     expect(attempts).to.have.lengthOf(2);
   });
 
-  it('opens the next connection at once when one tells that it has ended', async () => {
+  it('opens the next connection at once when one reports its end', async () => {
     let end = (): void => undefined;
     const connect = async (): Promise<FakeConnection> => {
       attempts.push(clock.monotonicMs());
@@ -108,7 +108,7 @@ describe('ConnectionLink', () => {
     await eager.close();
   });
 
-  it('ends a connection that is reset, and takes another', async () => {
+  it('ends a connection that is reset, and uses another', async () => {
     const first = await link.open();
     link.reset();
     expect([first.isEnded, (await link.get()) === first]).to.deep.equal([true, false]);
@@ -124,7 +124,7 @@ describe('ConnectionLink', () => {
     expect([link.current === second, told]).to.deep.equal([true, ['up']]);
   });
 
-  it('tries again with back-off, up to every second, and tells of the first failure alone', async () => {
+  it('tries again with back-off, up to every second, and reports only the first failure', async () => {
     (await link.open()).isLost = true;
     failure = new StoreError('io', 'gone');
     const waiting = rejectionOf(link.get());

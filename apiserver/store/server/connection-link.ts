@@ -4,16 +4,19 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { BoundedWait } from './bounded-wait.ts';
 import { StoreError, withoutConnection } from '../store-error.ts';
 
-/** How long users wait for a connection after it was lost; later ones fail at once, until there is a connection again. */
+/**
+ * The time that users wait for a connection after it was lost; later ones fail at once, until there is a connection
+ * again.
+ */
 const patienceMs = 5_000;
 
-/** A server may be promoted or recover at any moment: it is found soon after that, and one attempt a second is cheap. */
+/** A server may be promoted or recover at any moment: it is then found soon, and one attempt per second is cheap. */
 const backoff = { baseMs: 50, maxMs: 1_000 } as const;
 
-/** What a link needs of a connection to any database. */
+/** The parts of a database connection that a link needs. */
 export interface LinkedConnection {
   readonly isLost: boolean;
-  /** Waits for what was asked, then closes the connection. */
+  /** Waits for pending requests, then closes the connection. */
   end(): Promise<void>;
   /** Closes the connection at once. */
   destroy(): void;
@@ -47,11 +50,11 @@ type State<Connection> =
 
 type Down = State<never> & { readonly kind: 'down' };
 
-/** One connection that comes back: when it is lost, the next is opened, with back-off and for as long as it takes. */
+/** A connection that is opened again when it is lost, with back-off and for as long as it takes. */
 export class ConnectionLink<Connection extends LinkedConnection> {
   readonly #parts: LinkParts<Connection>;
   readonly #options: LinkOptions;
-  /** Users that wait for a connection. */
+  /** Users that are waiting for a connection. */
   readonly #users: BoundedWait;
   /** The pause between two attempts. */
   readonly #pause: BoundedWait;
@@ -67,7 +70,10 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     this.#pause = new BoundedWait(parts.clock);
   }
 
-  /** The first connection. Waits for an attempt that takes long, as a migration does, and makes no other after 5 s. */
+  /**
+   * Opens the first connection. Waits for an attempt that takes long, as a migration does, and starts no other after 5
+   * s.
+   */
   async open(): Promise<Connection> {
     const { clock } = this.#parts;
     const untilMs = clock.monotonicMs() + patienceMs;
@@ -76,7 +82,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     return this.get();
   }
 
-  /** The connection, if there is one that is not known to be lost. */
+  /** The connection, unless there is none or it is known to be lost. */
   get current(): Connection | undefined {
     return this.#state.kind === 'up' && !this.#state.connection.isLost ? this.#state.connection : undefined;
   }
@@ -100,13 +106,13 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     }
   }
 
-  /** Destroys a connection that is of no use any more, and opens the next. */
+  /** Destroys an unusable connection, and opens the next. */
   discard(connection: Connection): void {
     connection.destroy();
     if (this.#state.kind === 'up' && this.#state.connection === connection) this.#start();
   }
 
-  /** Takes another connection for what is asked from now on; the present one answers what it was asked. */
+  /** Uses another connection for later requests; the present one completes its pending requests. */
   reset(): void {
     const state = this.#state;
     if (state.kind !== 'up') return;
@@ -114,7 +120,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     this.#ended = state.connection.end();
   }
 
-  /** Ends the connection after what was asked of it, and opens no other. Users that wait get StoreError `closed`. */
+  /** Ends the connection after its pending requests, and opens no other. Waiting users get StoreError `closed`. */
   async close(): Promise<void> {
     const before = this.#state;
     this.#become({ kind: 'broken', error: new StoreError('closed', 'the store is not open') });

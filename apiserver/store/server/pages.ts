@@ -2,25 +2,25 @@ import type { Change, Row } from '../store.ts';
 
 export interface PageLimits {
   readonly maxRows: number;
-  /** A page ends with the row that reaches it. */
+  /** A page ends with the row that reaches this limit. */
   readonly maxBytes: number;
 }
 
-/** A page ends at whichever comes first; no page is much larger than the largest object. */
+/** A page ends at whichever limit comes first; no page is much larger than the largest object. */
 export const pageLimits: PageLimits = { maxRows: 1_000, maxBytes: 1024 * 1024 };
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Whether nothing follows. */
+  /** True when no page follows. */
   readonly isLast: boolean;
 }
 
-/** `bytes`: the size of the items, counted as the server counted it to end the page. */
+/** `bytes`: the size of the items as the server counted it to end the page. */
 export function pageOf<Item>(items: readonly Item[], bytes: number, { maxRows, maxBytes }: PageLimits): Page<Item> {
   return { items, isLast: items.length < maxRows && bytes < maxBytes };
 }
 
-/** The rows behind a key, in pages. The next page is read while one is used. */
+/** The rows after a key, in pages. The next page is read while one is used. */
 export async function* readAhead(
   read: (after: string) => Promise<Page<Row>>,
 ): AsyncGenerator<readonly Row[], void, undefined> {
@@ -39,7 +39,7 @@ export async function* readAhead(
   }
 }
 
-/** At most `limit` changes after a revision, from as many pages as they take. */
+/** At most `limit` changes after a revision, from as many pages as necessary. */
 export async function readChanges(
   read: (after: number, limits: PageLimits) => Promise<Page<Change>>,
   after: number,

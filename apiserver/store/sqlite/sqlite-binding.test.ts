@@ -26,7 +26,7 @@ describe('SQLite bindings', () => {
     database.close();
   });
 
-  it('says what to do when there is none', async () => {
+  it('explains what to do when there is none', async () => {
     const broken = { name: 'broken', load: () => Promise.reject(new Error('no binary')) };
     const absent = { name: 'absent', load: async () => undefined };
     const error = await openDatabase(':memory:', [absent, broken]).catch((reason: unknown) => reason);
@@ -36,7 +36,7 @@ describe('SQLite bindings', () => {
 });
 
 describe('a failing medium', () => {
-  it('rejects the batch as full, writes nothing of it, and goes on when there is room', async () => {
+  it('rejects the batch as full, writes nothing of it, and continues when there is room', async () => {
     const database = await connect(undefined);
     const committer = new SqliteCommitter(database);
     committer.commit(packBatch([create('a')]));

@@ -9,7 +9,7 @@ export interface SqlStatement {
   iterate(...values: SqlValue[]): Iterable<unknown>;
 }
 
-/** What node:sqlite and better-sqlite3 have in common, as far as the store needs it. All calls are synchronous. */
+/** The common part of node:sqlite and better-sqlite3 that the store needs. All calls are synchronous. */
 export interface SqlDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): SqlStatement;
@@ -18,7 +18,7 @@ export interface SqlDatabase {
 
 export interface SqliteBinding {
   readonly name: string;
-  /** Undefined when this runtime lacks the binding; rejects when it is there and does not load. */
+  /** Undefined when this runtime lacks the binding; rejects when the binding is present but fails to load. */
   load(): Promise<((path: string) => SqlDatabase) | undefined>;
 }
 
@@ -39,14 +39,14 @@ export const betterSqlite3: SqliteBinding = {
   name: 'better-sqlite3',
   load: async () => {
     const { default: Database } = await import('better-sqlite3');
-    // Waiting for a lock would hold up the worker; who has the file has it for as long as it lives.
+    // Waiting for a lock would block the worker, and a holder keeps the file for its whole life.
     return (path) => new Database(path, { timeout: 0 });
   },
 };
 
 /**
- * Opens a database with the first binding that this runtime has. All bindings were equally fast when measured, so that
- * the one without a native build comes first.
+ * Opens a database with the first binding that this runtime has. All bindings were equally fast when measured, so the
+ * one without a native build comes first.
  */
 export async function openDatabase(
   path: string,
@@ -88,7 +88,7 @@ const codesByName: readonly (readonly [prefix: string, code: StoreErrorCode])[] 
   ['SQLITE_NOTADB', 'corrupt'],
 ];
 
-/** The store's error for whatever a binding threw; what is not the medium's fault is `refused`. */
+/** The store's error for any error of a binding; errors that are not the medium's fault are `refused`. */
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const { message } = error instanceof Error ? error : new Error(String(error));
@@ -96,7 +96,8 @@ export function storeErrorFrom(error: unknown): StoreError {
 }
 
 function codeOf(error: unknown): StoreErrorCode {
-  // node:sqlite has a numeric `errcode`, extended (the primary code is its low byte); better-sqlite3 a name in `code`.
+  // node:sqlite has a numeric, extended `errcode` (the primary code is its low byte); better-sqlite3 has a name in
+  // `code`.
   const { errcode, code } = Object(error) as { errcode?: unknown; code?: unknown };
   if (typeof errcode === 'number') return codes[errcode & 0xff] ?? 'refused';
   return codesByName.find(([prefix]) => String(code).startsWith(prefix))?.[1] ?? 'refused';

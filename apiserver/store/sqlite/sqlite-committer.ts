@@ -22,11 +22,11 @@ interface PackedOperation {
   readonly expect: number;
   readonly data: Uint8Array | null;
   readonly unique: Operation['unique'];
-  /** -1: not to be checked. */
+  /** -1: not checked. */
   readonly generation: number;
 }
 
-/** The writing side of a database: all transactions go through here, one after the other. */
+/** The writing side of a database: all transactions run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
   /** The generations of the kinds that were written to. */
@@ -43,7 +43,7 @@ export class SqliteCommitter {
     return this.#revision;
   }
 
-  /** All of a batch, or nothing and a throw; operations in their order, so that each sees those before it. */
+  /** Writes the whole batch, or nothing and throws; each operation sees those before it. */
   commit(batch: PackedBatch): PackedOutcomes {
     const codes = new Float64Array(batch.keys.length);
     const lost: UniqueConflict[] = [];
@@ -73,7 +73,7 @@ export class SqliteCommitter {
     return { generation, indexes: numbers, claims: this.#claimsOf(kind), revision: this.#revision };
   }
 
-  /** Makes a kind's unique indexes and claims the wanted ones. */
+  /** Sets a kind's unique indexes and claims. */
   setClaims({ kind, wanted }: ClaimsOfKind, compactRevision: number): ClaimsOutcome {
     const { dropClaim, setClaim, changedAfter } = this.#statements;
     return this.transaction((): ClaimsOutcome => {
@@ -95,7 +95,7 @@ export class SqliteCommitter {
     return this.#statements.claimsOfKind.all(kind) as unknown as StoredClaim[];
   }
 
-  /** Answers the new generation. */
+  /** Returns the new generation. */
   #setIndexes(kind: number, indexes: readonly number[]): number {
     const generation = this.#indexesOf(kind).generation + 1;
     this.#statements.setMeta.run(`indexes:${kind}`, `${generation} ${indexes.join()}`);
@@ -142,7 +142,7 @@ export class SqliteCommitter {
     }
   }
 
-  /** The revision written, or a conflict's code with nothing written. */
+  /** Returns the written revision, or a conflict's code with nothing written. */
   #apply(operation: PackedOperation, revision: number, onLost: (holder: string, claim: Claim) => void): number {
     const { kind, key, unique } = operation;
     const row = this.#statements.findRow.get(kind, key) as { id: number; revision: number } | undefined;
@@ -164,7 +164,10 @@ export class SqliteCommitter {
     return revision;
   }
 
-  /** Positions of the operations that require a claim without a holder. No operation of a batch changes what another requires. */
+  /**
+   * Positions of the operations that require a claim without a holder. No operation of a batch changes a claim that
+   * another one requires.
+   */
   #lackingRequired({ required }: PackedBatch): ReadonlySet<number> | undefined {
     const lacking = required?.filter(([{ kind, claim }]) => this.#holderOf(kind, claim) === undefined);
     return lacking && new Set(lacking.flatMap(([, positions]) => positions));
@@ -207,7 +210,7 @@ export class SqliteCommitter {
     try {
       this.#statements.rollback.run();
     } catch {
-      // On a full disk or an I/O error SQLite has rolled back by itself, and says now that there is no transaction.
+      // On a full disk or an I/O error SQLite has already rolled back, and reports here that there is no transaction.
     }
   }
 }

@@ -5,17 +5,17 @@ import { openDatabase, type SqlDatabase, storeErrorFrom } from './sqlite-binding
 import * as sql from './sqlite-statements.ts';
 import { StoreError } from '../store-error.ts';
 
-/** What decides durability and exclusiveness, as read back from the connection. */
+/** The settings that decide durability and exclusiveness, read back from the connection. */
 export interface SqlitePragmas {
   readonly journalMode: string;
   /** 2 is FULL. */
   readonly synchronous: number;
   readonly lockingMode: string;
-  /** Pages. */
+  /** In pages. */
   readonly walAutocheckpoint: number;
 }
 
-/** Between 2,000 and 4,000 pages of 4 KB: larger ones made p99 60 ms. */
+/** Between 2,000 and 4,000 pages of 4 KB: larger values made p99 60 ms. */
 const walAutocheckpointPages = 3000;
 const cacheKib = 65_536;
 
@@ -46,8 +46,8 @@ export function readPragmas(database: SqlDatabase): SqlitePragmas {
 function createFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // Exclusive, so that an existing file is not opened: closing it would drop the POSIX locks that a store of this very
-    // process has on it. SQLite gives the WAL file the same mode.
+    // Exclusive, so that an existing file is not opened: closing it would drop the POSIX locks that a store of this
+    // very process has on it. SQLite gives the WAL file the same mode.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -56,9 +56,9 @@ function createFile(path: string): void {
   }
 }
 
-/** Leaves a database that others could write to its owner alone. */
+/** Restricts a database that others could write to its owner. */
 function tighten(path: string): void {
-  // Windows has no such modes.
+  // Windows does not have these modes.
   if (process.platform === 'win32') return;
   for (const file of [path, `${path}-wal`]) {
     const mode = modeOf(file);
@@ -66,7 +66,7 @@ function tighten(path: string): void {
   }
 }
 
-/** 0 for a file that cannot be looked at: opening it says why. */
+/** Returns 0 for a file that cannot be inspected: opening it reports the reason. */
 function modeOf(file: string): number {
   try {
     return statSync(file).mode;
@@ -86,7 +86,7 @@ function takeRights(file: string, mode: number): void {
 }
 
 function prepared(database: SqlDatabase, path: string): SqlDatabase {
-  // The locking mode comes first: entered with it, WAL keeps its index in memory and the lock for good.
+  // The locking mode comes first: WAL then keeps its index in memory and the lock for good.
   database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${walAutocheckpointPages};
     PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY`);

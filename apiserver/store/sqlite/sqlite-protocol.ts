@@ -16,7 +16,7 @@ import type { StoreErrorCode } from '../store-error.ts';
 import { operationNames, outcomeOfCode } from '../operation-codes.ts';
 
 /**
- * What the store and its worker say to each other. Bytes of a whole batch or page are one transferred buffer and all
+ * The messages between the store and its worker. The bytes of a whole batch or page are one transferred buffer and all
  * numbers one array: a message per object, or an array of typed arrays, costs more than the commit.
  */
 export interface SqliteCalls {
@@ -40,10 +40,13 @@ export interface ClaimsOfKind {
   readonly wanted: Omit<KindClaims, 'claims'> & { readonly claims: PackedClaims };
 }
 
-/** Claims as JSON, some thousands in each part: structured clone of as many objects would take the main thread as long as all parts together. */
+/**
+ * Claims as JSON, some thousands in each part: the structured clone of that many objects would block the main thread as
+ * long as all parts together.
+ */
 export type PackedClaims = readonly Uint8Array<ArrayBuffer>[];
 
-/** A request as posted; the answer carries the same id. */
+/** A posted request; the response has the same id. */
 export interface CallMessage<Type extends keyof SqliteCalls = keyof SqliteCalls> {
   readonly id: number;
   readonly type: Type;
@@ -85,7 +88,7 @@ export interface PackedPage {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
   readonly bytes: ArrayBuffer;
-  /** Nothing follows this page. */
+  /** True when no page follows. */
   readonly isLast: boolean;
 }
 
@@ -140,12 +143,12 @@ export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outc
 /** Claims in one part: one to two milliseconds. */
 const claimsPerPart = 2_000;
 
-/** A step a part. */
+/** One step per part. */
 export function* packClaims(claims: KindClaims['claims']): Steps<PackedClaims> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let from = 0; from < claims.length; from += claimsPerPart) {
     yield;
-    // Memory of its own, which can be handed over.
+    // Separate memory, which can be transferred.
     parts.push(new TextEncoder().encode(JSON.stringify(claims.slice(from, from + claimsPerPart))));
   }
   return parts;
@@ -155,7 +158,7 @@ export function unpackClaims(parts: PackedClaims): KindClaims['claims'] {
   return parts.flatMap((part) => JSON.parse(new TextDecoder().decode(part)) as KindClaims['claims']);
 }
 
-/** A row as SQLite gives it; a scan has neither op, kind nor previous. */
+/** A row from SQLite; in a scan it has no op, kind or previous. */
 export interface StoredRow {
   readonly key: string;
   readonly revision: number;

@@ -3,7 +3,7 @@ import { packPage, type PackedPage, type StoredRow } from './sqlite-protocol.ts'
 import * as sql from './sqlite-statements.ts';
 import { CompactedError } from '../store.ts';
 
-/** A page ends at whichever comes first; small enough that a commit behind it waits about a millisecond. */
+/** A page ends at whichever limit comes first; small enough that a commit behind it waits about a millisecond. */
 const maxPageRows = 1000;
 const maxPageBytes = 1024 * 1024;
 
@@ -45,7 +45,7 @@ export class SqliteReader {
     return page(this.#changes.iterate(after, maxRows), maxRows);
   }
 
-  /** To be called in a transaction. Answers how many changes went, and the new compactRevision. */
+  /** Call in a transaction. Returns the number of dropped changes, and the new compactRevision. */
   compact(upTo: number, maxRows: number): { readonly dropped: number; readonly compactRevision: number } {
     if (maxRows < 1 || upTo <= this.#compactRevision) return { dropped: 0, compactRevision: this.#compactRevision };
     const last = this.#bound.get(upTo, maxRows - 1) as { revision: number } | undefined;
@@ -55,7 +55,7 @@ export class SqliteReader {
     return { dropped, compactRevision };
   }
 
-  /** Once the transaction of {@link compact} is committed. */
+  /** Called once the transaction of {@link compact} is committed. */
   compacted(compactRevision: number): void {
     this.#compactRevision = compactRevision;
   }

@@ -19,7 +19,7 @@ type Handlers = {
   ) => SqliteCalls[Type]['answer'] | Promise<SqliteCalls[Type]['answer']>;
 };
 
-/** One database, and what can be asked of it: in the store's worker or, of one in memory, where the store is. */
+/** One database and its requests: in the store's worker, or in the store's thread for a database in memory. */
 export class SqliteSession {
   #opened: Opened | undefined;
 

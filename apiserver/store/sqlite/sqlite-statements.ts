@@ -1,13 +1,14 @@
-/** A UUID of version 4 (RFC 9562): the identity of a database is born with it, in one transaction. */
+/** A UUID of version 4 (RFC 9562): the identity of a database is created with it, in one transaction. */
 const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
   || substr('89AB', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))`;
 
 /**
- * One entry a schema version, applied in order; `meta` holds how many were. An entry never changes once released.
+ * One entry per schema version, applied in order; `meta` holds the number of applied entries. An entry never changes
+ * once released.
  *
- * Rowid tables: `WITHOUT ROWID` with 1 KB blobs had half the speed and 3.3 times the file. `kv` is unique by kind and
- * key, so that one index serves the look-up of an object and the scan of a kind (a key belongs to one kind). A delete's
- * `log.data` is null where it equals `previous`. `uniq.value` is `=` and the value, or `#` and its hash.
+ * Rowid tables: `WITHOUT ROWID` with 1 KB blobs had half the speed and 3.3 times the file size. `kv` is unique by kind
+ * and key, so that one index serves the look-up of an object and the scan of a kind (a key belongs to one kind). A
+ * delete's `log.data` is null when it equals `previous`. `uniq.value` is `=` and the value, or `#` and its hash.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE kv (
@@ -40,10 +41,10 @@ export const migrations: readonly string[] = [
    INSERT INTO meta (name, value) VALUES ('compactRevision', 0), ('epoch', ${randomUuid});`,
 ];
 
-/** Before the first migration: `meta` is what tells the schema version. */
+/** Runs before the first migration: `meta` holds the schema version. */
 export const createMeta = 'CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID';
 
-/** How many tables there are, and whether `meta` is among them. */
+/** The number of tables, and whether `meta` is among them. */
 export const countTables = `SELECT count(*) AS tables, coalesce(sum(name = 'meta'), 0) AS meta
   FROM sqlite_master WHERE type = 'table'`;
 
@@ -61,19 +62,19 @@ export const updateRow = 'UPDATE kv SET revision = ?, data = ? WHERE id = ?';
 export const deleteRow = 'DELETE FROM kv WHERE id = ?';
 
 export const logCreate = 'INSERT INTO log (revision, op, kind, key, data) VALUES (?, ?, ?, ?, ?)';
-/** Takes the bytes before from the row itself, so that they never leave SQLite. */
+/** Takes the previous bytes from the row itself, so that they never leave SQLite. */
 export const logReplace = `INSERT INTO log (revision, op, kind, key, data, previous, previous_revision)
   SELECT ?, ?, ?, ?, ?, data, revision FROM kv WHERE id = ?`;
 
 export const findClaim = 'SELECT key FROM uniq WHERE kind = ? AND idx = ? AND value = ?';
 export const setClaim = `INSERT INTO uniq (kind, idx, value, key) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET key = excluded.key`;
-/** Only its holder gives a claim back. */
+/** Only its holder releases a claim. */
 export const dropClaim = 'DELETE FROM uniq WHERE kind = ? AND idx = ? AND value = ? AND key = ?';
 export const claimsOfKind = 'SELECT idx AS "index", value, key FROM uniq WHERE kind = ?';
 export const changedAfter = 'SELECT revision FROM log WHERE revision > ? AND kind = ? LIMIT 1';
 
-/** A loose index scan: one seek a kind. Kinds own their keys' prefixes, so this order makes one order of all keys. */
+/** A loose index scan: one seek per kind. Kinds own their keys' prefixes, so this order makes one order of all keys. */
 export const listKinds = `WITH RECURSIVE kinds (kind) AS (
     SELECT min(kind) FROM kv
     UNION ALL

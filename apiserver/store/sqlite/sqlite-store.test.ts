@@ -37,7 +37,7 @@ async function failureToOpen(path: string): Promise<unknown> {
   );
 }
 
-/** What opening the file in another process fails with. */
+/** Returns the error of opening the file in another process. */
 async function openElsewhere(path: string): Promise<string> {
   const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
     createSqliteStore({ path: ${JSON.stringify(path)} }).open().catch((error) => process.stdout.write(error.code));`;
@@ -61,7 +61,7 @@ describeStoreContract('SQLite in memory', async () => {
 });
 
 describe('SqliteStore', () => {
-  it('is durable and exclusive, as the connection itself says', async () => {
+  it('is durable and exclusive, as the connection itself reports', async () => {
     const { store } = await openFile(freshPath());
     const pragmas = await (store as ReturnType<typeof createSqliteStore>).pragmas();
     await store.close();
@@ -120,7 +120,7 @@ describe('SqliteStore', () => {
       .and.to.include(`version ${migrations.length + 1}`);
   });
 
-  it('refuses files that are no database, or one of something else', async () => {
+  it('refuses files that are no database, or one of another program', async () => {
     const text = join(directory, 'text.db');
     writeFileSync(text, 'not a database, and long enough to be seen as none '.repeat(50));
     const other = join(directory, 'other.db');

@@ -16,20 +16,21 @@ import { StoreError } from '../store-error.ts';
 import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
-/** Where the database is: a file (made with mode 0600, its directory too, if missing), or nowhere but in memory. */
+/** The place of the database: a file (a missing one is created with mode 0600, with its directory), or only memory. */
 export type SqliteStoreOptions = { readonly path: string } | { readonly memory: true };
 
-/** A store on SQLite; nothing is touched before `open`. */
+/** A store on SQLite; files are touched in `open`. */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   return new SqliteStore('path' in options ? options.path : undefined);
 }
 
-/** How the store asks its database. */
+/** The requests of a store to its database. */
 type Channel = Pick<WorkerChannel, 'call' | 'exited' | 'terminate'>;
 
 /**
- * Nothing is synced to disk, so nothing is worth a thread: what happens when is then the program's order alone. Answers
- * come in a later turn all the same: who asks again at each would let nobody else have one.
+ * Calls in this thread, for a database in memory: nothing is synced to disk, so a thread would gain nothing, and the
+ * order of events is the program's alone. Results still come in a later turn: a caller that asks again at each result
+ * would otherwise block everything else.
  */
 function channelInPlace(): Channel {
   const session = new SqliteSession();
@@ -44,8 +45,8 @@ function channelInPlace(): Channel {
 }
 
 /**
- * SQLite in a worker thread, so that an fsync never holds up the main one; in memory, in this one. The store has its
- * file for itself: a second one, of this or another process, is refused. Failures are {@link StoreError}s.
+ * SQLite in a worker thread, so that an fsync never blocks the main one; in memory, in this thread. The store has its
+ * file alone: a second store, of this or another process, is refused. Failures are {@link StoreError}s.
  */
 class SqliteStore implements Store {
   readonly isShared = false;
@@ -100,13 +101,13 @@ class SqliteStore implements Store {
     return found;
   }
 
-  // The only writer of its database, so that what it has acknowledged is all there is.
+  // This store is the only writer of its database, so everything stored is what it has acknowledged.
   async currentRevision(): Promise<number> {
     this.#opened();
     return this.#revision;
   }
 
-  // No other program opens the file meanwhile.
+  // No other program can open the file meanwhile.
   async checkSchema(): Promise<void> {
     this.#opened();
   }
@@ -146,12 +147,12 @@ class SqliteStore implements Store {
     return opened;
   }
 
-  /** What the connection says of its durability. */
+  /** The connection's own report of its durability. */
   async pragmas(): Promise<SqlitePragmas> {
     return this.#opened().call('pragmas', {});
   }
 
-  /** Finishes what was asked before, writes the WAL back into the file and ends the worker. May be called again. */
+  /** Finishes pending requests, writes the WAL back into the file and ends the worker. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -184,7 +185,7 @@ class SqliteStore implements Store {
       if (!page.isLast) {
         // The worker reads the next page while this one is used.
         next = this.#opened().call('scan', { kind, after: last });
-        // Its failure shows when it is awaited; a caller that stops before never asks.
+        // A failure is thrown when the page is awaited; a caller that stops before that never sees it.
         next.catch(() => undefined);
       }
       yield unpackRows(page);

@@ -11,7 +11,7 @@ function worker(body: string): URL {
 const reason = (error: unknown): unknown => error;
 
 describe('WorkerChannel', () => {
-  it('rejects all in flight, and all that comes later, when the worker exits', async () => {
+  it('rejects all pending calls, and all later ones, when the worker exits', async () => {
     const channel = new WorkerChannel(worker(`parentPort.on('message', ({ id }) => id === 2 && process.exit(3))`));
     const calls = [channel.call('kinds', {}), channel.call('kinds', {}), channel.call('kinds', {})];
     for (const error of await Promise.all(calls.map((call) => call.catch(reason)))) {
@@ -22,7 +22,7 @@ describe('WorkerChannel', () => {
     expect(await channel.call('kinds', {}).catch(reason)).to.include({ code: 'crashed' });
   });
 
-  it('tells the message of what the worker threw', async () => {
+  it('passes on the message of the worker’s error', async () => {
     const channel = new WorkerChannel(worker(`parentPort.on('message', () => { throw new Error('out of luck'); })`));
     const error = await channel.call('kinds', {}).catch(reason);
     expect(error).to.include({ code: 'crashed' });
@@ -30,7 +30,7 @@ describe('WorkerChannel', () => {
     await channel.exited();
   });
 
-  it('rejects what is in flight when it is terminated', async () => {
+  it('rejects pending calls when it is terminated', async () => {
     const channel = new WorkerChannel(worker(`parentPort.on('message', () => undefined)`));
     const call = channel.call('kinds', {}).catch(reason);
     await channel.terminate();

@@ -9,7 +9,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Calls to a worker thread. When the worker ends, whatever waits and whatever comes later is rejected. */
+/** Calls to a worker thread. When the worker ends, all pending and later calls reject. */
 export class WorkerChannel {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiter>();
@@ -18,8 +18,9 @@ export class WorkerChannel {
   #ended: StoreError | undefined;
 
   constructor(entry: URL) {
-    // On Node 22 node:sqlite warns that it is experimental; the contract suite runs against it, so nobody needs to know.
-    // The process's own flags are not repeated: a worker refuses V8's (--max-old-space-size), which hold for it anyway.
+    // On Node 22 node:sqlite warns that it is experimental; the contract suite runs against it, so the warning is
+    // suppressed. The process's own flags are not repeated: a worker refuses V8's (--max-old-space-size), which apply
+    // to it anyway.
     this.#worker = new Worker(entry, { execArgv: ['--disable-warning=ExperimentalWarning'] });
     this.#worker.on('message', (message: AnswerMessage) => this.#settle(message));
     this.#worker.on('messageerror', (error) => this.#end(crashed(error)));
@@ -45,12 +46,12 @@ export class WorkerChannel {
     });
   }
 
-  /** Resolves when the worker has ended by itself; to be called after its `close`. */
+  /** Resolves when the worker has ended by itself; call it after `close`. */
   async exited(): Promise<void> {
     await this.#exited;
   }
 
-  /** Ends the worker whatever it does. */
+  /** Ends the worker whatever it is doing. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
   }
