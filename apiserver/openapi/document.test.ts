@@ -86,7 +86,7 @@ describe('OpenAPI documents', () => {
       });
     expect(schemas['com.example.people.v1alpha1.PersonSpec'])
       .to.have.nested.property('properties.otherPerson')
-      .that.deep.equals({ description: 'Somebody else', nullable: true, allOf: [{ $ref: `${prefix}.Person` }] });
+      .that.deep.equals({ description: 'Another person', nullable: true, allOf: [{ $ref: `${prefix}.Person` }] });
   });
 
   it('name the kind of a schema, as kubectl explain looks for it', () => {

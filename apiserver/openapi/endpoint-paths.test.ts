@@ -11,7 +11,7 @@ describe('endpointFragment', () => {
     const { paths, tags } = endpointFragment(routes);
     expect(tags.map(({ name }) => name)).to.deep.equal(['Plugin old', 'Plugin people']);
     const get = paths[greeting]?.get;
-    expect(get).to.deep.include({ summary: 'Greets somebody', tags: ['Plugin people'] });
+    expect(get).to.deep.include({ summary: 'Greets a person', tags: ['Plugin people'] });
     expect(get?.parameters).to.deep.equal([
       { name: 'loud', in: 'query', schema: { type: 'boolean' } },
       { name: 'odd', in: 'query', schema: { enum: [3] } },

@@ -17,7 +17,7 @@ export class PersonSpec {
   @Schema({ requireMode: 'REQUIRED', type: 'string', maxLength: 100, description: 'Full name' }) name!: string;
   @Schema({ type: 'integer', minimum: 0, maximum: 150 }) age?: number;
   @Schema({ enum: ['MALE', 'FEMALE'] }) gender?: 'MALE' | 'FEMALE';
-  @Schema({ type: () => Person, nullable: true, description: 'Somebody else' }) otherPerson?: Person | null;
+  @Schema({ type: () => Person, nullable: true, description: 'Another person' }) otherPerson?: Person | null;
 }
 
 /** Revision 2.9: the fields stand on the class, in another group under the same names. */
@@ -98,7 +98,7 @@ export const routes: readonly EndpointRoute[] = [
     method: 'GET',
     path: '/apis/api.people.example.com/v1alpha1/persons/{name}/greeting',
     owner: 'people',
-    summary: 'Greets somebody',
+    summary: 'Greets a person',
     query: { loud: { type: 'boolean' }, odd: { const: 3 } },
     response: { type: 'object', properties: { text: { type: 'string' } } },
   },

@@ -180,7 +180,7 @@ describe('requests that wait behind another one on their connections', () => {
       socket.write(whole + long.repeat(40));
       sockets.push(socket);
     }
-    await eventually(() => closed > 0);
+    await eventually(() => closed > 0, { timeoutMs: 60_000 });
     expect(responses.length).to.be.above(100);
     for (const socket of sockets) socket.destroy();
     // The server does not read from them, so it would not notice the end.

@@ -82,7 +82,7 @@ describe('the parts of a replica together', () => {
     while ((await store.compact(await store.currentRevision(), 1000)) > 0);
   }
 
-  describe('reading anew', () => {
+  describe('reading everything again', () => {
     it('is tried again when the database fails meanwhile', async () => {
       const [a, b] = [await start(), await start()];
       b.store.isDeaf = true;

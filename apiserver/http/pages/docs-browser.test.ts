@@ -147,7 +147,7 @@ describe('/docs in a browser', function () {
 
     it('shows them beside the generated operations of every kind', async () => {
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/docs`);
-      await openOperation('/persons/{name}/greeting', 'Greets somebody');
+      await openOperation('/persons/{name}/greeting', 'Greets a person');
       expect(await page.locator('.opblock.is-open .parameter__name').allInnerTexts()).to.include('loud');
       const tags = await page.locator('.opblock-tag').allInnerTexts();
       expect(tags.join()).to.contain('Plugin people').and.to.contain('Machine (people.example.com/v1alpha1)');
