@@ -20,7 +20,7 @@ const maxCauses = 100;
 const hookNames = { create: 'onCreate', update: 'onUpdate', delete: 'onDelete' } as const;
 
 /** A write that goes through hooks. */
-export interface HookedWrite {
+interface HookedWrite {
   readonly verb: Proposal['verb'];
   /** The resource in the version of the request. */
   readonly resource: Resource;
