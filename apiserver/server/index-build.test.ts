@@ -11,6 +11,12 @@ import type { ApiServer } from './api-server.ts';
 
 const objects = 3000;
 
+/** Keeps the processor busy for so long, as an index function that is slow. */
+function spend(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
 /** A kind with an index whose function reports its calls. */
 function thingModel(onCall: () => void): ModelDescriptor {
   const plain: ModelDescriptor = defineModel({
@@ -57,7 +63,10 @@ describe('building the indexes of a kind', () => {
     let most = 0;
     let isServed = false;
     const progress = new Set<number | undefined>();
-    const again = thingModel(() => (calls += 1));
+    const again = thingModel(() => {
+      calls += 1;
+      spend(0.02);
+    });
     server.schemeManager.register(again);
     const lookAtTurn = (): void => {
       most = Math.max(most, calls - callsBefore);
@@ -72,8 +81,8 @@ describe('building the indexes of a kind', () => {
     await server.whenReady(again);
     isServed = true;
     expect(calls).to.equal(objects);
-    // Two turns of this loop, since one turn of the build may fall between.
-    expect(most).to.be.at.most(400);
+    // A turn does 5 ms of the work, and one step of 200 objects: 450 objects. Two turns of the build may fall between.
+    expect(most).to.be.at.most(1000);
     expect(
       [...progress].filter((indexed) => indexed !== undefined && indexed > 0 && indexed < objects),
     ).to.not.have.length(0);
@@ -107,11 +116,9 @@ describe('building the indexes of a kind', () => {
     const selected = await turnsOf({ labelSelector: 'app=app-1' });
     expect(selected.total).to.equal(objects / 3);
     const sorted = await turnsOf({ sort: 'tags,desc' });
-    // All indexes are built. A turn does 5 ms of the work, and one step.
-    const known = await turnsOf({ labelSelector: 'app=app-1', sort: 'tags,desc' });
-    expect(known.turns).to.be.below(5);
-    expect(selected.turns).to.be.above(known.turns + 1);
-    expect(sorted.turns).to.be.above(known.turns + 1);
+    // How many turns depends on the machine, since each does 5 ms of the work. Without a pause it is one.
+    expect(selected.turns).to.be.above(1);
+    expect(sorted.turns).to.be.above(1);
 
     // A watch starts with the matches of its own index, and misses no change that arrives meanwhile.
     server.schemeManager.unregister(model, 'service');
