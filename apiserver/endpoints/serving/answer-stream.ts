@@ -84,7 +84,7 @@ export class AnswerStream implements Running {
   #cancel(reason: Error): void {
     this.#over = true;
     this.#parts.abort(reason);
-    // An error of a cancelled producer helps nobody.
+    // Nothing uses the error of a cancelled producer.
     this.#reader.cancel().catch(() => undefined);
     this.#onDrain();
   }
@@ -108,7 +108,7 @@ export class AnswerStream implements Running {
   };
 }
 
-/** Releases pieces that nobody will read. */
+/** Releases the pieces that were not sent. */
 export function cancelPieces(pieces: Pieces<unknown>): void {
   readerOf(pieces)
     .cancel()

@@ -23,7 +23,7 @@ interface ReviewBody {
   readonly spec?: ReviewSpec;
 }
 
-/** Answers a POST of a review with the review's status. */
+/** Responds to a POST of a review with the review's status. */
 export class ReviewHandler {
   readonly #users: Users;
   readonly #bodies: BodyCodec;

@@ -11,7 +11,7 @@ export interface CacheableAnswer {
   readonly cacheControl?: string;
 }
 
-/** Answers a read; with 304 when the client has the current version (If-None-Match). */
+/** Responds to a read, with 304 if the client has the current version (If-None-Match). */
 export function sendCacheable(context: Context, answer: CacheableAnswer): void {
   if (isFresh(context, answer)) return;
   context.set('Content-Type', answer.type);
